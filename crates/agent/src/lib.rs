@@ -1,0 +1,1 @@
+//! The ReAct loop of attache: log, journal, tools, memory, documents.

@@ -1,0 +1,1 @@
+//! Rust framework for LLM agents whose tools return documents.

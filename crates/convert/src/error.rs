@@ -1,0 +1,60 @@
+use std::time::Duration;
+
+use crate::Unit;
+
+/// Why a document could not be turned into text.
+///
+/// The messages say what is the matter with the document and quote nothing from it, so that they can stand
+/// in a note for a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// No converter reads this media type.
+    #[error("no converter reads `{media_type}`")]
+    Unsupported {
+        /// The media type as given, cut after 100 characters.
+        media_type: String,
+    },
+    /// The document opens only with a password, or is protected in a way that is not supported.
+    #[error("the document is encrypted: {reason}")]
+    Encrypted {
+        /// What stands in the way.
+        reason: &'static str,
+    },
+    /// The bytes are not a document of this type, or are damaged beyond repair.
+    #[error("the document is malformed: {reason}")]
+    Malformed {
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A limit was passed before any text could be read.
+    #[error("the document is too large: more than {limit} {what}")]
+    TooLarge {
+        /// What there is too much of, in the plural.
+        what: &'static str,
+        /// The limit that was passed.
+        limit: usize,
+    },
+    /// The conversion did not end in time.
+    #[error("the conversion did not end within {limit:?}")]
+    TimedOut {
+        /// The limit that was passed.
+        limit: Duration,
+    },
+    /// The document holds no text: a scan, drawings, or fonts that do not say which characters they show.
+    #[error("the document holds no text in its {units} {unit}(s){}", if *images { ", only images" } else { "" })]
+    NoText {
+        /// What the document is divided into.
+        unit: Unit,
+        /// How many units were looked at.
+        units: usize,
+        /// Whether images were found, as in a scan.
+        images: bool,
+    },
+    /// The library that reads this format panicked; the panic was caught.
+    #[error("the document could not be read: the converter failed on it")]
+    Failed,
+    /// Too many earlier conversions that ran out of time have still not stopped, or no thread could be had.
+    #[error("no conversion can be started: earlier ones are still running")]
+    Busy,
+}

@@ -1,0 +1,1 @@
+//! Documents to text for models that cannot read them natively.

@@ -1,0 +1,217 @@
+//! What has to be known about a file before the PDF library may open it.
+//!
+//! Opening a file makes the library decode cross-reference streams and object streams, keep them, and build a
+//! page for every dictionary that a page tree names, all without limits. A few kilobytes can thus ask for
+//! gigabytes. So the raw bytes are searched for every stream that could be used in this way, wherever it
+//! stands and whatever it calls itself, and the bill is drawn up before the library sees the file. Objects
+//! are read with the library's own parser, so that both see the same.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use hayro_syntax::object::{Array, Dict, FromBytes, MaybeRef, Object, Stream};
+use memchr::memmem;
+
+use super::expand::{Refused, decode_like_library};
+use crate::guarded::Clock;
+use crate::{ConvertError, Limits};
+
+/// Most dictionaries in a file. Each costs the library about a kilobyte if it is made a page.
+const MAX_DICTS: usize = 400_000;
+
+/// What an entry of a cross-reference stream, and one of an object stream's directory, takes in memory.
+const ENTRY_BYTES: usize = 48;
+
+/// Fails if opening the file would cost more than the limits allow.
+pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), ConvertError> {
+    let mut audit = Audit { limits, left: limits.max_decoded_bytes, dicts: 0, containers: HashSet::new() };
+    let mut streams = Vec::new();
+    let mut encrypted = false;
+    let starts = memmem::Finder::new(b"<<");
+    let mut at = 0;
+    while let Some(offset) = starts.find(from(file, at)) {
+        clock.check()?;
+        at += offset;
+        audit.count_dicts(1)?;
+        match Object::from_bytes(from(file, at)) {
+            Some(Object::Dict(dict)) => encrypted |= dict.contains_key("Encrypt"),
+            Some(Object::Stream(stream)) => {
+                let dict = stream.dict();
+                encrypted |= dict.contains_key("Encrypt");
+                if dict.contains_key("W") {
+                    audit.cross_references(&stream, from(file, at))?;
+                } else {
+                    streams.push((at, says_object_stream(dict)));
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    for (at, is_container) in streams {
+        clock.check()?;
+        let (before, rest) = file.split_at(at);
+        if !is_container && !audit.may_be_container(before) {
+            continue;
+        }
+        if encrypted {
+            // What it holds shows only after decryption, which the library does not do without decoding.
+            return Err(ConvertError::Encrypted { reason: "its object tables are encrypted, too" });
+        }
+        if let Some(stream) = Stream::from_bytes(rest) {
+            audit.objects(&stream, rest)?;
+        }
+    }
+    Ok(())
+}
+
+fn from(file: &[u8], at: usize) -> &[u8] {
+    file.get(at..).unwrap_or_default()
+}
+
+/// Whether a stream calls itself an object stream, or keeps its type in another object.
+fn says_object_stream(dict: &Dict<'_>) -> bool {
+    match dict.get_raw::<Object<'_>>("Type") {
+        Some(MaybeRef::Ref(_)) => true,
+        Some(MaybeRef::NotRef(Object::Name(name))) => name.as_ref() == b"ObjStm",
+        _ => false,
+    }
+}
+
+struct Audit<'l> {
+    limits: &'l Limits,
+    /// Bytes that may still be decoded or allocated.
+    left: usize,
+    dicts: usize,
+    /// Numbers of the objects that cross-reference streams name as object streams.
+    containers: HashSet<u32>,
+}
+
+impl Audit<'_> {
+    fn count_dicts(&mut self, more: usize) -> Result<(), ConvertError> {
+        self.dicts += more;
+        if self.dicts > MAX_DICTS {
+            return Err(ConvertError::TooLarge { what: "dictionaries", limit: MAX_DICTS });
+        }
+        Ok(())
+    }
+
+    fn charge(&mut self, bytes: usize) -> Result<(), ConvertError> {
+        self.left = self.left.checked_sub(bytes).ok_or(self.too_large())?;
+        Ok(())
+    }
+
+    fn too_large(&self) -> ConvertError {
+        ConvertError::TooLarge { what: "bytes in its object tables", limit: self.limits.max_decoded_bytes }
+    }
+
+    /// Decodes a stream that starts where `rest` does, as the library would, and charges it.
+    ///
+    /// What refers to other objects cannot be followed before the file is open. A length need not be known.
+    fn decode<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<Cow<'f, [u8]>, ConvertError> {
+        let refers =
+            |key: &str| matches!(stream.dict().get_raw::<Object<'_>>(key), Some(MaybeRef::Ref(_)));
+        if ["Filter", "F", "DecodeParms", "DP"].into_iter().any(refers) {
+            return Err(ConvertError::Malformed { reason: "the filters of an object table are hidden" });
+        }
+        let tail = refers("Length").then(|| {
+            let start = stream.raw_data().as_ptr().addr() - rest.as_ptr().addr();
+            from(rest, start)
+        });
+        match decode_like_library(stream, tail, self.left) {
+            Ok(data) => self.charge(data.len()).map(|()| data),
+            Err(Refused::TooLong) => Err(self.too_large()),
+            Err(Refused::Filter) => {
+                Err(ConvertError::Malformed { reason: "the filters of an object table are unusual" })
+            }
+        }
+    }
+
+    fn cross_references<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<(), ConvertError> {
+        let data = self.decode(stream, rest)?;
+        let widths: Vec<usize> = stream
+            .dict()
+            .get::<Array<'_>>("W")
+            .map(|widths| widths.iter::<u8>().take(3).map(usize::from).collect())
+            .unwrap_or_default();
+        let [kind, target, index] = widths.as_slice() else { return Ok(()) };
+        // The library reads one byte of the first field, whatever its width.
+        let kind = usize::from(*kind > 0);
+        let width = kind + target + index;
+        if width == 0 {
+            return Ok(());
+        }
+        self.charge((data.len() / width).saturating_mul(ENTRY_BYTES))?;
+        for entry in data.chunks_exact(width) {
+            let (kind, fields) = entry.split_at(kind);
+            if kind == [2]
+                && let Some(target) = fields.get(..*target)
+                && let Ok(number) = u32::try_from(target.iter().fold(0, |n: u64, b| (n << 8) | u64::from(*b)))
+            {
+                self.containers.insert(number);
+            }
+        }
+        Ok(())
+    }
+
+    fn objects<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<(), ConvertError> {
+        let data = self.decode(stream, rest)?;
+        self.charge((data.len() / 4).min(declared(stream.dict())).saturating_mul(ENTRY_BYTES))?;
+        self.count_dicts(memmem::find_iter(&data, b"<<").count())
+    }
+
+    /// Whether the stream behind these bytes may be one that cross-references name as an object stream.
+    ///
+    /// They may point into the middle of its number, and see `5 0 obj` in `15 0 obj`; and what does not look
+    /// like a number here may be one for the library.
+    fn may_be_container(&self, before: &[u8]) -> bool {
+        if self.containers.is_empty() {
+            return false;
+        }
+        let Some(number) = object_number(before) else { return true };
+        (0..number.len()).any(|skip| {
+            number.get(skip..).and_then(|n| n.parse().ok()).is_some_and(|n| self.containers.contains(&n))
+        })
+    }
+}
+
+/// How many objects an object stream says it holds.
+fn declared(dict: &Dict<'_>) -> usize {
+    match dict.get_raw::<Object<'_>>("N") {
+        Some(MaybeRef::NotRef(Object::Number(n))) => usize::try_from(n.as_i64()).unwrap_or(0),
+        Some(_) => usize::MAX,
+        None => 0,
+    }
+}
+
+/// The digits of `12` if the bytes end in `12 0 obj` and white space.
+fn object_number(before: &[u8]) -> Option<&str> {
+    let before = before.trim_ascii_end().strip_suffix(b"obj")?.trim_ascii_end();
+    let (before, generation) = split_digits(before);
+    let trimmed = before.trim_ascii_end();
+    let (_, number) = split_digits(trimmed);
+    let separated = trimmed.len() < before.len();
+    (separated && !generation.is_empty() && !number.is_empty() && number.len() <= 10)
+        .then_some(number)
+        .and_then(|number| std::str::from_utf8(number).ok())
+}
+
+/// Splits off the digits at the end.
+fn split_digits(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let digits = bytes.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    bytes.split_at(bytes.len() - digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_number;
+
+    #[test]
+    fn object_numbers_are_read_backwards() {
+        assert_eq!(object_number(b"endobj\n12 0 obj\r\n"), Some("12"));
+        assert_eq!(object_number(b"x 7 65535 obj"), Some("7"));
+        assert_eq!(object_number(b"12 0 obj % note\n"), None);
+        assert_eq!(object_number(b"0 obj "), None);
+        assert_eq!(object_number(b"trailer"), None);
+    }
+}

@@ -1,0 +1,233 @@
+//! Puts tool calls together from the fragments of a stream.
+
+use serde_json::Value;
+
+use crate::chunk::StreamChunk;
+use crate::id::{ProviderCallId, ToolCallId};
+use crate::message::Arguments;
+
+/// One fragment of a tool call as a provider sent it. Everything may be missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolCallFragment<'a> {
+    /// The provider's index of the call.
+    pub index: Option<u64>,
+    /// The provider's id; empty text counts as none.
+    pub id: Option<&'a str>,
+    /// The tool's wire name; empty text counts as none.
+    pub name: Option<&'a str>,
+    /// A piece of the arguments' text.
+    pub arguments: Option<&'a str>,
+    /// The whole arguments, where a server sends an object instead of text.
+    pub object: Option<&'a Value>,
+}
+
+impl<'a> ToolCallFragment<'a> {
+    /// A fragment of which nothing is known yet; fields are set by assignment.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the provider's index.
+    #[must_use]
+    pub fn with_index(mut self, index: impl Into<Option<u64>>) -> Self {
+        self.index = index.into();
+        self
+    }
+
+    /// Sets the provider's id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<Option<&'a str>>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// Sets the name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Option<&'a str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets a piece of the arguments' text.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl Into<Option<&'a str>>) -> Self {
+        self.arguments = arguments.into();
+        self
+    }
+
+    /// Sets the whole arguments.
+    #[must_use]
+    pub fn with_object(mut self, object: impl Into<Option<&'a Value>>) -> Self {
+        self.object = object.into();
+        self
+    }
+}
+
+/// Assembles the tool calls of one reply from fragments in whatever order and completeness servers send them.
+///
+/// A fragment belongs to the slot of its index, else to that of its id, else it opens a slot if it brings a name or
+/// an id, else it goes to the slot opened last. A server that reuses an index for the next call (another id, or
+/// another name once the arguments are complete) opens a new slot. The first id and the first name of a slot stay.
+/// Calls keep the order of first appearance.
+#[derive(Debug, Default)]
+pub struct ToolCallAssembler {
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    index: Option<u64>,
+    id: ToolCallId,
+    provider_id: Option<ProviderCallId>,
+    name: Option<String>,
+    arguments: String,
+    /// The arguments came as an object: complete, whatever follows.
+    whole: bool,
+    /// A later call of the same reply took the index over.
+    closed: bool,
+}
+
+/// A call at the end of the reply.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AssembledCall {
+    /// The call's place in the order of first appearance.
+    pub slot: usize,
+    /// Our id, the same as in the deltas.
+    pub id: ToolCallId,
+    /// The provider's id, if it sent one.
+    pub provider_id: Option<ProviderCallId>,
+    /// The tool's wire name; empty if the provider never named it.
+    pub name: String,
+    /// The arguments; empty ones read as `{}`.
+    pub arguments: Arguments,
+}
+
+impl ToolCallAssembler {
+    /// No calls yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether no fragment has come.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// How many calls there are so far.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Takes a fragment and yields the delta to hand out.
+    pub fn push(&mut self, fragment: &ToolCallFragment<'_>) -> StreamChunk {
+        let id = fragment.id.filter(|id| !id.trim().is_empty() && *id != "null");
+        let name = fragment.name.filter(|name| !name.trim().is_empty());
+        let at = self.slot_for(fragment.index, id, name);
+        let Some(slot) = self.slots.get_mut(at) else {
+            // `slot_for` yields an existing place; an empty delta is the harmless answer if it ever did not.
+            return delta(at, ToolCallId::new(), None, None, String::new());
+        };
+        if slot.provider_id.is_none() {
+            slot.provider_id = id.and_then(ProviderCallId::parse);
+        }
+        let mut new_name = None;
+        if slot.name.is_none() {
+            slot.name = name.map(str::to_owned);
+            new_name = slot.name.clone();
+        }
+        let piece = match (fragment.object, fragment.arguments) {
+            (Some(Value::Null), _) | (None, None) => String::new(),
+            (Some(object), _) if slot.arguments.is_empty() => {
+                slot.whole = true;
+                object.to_string()
+            }
+            (None, Some(text)) if !slot.whole => text.to_owned(),
+            _ => String::new(),
+        };
+        slot.arguments.push_str(&piece);
+        delta(at, slot.id.clone(), slot.provider_id.clone(), new_name, piece)
+    }
+
+    fn slot_for(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> usize {
+        let same_id =
+            |slot: &Slot| id.is_some() && slot.provider_id.as_ref().map(ProviderCallId::as_str) == id;
+        let found = match index {
+            Some(index) => self.slots.iter().rposition(|slot| slot.index == Some(index) && !slot.closed),
+            None => self.slots.iter().rposition(same_id).or_else(|| {
+                let opens = id.is_some() || name.is_some();
+                let last = self.slots.len().checked_sub(1)?;
+                // A bare continuation, or the name that a slot was still missing.
+                let awaits = self
+                    .slots
+                    .get(last)
+                    .is_some_and(|slot| slot.name.is_none() && slot.provider_id.is_none());
+                (!opens || awaits).then_some(last)
+            }),
+        };
+        if let Some(at) = found
+            && let Some(slot) = self.slots.get_mut(at)
+        {
+            if !slot.is_reused_for(id, name) {
+                return at;
+            }
+            slot.closed = true;
+            // An id that was seen under this index before goes on where it was.
+            if let Some(earlier) = self.slots.iter().rposition(same_id) {
+                return earlier;
+            }
+        }
+        self.slots.push(Slot {
+            index,
+            id: ToolCallId::new(),
+            provider_id: None,
+            name: None,
+            arguments: String::new(),
+            whole: false,
+            closed: false,
+        });
+        self.slots.len() - 1
+    }
+
+    /// The calls in order of first appearance.
+    pub fn finish(self) -> Vec<AssembledCall> {
+        let calls = self.slots.into_iter().enumerate().map(|(slot, call)| AssembledCall {
+            slot,
+            id: call.id,
+            provider_id: call.provider_id,
+            name: call.name.unwrap_or_default(),
+            arguments: Arguments::new(call.arguments),
+        });
+        calls.collect()
+    }
+}
+
+impl Slot {
+    /// Whether a fragment under this slot's index belongs to another call.
+    fn is_reused_for(&self, id: Option<&str>, name: Option<&str>) -> bool {
+        match (id, &self.provider_id) {
+            (Some(id), Some(own)) => id != own.as_str(),
+            _ => {
+                name.is_some()
+                    && self.name.is_some()
+                    && !self.arguments.trim().is_empty()
+                    && Arguments::new(self.arguments.as_str()).json().is_ok()
+                    && id.is_none()
+            }
+        }
+    }
+}
+
+fn delta(
+    slot: usize,
+    id: ToolCallId,
+    provider_id: Option<ProviderCallId>,
+    name: Option<String>,
+    arguments_delta: String,
+) -> StreamChunk {
+    StreamChunk::ToolCallDelta { slot, id, provider_id, name, arguments_delta }
+}
+
+#[cfg(test)]
+mod tests;

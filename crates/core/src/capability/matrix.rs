@@ -1,0 +1,343 @@
+//! The table of capabilities: bundled, and overridden by configuration.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::capability::{
+    Caching, FileRules, ModelCapabilities, PlaceCapabilities, ReasoningReplay, StructuredOutput,
+};
+use crate::provider::Effort;
+
+/// API family × model pattern → capabilities.
+///
+/// The bundled table is TOML: `[family]` holds a family's defaults, `[family.models."pattern"]` what differs for
+/// models whose id matches (`*` stands for any run of characters). A configuration has the same form and wins cell
+/// by cell. A list replaces a list, unless its entries start with `+` or `-`: then they are added and removed.
+///
+/// ```
+/// use attache_core::{Matrix, MediaType};
+/// let pdf = MediaType::parse("application/pdf").unwrap();
+/// let matrix = Matrix::bundled().overlaid("[openai-chat.models.'local-*']\nuser.media = ['-application/pdf']")?;
+/// assert!(matrix.resolve("openai-chat", "gpt-4o").user.accepts(&pdf));
+/// assert!(!matrix.resolve("openai-chat", "local-7b").user.accepts(&pdf));
+/// # Ok::<(), attache_core::MatrixError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    families: Table,
+}
+
+/// Why text is no table of capabilities.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MatrixError {
+    /// It is not TOML.
+    #[error("the capability table is not valid TOML: {0}")]
+    Syntax(String),
+    /// A row has a cell that is unknown or of the wrong type.
+    #[error("the capability row {row} is not valid: {problem}")]
+    Row {
+        /// `family` or `family/pattern`.
+        row: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+static BUNDLED: OnceLock<Matrix> = OnceLock::new();
+
+impl Matrix {
+    /// The table that comes with attache, parsed at first use.
+    pub fn bundled() -> &'static Self {
+        // A test parses it; a broken table would leave every family unknown, which is text only.
+        BUNDLED.get_or_init(|| {
+            Self::parse(include_str!("matrix.toml")).unwrap_or(Self { families: Table::new() })
+        })
+    }
+
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// [`MatrixError`] names the row and what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, MatrixError> {
+        Self { families: Table::new() }.overlaid(text)
+    }
+
+    /// This table with the cells of another on top.
+    ///
+    /// # Errors
+    /// [`MatrixError`] names the row and what is wrong with it.
+    pub fn overlaid(&self, text: &str) -> Result<Self, MatrixError> {
+        let over: Table =
+            toml::from_str(text).map_err(|error| MatrixError::Syntax(error.message().to_owned()))?;
+        let mut families = self.families.clone();
+        merge(&mut families, &over);
+        let matrix = Self { families };
+        for (family, row) in &matrix.families {
+            let invalid = |row: String, problem: String| MatrixError::Row { row, problem };
+            let Value::Table(row) = row else {
+                return Err(invalid(family.clone(), "it is not a table".to_owned()));
+            };
+            matrix.cells(family, None).map_err(|problem| invalid(family.clone(), problem))?;
+            let Some(models) = row.get("models") else { continue };
+            let models = models
+                .as_table()
+                .ok_or_else(|| invalid(family.clone(), "models is not a table".to_owned()))?;
+            for pattern in models.keys() {
+                let name = || format!("{family}/{pattern}");
+                matrix.cells(family, Some(pattern)).map_err(|problem| invalid(name(), problem))?;
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// The families in the table.
+    pub fn families(&self) -> impl Iterator<Item = &str> {
+        self.families.keys().map(String::as_str)
+    }
+
+    /// The patterns of a family, without its default row.
+    pub fn patterns(&self, family: &str) -> Vec<&str> {
+        let models = self.families.get(family).and_then(|row| row.get("models")).and_then(Value::as_table);
+        models.map(|models| models.keys().map(String::as_str).collect()).unwrap_or_default()
+    }
+
+    /// What is known of a model: its exact row, else that of the longest matching pattern, else the family's
+    /// default; text only for an unknown family.
+    pub fn resolve(&self, family: &str, model: &str) -> ModelCapabilities {
+        let mut capabilities = ModelCapabilities::text_only(family, model);
+        if !self.families.contains_key(family) {
+            return capabilities;
+        }
+        let patterns = self.patterns(family).into_iter().filter(|pattern| glob(pattern, model));
+        // The exact id is the longest pattern that matches, but for stars that match nothing.
+        let best = patterns.max_by_key(|pattern| (*pattern == model, pattern.len()));
+        if let Ok(cells) = self.cells(family, best) {
+            cells.apply(&mut capabilities);
+            capabilities.row = best.unwrap_or("default").to_owned();
+        }
+        capabilities
+    }
+
+    fn cells(&self, family: &str, pattern: Option<&str>) -> Result<Cells, String> {
+        let mut row = self.families.get(family).and_then(Value::as_table).cloned().unwrap_or_default();
+        let models = row.remove("models");
+        if let Some(pattern) = pattern
+            && let Some(Value::Table(over)) = models.as_ref().and_then(|models| models.get(pattern))
+        {
+            merge(&mut row, over);
+        }
+        Value::Table(row).try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+}
+
+/// Maps are merged, lists with signs edited, everything else replaced.
+fn merge(into: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (into.get_mut(key), value) {
+            (Some(Value::Table(into)), Value::Table(over)) => merge(into, over),
+            (Some(Value::Array(into)), Value::Array(over)) if signed(over) => edit(into, over),
+            (Some(slot), value) => *slot = value.clone(),
+            (None, value) => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn signed(list: &[Value]) -> bool {
+    !list.is_empty()
+        && list.iter().all(|entry| entry.as_str().is_some_and(|text| text.starts_with(['+', '-'])))
+}
+
+fn edit(into: &mut Vec<Value>, over: &[Value]) {
+    for entry in over.iter().filter_map(Value::as_str) {
+        let (sign, name) = entry.split_at(1);
+        into.retain(|known| known.as_str() != Some(name));
+        if sign == "+" {
+            into.push(Value::String(name.to_owned()));
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Cells {
+    user: Option<PlaceCapabilities>,
+    tool_result: Option<PlaceCapabilities>,
+    failed_result: Option<PlaceCapabilities>,
+    beside_result: Option<PlaceCapabilities>,
+    files: Option<FileRules>,
+    context_window: Option<u64>,
+    max_output_tokens: Option<u64>,
+    tools: Option<bool>,
+    parallel_tools: Option<bool>,
+    forced_tools: Option<bool>,
+    structured_output: Option<StructuredOutput>,
+    caching: Option<Caching>,
+    reasoning_replay: Option<ReasoningReplay>,
+    reasoning: Option<Vec<String>>,
+    efforts: Option<Vec<Effort>>,
+    sampling: Option<bool>,
+}
+
+impl Cells {
+    fn apply(self, to: &mut ModelCapabilities) {
+        fn set<T>(cell: Option<T>, to: &mut T) {
+            if let Some(value) = cell {
+                *to = value;
+            }
+        }
+        // What stands beside results is a user message, unless the row says otherwise; so is a failed result.
+        if let Some(user) = &self.user {
+            to.beside_result = user.clone();
+        }
+        if let Some(tool_result) = &self.tool_result {
+            to.failed_result = tool_result.clone();
+        }
+        set(self.user, &mut to.user);
+        set(self.tool_result, &mut to.tool_result);
+        set(self.failed_result, &mut to.failed_result);
+        set(self.beside_result, &mut to.beside_result);
+        set(self.files, &mut to.files);
+        set(self.context_window.map(Some), &mut to.context_window);
+        set(self.max_output_tokens.map(Some), &mut to.max_output_tokens);
+        set(self.tools, &mut to.tools);
+        set(self.parallel_tools, &mut to.parallel_tools);
+        set(self.forced_tools, &mut to.forced_tools);
+        set(self.structured_output, &mut to.structured_output);
+        set(self.caching, &mut to.caching);
+        set(self.reasoning_replay, &mut to.reasoning_replay);
+        set(self.reasoning, &mut to.reasoning);
+        set(self.efforts, &mut to.efforts);
+        set(self.sampling, &mut to.sampling);
+    }
+}
+
+/// Whether `pattern`, in which `*` stands for any run of characters, covers the whole of `text`.
+fn glob(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        match rest.find(piece) {
+            Some(at) => rest = rest.get(at + piece.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::MediaType;
+
+    fn media(text: &str) -> MediaType {
+        MediaType::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_bundled_table_is_valid() {
+        let matrix = Matrix::parse(include_str!("matrix.toml")).unwrap();
+        let families: Vec<_> = matrix.families().collect();
+        for family in [
+            "openai-chat",
+            "openai-responses",
+            "anthropic",
+            "gemini",
+            "bedrock-converse",
+            "compatible",
+            "offline",
+        ] {
+            assert!(families.contains(&family), "{family}");
+        }
+    }
+
+    // C26, documents.md 8.8 #113
+    #[test]
+    fn what_each_api_takes() {
+        let matrix = Matrix::bundled();
+        let (pdf, png, csv) = (media("application/pdf"), media("image/png"), media("text/csv"));
+        let chat = matrix.resolve("openai-chat", "gpt-4o");
+        assert!(chat.user.accepts(&pdf) && chat.user.accepts(&png) && chat.tool_result.accepts(&csv));
+        assert!(!chat.tool_result.accepts(&pdf) && !chat.tool_result.accepts(&png));
+        for family in ["openai-responses", "anthropic"] {
+            let row = matrix.resolve(family, "some-new-model");
+            assert!(row.tool_result.accepts(&pdf) && row.tool_result.accepts(&png), "{family}");
+            assert_eq!(row.row, "default");
+        }
+        let failed = matrix.resolve("anthropic", "claude-opus-4-8").failed_result;
+        assert!(failed.accepts(&csv) && !failed.accepts(&png));
+        for family in ["offline", "compatible", "nobody"] {
+            let row = matrix.resolve(family, "x");
+            assert!(row.user.accepts(&csv) && !row.user.accepts(&pdf) && !row.user.accepts(&png), "{family}");
+        }
+        assert_eq!(matrix.resolve("nobody", "x").row, "unknown");
+        // D7, D8: unknown is not PDF, and not every image is one that a model takes
+        let claude = matrix.resolve("anthropic", "claude-opus-4-8");
+        for other in ["application/zip", "image/bmp", "image/tiff", "application/octet-stream"] {
+            assert!(!claude.user.accepts(&media(other)), "{other}");
+        }
+        assert!(claude.user.accepts(&media("image/svg+xml")), "SVG is text");
+    }
+
+    // documents.md 8.8 #105
+    #[test]
+    fn exact_beats_longest_beats_default() {
+        let table = "[f]\ncontext_window = 1\n[f.models.'a*']\ncontext_window = 2\n[f.models.'a-b*']\ncontext_window = 3\n\
+                     [f.models.'a-b-c']\ncontext_window = 4\n[f.models.'a-b-*******']\ncontext_window = 5";
+        let matrix = Matrix::parse(table).unwrap();
+        let window = |model: &str| matrix.resolve("f", model).context_window.unwrap();
+        assert_eq!(
+            [window("x"), window("a"), window("a-bx"), window("a-b-c"), window("a-b-d")],
+            [1, 2, 3, 4, 5]
+        );
+    }
+
+    #[test]
+    fn globs() {
+        for (pattern, text) in
+            [("a", "a"), ("a*", "a"), ("*a", "ba"), ("a*c*e", "abcde"), ("*", ""), ("a*b*b", "abb")]
+        {
+            assert!(glob(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("a", "ab"), ("a*c", "ab"), ("", "a"), ("a*b*b", "ab")] {
+            assert!(!glob(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    // documents.md 8.8 #108, #109, #110; 9.2 D32
+    #[test]
+    fn overlays() {
+        let matrix = Matrix::bundled();
+        let over = matrix
+            .overlaid("[anthropic.models.'claude-x*']\nuser.media = ['text']\n[mine]\ncaching = 'automatic'")
+            .unwrap();
+        let row = over.resolve("anthropic", "claude-x1");
+        assert!(!row.user.accepts(&media("image/png")) && row.tool_result.accepts(&media("image/png")));
+        assert_eq!(over.resolve("mine", "any").caching, Caching::Automatic);
+        let edited = matrix
+            .overlaid("[openai-chat.models.'gpt-4o']\nuser.media = ['+audio/wav', '-image/gif']")
+            .unwrap();
+        let row = edited.resolve("openai-chat", "gpt-4o");
+        assert!(row.user.accepts(&media("audio/wav")) && row.user.accepts(&media("application/pdf")));
+        assert!(!row.user.accepts(&media("image/gif")));
+        let error = matrix.overlaid("[anthropic.models.'c*']\nuser.medai = []").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the capability row anthropic/c* is not valid: unknown field `medai`"),
+            "{error}"
+        );
+        assert!(matches!(matrix.overlaid("="), Err(MatrixError::Syntax(_))));
+    }
+}

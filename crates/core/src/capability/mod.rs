@@ -1,0 +1,255 @@
+//! What a model takes in which place, and what it can do.
+
+mod matrix;
+
+use serde::{Deserialize, Serialize};
+
+pub use matrix::{Matrix, MatrixError};
+
+use crate::media::{MediaKind, MediaType};
+use crate::provider::Effort;
+
+/// Where content stands in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Place {
+    /// A user message.
+    User,
+    /// A successful tool result.
+    ToolResult,
+    /// A failed tool result.
+    FailedResult,
+    /// The user content that follows tool results directly.
+    BesideResult,
+}
+
+impl Place {
+    /// The word in reports and configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::ToolResult => "tool_result",
+            Self::FailedResult => "failed_result",
+            Self::BesideResult => "beside_result",
+        }
+    }
+}
+
+/// What a model takes in one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PlaceCapabilities {
+    /// Media types: whole types, `type/*`, and `text` for everything that reads as text.
+    pub media: Vec<String>,
+    /// The most bytes of one document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// The most bytes of one image, where it is less than that of other documents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_image_bytes: Option<u64>,
+    /// The most documents in one request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_count: Option<u64>,
+    /// The most pages of one PDF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pages: Option<u64>,
+    /// The most pixels along one side of an image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pixels: Option<u64>,
+    /// Whether a text must stand beside a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_text: Option<bool>,
+}
+
+impl PlaceCapabilities {
+    /// A place that takes these media types and sets no limits.
+    pub fn of(media: &[&str]) -> Self {
+        Self { media: media.iter().map(|media| (*media).to_owned()).collect(), ..Self::default() }
+    }
+
+    /// Whether documents of this type may stand here as they are; text ones as text.
+    pub fn accepts(&self, media: &MediaType) -> bool {
+        let kind = media.kind();
+        self.media.iter().any(|pattern| match pattern.as_str() {
+            "text" => kind == MediaKind::Text,
+            pattern => kind != MediaKind::Text && media.matches(pattern),
+        })
+    }
+
+    /// Whether text may stand here.
+    pub fn accepts_text(&self) -> bool {
+        self.media.iter().any(|pattern| pattern == "text")
+    }
+
+    /// The most bytes of a document of this type.
+    pub fn byte_limit(&self, media: &MediaType) -> Option<u64> {
+        match media.kind() {
+            MediaKind::Image => self.max_image_bytes.or(self.max_bytes),
+            _ => self.max_bytes,
+        }
+    }
+}
+
+/// How prompt caching is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Caching {
+    /// There is none.
+    #[default]
+    None,
+    /// The provider does it by itself; a stable prefix is all it needs.
+    Automatic,
+    /// By markers in the request.
+    Explicit,
+    /// By a resource that is made first and named in the request.
+    Resource,
+}
+
+/// What can be asked of the form of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StructuredOutput {
+    /// Nothing.
+    #[default]
+    None,
+    /// A JSON object.
+    JsonObject,
+    /// JSON of a schema, but not beside tools.
+    JsonSchemaAlone,
+    /// JSON of a schema, beside tools too.
+    JsonSchema,
+}
+
+/// Whether reasoning goes back to the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReasoningReplay {
+    /// It sends none back, or takes none.
+    #[default]
+    None,
+    /// It may go back.
+    Optional,
+    /// It must go back beside the tool calls that it led to.
+    Required,
+}
+
+/// Rules for files in a request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FileRules {
+    /// The most bytes of a whole request, base64 included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_request_bytes: Option<u64>,
+    /// Whether every file needs a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names_required: Option<bool>,
+    /// Whether files can be uploaded first and referenced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload: Option<bool>,
+    /// Whether the provider fetches public URLs itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub urls: Option<bool>,
+}
+
+/// What is known of a model behind an API.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ModelCapabilities {
+    /// The API family, such as `anthropic` or `openai-chat`.
+    pub family: String,
+    /// The model's id as asked for.
+    pub model: String,
+    /// The row of the matrix that it comes from: a pattern, `default`, or `unknown` for an unknown family.
+    pub row: String,
+    /// What a user message takes.
+    pub user: PlaceCapabilities,
+    /// What a tool result takes.
+    pub tool_result: PlaceCapabilities,
+    /// What a failed tool result takes.
+    pub failed_result: PlaceCapabilities,
+    /// What the user content directly after tool results takes.
+    pub beside_result: PlaceCapabilities,
+    /// Rules for files.
+    pub files: FileRules,
+    /// Tokens of the whole window.
+    pub context_window: Option<u64>,
+    /// The most tokens of a reply.
+    pub max_output_tokens: Option<u64>,
+    /// Whether it calls tools natively.
+    pub tools: bool,
+    /// Whether several calls come in one reply.
+    pub parallel_tools: bool,
+    /// Whether a tool can be forced.
+    pub forced_tools: bool,
+    /// What can be asked of the form of an answer.
+    pub structured_output: StructuredOutput,
+    /// How prompt caching is asked for.
+    pub caching: Caching,
+    /// Whether reasoning goes back.
+    pub reasoning_replay: ReasoningReplay,
+    /// How reasoning can be switched: `adaptive`, `budget`, `off`, `effort`; empty if it cannot.
+    pub reasoning: Vec<String>,
+    /// The efforts that it knows.
+    pub efforts: Vec<Effort>,
+    /// Whether it takes temperature, top-p and top-k.
+    pub sampling: bool,
+}
+
+impl ModelCapabilities {
+    /// What is known of nothing: text in every place, and tools.
+    pub fn text_only(family: impl Into<String>, model: impl Into<String>) -> Self {
+        let text = PlaceCapabilities::of(&["text"]);
+        Self {
+            family: family.into(),
+            model: model.into(),
+            row: "unknown".to_owned(),
+            user: text.clone(),
+            tool_result: text.clone(),
+            failed_result: text.clone(),
+            beside_result: text,
+            files: FileRules::default(),
+            context_window: None,
+            max_output_tokens: None,
+            tools: true,
+            parallel_tools: false,
+            forced_tools: true,
+            structured_output: StructuredOutput::None,
+            caching: Caching::None,
+            reasoning_replay: ReasoningReplay::None,
+            reasoning: Vec::new(),
+            efforts: Vec::new(),
+            sampling: true,
+        }
+    }
+
+    /// What a place takes.
+    pub fn place(&self, place: Place) -> &PlaceCapabilities {
+        match place {
+            Place::User => &self.user,
+            Place::ToolResult => &self.tool_result,
+            Place::FailedResult => &self.failed_result,
+            Place::BesideResult => &self.beside_result,
+        }
+    }
+
+    /// A number that differs when anything that routing looks at differs.
+    pub fn fingerprint(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        // Deterministic across processes: `DefaultHasher::new` has fixed keys.
+        let mut hasher = DefaultHasher::new();
+        self.family.hash(&mut hasher);
+        for place in [&self.user, &self.tool_result, &self.failed_result, &self.beside_result] {
+            place.media.hash(&mut hasher);
+            (place.max_bytes, place.max_image_bytes, place.max_count, place.max_pages).hash(&mut hasher);
+            (place.max_pixels, place.needs_text).hash(&mut hasher);
+        }
+        (self.files.max_request_bytes, self.files.names_required, self.files.urls).hash(&mut hasher);
+        hasher.finish()
+    }
+}

@@ -1,0 +1,213 @@
+//! A conversation as it is exported and imported.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::document::{Document, DocumentSource};
+use crate::id::DocumentId;
+use crate::message::{Content, Message};
+use crate::persist::{MessageRecord, Resolve};
+use crate::tool::ToolDefinition;
+
+/// The version of the persisted form that this crate writes.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// Messages with the bytes of their documents in a side table.
+///
+/// The JSON form is `{"schemaVersion":1,"messages":[…],"documents":[{"id","contentType","fileName","data"}]}`,
+/// `data` being base64; an optional member `tools` holds definitions (`name`, `description`, `inputSchema`).
+/// Messages mention documents as references only. Unknown members are ignored, a newer version is refused.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Conversation {
+    /// The messages in order.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools that the model was offered.
+    pub tools: Vec<ToolDefinition>,
+}
+
+/// Why text is no conversation that this version can read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConversationError {
+    /// It is not JSON of the documented form.
+    #[error("not a conversation")]
+    Malformed(#[source] serde_json::Error),
+    /// A newer attache wrote it.
+    #[error(
+        "the conversation has schema version {found}, this version of attache reads up to {SCHEMA_VERSION}; upgrade attache"
+    )]
+    TooNew {
+        /// The version found.
+        found: u64,
+    },
+    /// The bytes of a document are not base64.
+    #[error("the data of document {id:?} is not base64")]
+    BadData {
+        /// The document.
+        id: DocumentId,
+    },
+    /// Two entries of the side table have one id.
+    #[error("the document {id:?} is in the table twice")]
+    DuplicateDocument {
+        /// The document.
+        id: DocumentId,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored<'a> {
+    #[serde(default)]
+    schema_version: u64,
+    #[serde(borrow)]
+    messages: Vec<&'a RawValue>,
+    #[serde(default)]
+    documents: Vec<StoredDocument>,
+    #[serde(default)]
+    tools: Vec<StoredTool>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredDocument {
+    id: DocumentId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    data: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredTool {
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    input_schema: Option<Value>,
+}
+
+impl Conversation {
+    /// A conversation of `messages`.
+    pub fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> Self {
+        Self { messages: messages.into_iter().collect(), tools: Vec::new() }
+    }
+
+    /// Adds the definitions of the tools that the model was offered.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl IntoIterator<Item = ToolDefinition>) -> Self {
+        self.tools = tools.into_iter().collect();
+        self
+    }
+
+    /// Reads the exported form; documents get their bytes from the side table.
+    ///
+    /// # Errors
+    /// [`ConversationError`] if the text is not of the documented form or a newer version wrote it.
+    pub fn from_json(json: &str) -> Result<Self, ConversationError> {
+        let stored: Stored<'_> = serde_json::from_str(json).map_err(ConversationError::Malformed)?;
+        if stored.schema_version > SCHEMA_VERSION {
+            return Err(ConversationError::TooNew { found: stored.schema_version });
+        }
+        let mut table = HashMap::with_capacity(stored.documents.len());
+        for document in stored.documents {
+            let StoredDocument { id, content_type, file_name, data } = document;
+            let Ok(bytes) = base64_simd::STANDARD.decode_to_vec(data.as_bytes()) else {
+                return Err(ConversationError::BadData { id });
+            };
+            let mut handle =
+                Document::from_bytes(bytes, content_type.as_deref().unwrap_or_default()).with_id(id.clone());
+            if let Some(name) = file_name {
+                handle = handle.with_file_name(name);
+            }
+            if table.insert(id.clone(), handle).is_some() {
+                return Err(ConversationError::DuplicateDocument { id });
+            }
+        }
+        let resolve = Resolve::from_table(&table);
+        let messages = stored.messages.into_iter().map(|raw| {
+            let record: MessageRecord =
+                serde_json::from_str(raw.get()).map_err(ConversationError::Malformed)?;
+            record.into_message(&resolve).map(Arc::new).map_err(ConversationError::Malformed)
+        });
+        let messages = messages.collect::<Result<_, ConversationError>>()?;
+        let tools = stored.tools.into_iter().map(|tool| {
+            let schema =
+                tool.input_schema.unwrap_or_else(|| serde_json::json!({"type": "object", "properties": {}}));
+            ToolDefinition::new(tool.name, tool.description, schema)
+        });
+        Ok(Self { messages, tools: tools.collect() })
+    }
+
+    /// Writes the exported form. Documents whose bytes are not in memory are left out of the side table.
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Export<'a> {
+            schema_version: u64,
+            messages: &'a [Arc<Message>],
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            documents: Vec<StoredDocument>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            tools: Vec<StoredTool>,
+        }
+        let mut documents: Vec<StoredDocument> = Vec::new();
+        for document in self.documents() {
+            let DocumentSource::Bytes(bytes) = document.source() else { continue };
+            if documents.iter().any(|known| known.id == *document.id()) {
+                continue;
+            }
+            documents.push(StoredDocument {
+                id: document.id().clone(),
+                content_type: Some(document.media_type().to_string()),
+                file_name: document.file_name().map(str::to_owned),
+                data: base64_simd::STANDARD.encode_to_string(bytes),
+            });
+        }
+        let tools = self.tools.iter().map(|tool| StoredTool {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            input_schema: Some(tool.input_schema().clone()),
+        });
+        let export = Export {
+            schema_version: SCHEMA_VERSION,
+            messages: &self.messages,
+            documents,
+            tools: tools.collect(),
+        };
+        serde_json::to_string_pretty(&export).unwrap_or_default()
+    }
+
+    /// Every document that a message mentions, duplicates included, in order.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.messages.iter().flat_map(|message| {
+            let mut found: Vec<&Document> = Vec::new();
+            match &**message {
+                Message::User(user) => {
+                    for part in &user.parts {
+                        match part {
+                            Content::Document(document) => found.push(document),
+                            Content::Object(tree) => found.extend(tree.documents()),
+                            Content::Text(_) => {}
+                        }
+                    }
+                }
+                Message::ToolResults(results) => {
+                    for result in &results.results {
+                        found.extend(result.tree.documents());
+                        let extra = |document: &&Document| !result.tree.documents().contains(document);
+                        found.extend(result.documents.iter().filter(extra));
+                    }
+                }
+                Message::System(_) | Message::Assistant(_) => {}
+            }
+            found
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! Failures of a provider.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+/// What went wrong at a provider, as far as a caller acts on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A key, URL or option is missing or wrong on our side; nothing was sent.
+    Configuration,
+    /// The provider does not accept the key.
+    Authentication,
+    /// The key may not do this.
+    Permission,
+    /// The model, endpoint or item does not exist.
+    NotFound,
+    /// Too many requests or tokens for now.
+    RateLimited,
+    /// The quota or balance is used up; waiting does not help.
+    QuotaExceeded,
+    /// The provider has no capacity for now, or failed on its side.
+    Overloaded,
+    /// The conversation does not fit the model's window.
+    ContextTooLong,
+    /// The provider refuses the request as sent.
+    InvalidRequest,
+    /// The history breaks a rule of the API (pairing, order, blanks).
+    InvalidHistory,
+    /// The model or API cannot do what was asked (media, caching, tools, an option).
+    Unsupported,
+    /// The provider declined to answer the prompt at all.
+    Refused,
+    /// No connection, or it broke before an answer.
+    Network,
+    /// A deadline passed.
+    Timeout,
+    /// The stream ended before its end.
+    StreamCut,
+    /// The answer is not what the protocol says.
+    Malformed,
+    /// A reply with neither text nor calls.
+    EmptyResponse,
+    /// The caller cancelled.
+    Cancelled,
+    /// The other side of a handle is gone.
+    Closed,
+    /// Any other error that the provider reported.
+    Api,
+}
+
+impl ErrorKind {
+    /// The word in JSON and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Authentication => "authentication",
+            Self::Permission => "permission",
+            Self::NotFound => "not_found",
+            Self::RateLimited => "rate_limited",
+            Self::QuotaExceeded => "quota_exceeded",
+            Self::Overloaded => "overloaded",
+            Self::ContextTooLong => "context_too_long",
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidHistory => "invalid_history",
+            Self::Unsupported => "unsupported",
+            Self::Refused => "refused",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::StreamCut => "stream_cut",
+            Self::Malformed => "malformed",
+            Self::EmptyResponse => "empty_response",
+            Self::Cancelled => "cancelled",
+            Self::Closed => "closed",
+            Self::Api => "api",
+        }
+    }
+
+    /// Whether the same request may work later, unless the provider says otherwise.
+    fn is_transient(self) -> bool {
+        matches!(self, Self::RateLimited | Self::Overloaded | Self::Network | Self::Timeout | Self::StreamCut)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure of a provider.
+///
+/// `Display` is one line without prompts, keys or bodies; the cause is [`source`](StdError::source), the response
+/// body is there on demand.
+pub struct ProviderError(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    retryable: Option<bool>,
+    retry_after: Option<Duration>,
+    status: Option<u16>,
+    code: Option<String>,
+    param: Option<String>,
+    request_id: Option<String>,
+    response_body: Option<String>,
+    streamed: bool,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl ProviderError {
+    /// An error of `kind` with one line for people: lower case, no full stop, no secrets.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            retryable: None,
+            retry_after: None,
+            status: None,
+            code: None,
+            param: None,
+            request_id: None,
+            response_body: None,
+            streamed: false,
+            source: None,
+        }))
+    }
+
+    /// Overrules what the kind says about retrying.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: impl Into<Option<bool>>) -> Self {
+        self.0.retryable = retryable.into();
+        self
+    }
+
+    /// Sets how long the provider asked to wait.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
+        self.0.retry_after = wait.into();
+        self
+    }
+
+    /// Sets the HTTP status.
+    #[must_use]
+    pub fn with_status(mut self, status: impl Into<Option<u16>>) -> Self {
+        self.0.status = status.into();
+        self
+    }
+
+    /// Sets the provider's own code or type of the error.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<Option<String>>) -> Self {
+        self.0.code = code.into();
+        self
+    }
+
+    /// Sets the request field that the provider objects to.
+    #[must_use]
+    pub fn with_param(mut self, param: impl Into<Option<String>>) -> Self {
+        self.0.param = param.into();
+        self
+    }
+
+    /// Sets the provider's id of the request.
+    #[must_use]
+    pub fn with_request_id(mut self, id: impl Into<Option<String>>) -> Self {
+        self.0.request_id = id.into();
+        self
+    }
+
+    /// Keeps the response body, which the caller has bounded and scrubbed of keys.
+    #[must_use]
+    pub fn with_response_body(mut self, body: impl Into<Option<String>>) -> Self {
+        self.0.response_body = body.into();
+        self
+    }
+
+    /// Says that chunks had already been handed out, so that repeating the request would repeat them.
+    #[must_use]
+    pub fn after_output(mut self) -> Self {
+        self.0.streamed = true;
+        self
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The line for people.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Whether the same request may work later. Never after output was handed out.
+    pub fn is_retryable(&self) -> bool {
+        !self.0.streamed && self.0.retryable.unwrap_or_else(|| self.0.kind.is_transient())
+    }
+
+    /// How long the provider asked to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The HTTP status, if an answer came.
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// The provider's own code or type of the error.
+    pub fn code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// The request field that the provider objects to.
+    pub fn param(&self) -> Option<&str> {
+        self.0.param.as_deref()
+    }
+
+    /// The provider's id of the request.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
+    /// The response body, bounded; never part of `Display`.
+    pub fn response_body(&self) -> Option<&str> {
+        self.0.response_body.as_deref()
+    }
+
+    /// Whether chunks had been handed out before.
+    pub fn is_after_output(&self) -> bool {
+        self.0.streamed
+    }
+}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        if let Some(status) = self.0.status {
+            write!(f, " (HTTP {status})")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderError")
+            .field("kind", &self.0.kind)
+            .field("message", &self.0.message)
+            .field("status", &self.0.status)
+            .field("code", &self.0.code)
+            .field("param", &self.0.param)
+            .field("request_id", &self.0.request_id)
+            .field("retryable", &self.is_retryable())
+            .field("retry_after", &self.0.retry_after)
+            .field("source", &self.0.source)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StdError for ProviderError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P25, P26
+    #[test]
+    fn retrying_is_decided_in_one_place() {
+        assert!(ProviderError::new(ErrorKind::Overloaded, "x").is_retryable());
+        assert!(!ProviderError::new(ErrorKind::QuotaExceeded, "x").is_retryable());
+        assert!(!ProviderError::new(ErrorKind::EmptyResponse, "x").is_retryable());
+        assert!(ProviderError::new(ErrorKind::Api, "x").with_retryable(true).is_retryable());
+        assert!(!ProviderError::new(ErrorKind::StreamCut, "x").after_output().is_retryable());
+    }
+
+    #[test]
+    fn bodies_stay_out_of_sight() {
+        let error = ProviderError::new(ErrorKind::Api, "the provider refused")
+            .with_response_body("canary".to_owned());
+        assert!(!format!("{error} {error:?}").contains("canary"));
+        assert_eq!(error.response_body(), Some("canary"));
+    }
+}

@@ -1,0 +1,85 @@
+//! The contract of attache: messages, documents in tool results, tools and the provider trait.
+//!
+//! This crate is data and traits. It reaches no network, no file and no runtime, and every other crate of the
+//! workspace stands on it. If you want to run an agent, start at the `attache` crate; depend on this one to
+//! write a provider, a tool or a store that keeps compiling while the rest moves.
+//!
+//! | concept | type |
+//! | --- | --- |
+//! | one message of a conversation, with ordered parts | [`Message`] |
+//! | a handle on a PDF, an image, a spreadsheet, wherever its bytes are | [`Document`] |
+//! | what a tool returned: JSON text and the documents in it | [`ContentTree`] |
+//! | a tool, and a family of tools behind one door | [`Tool`], [`ToolHandler`] |
+//! | one model at one provider, and its cloneable handle | [`LlmProvider`], [`ModelHandle`] |
+//! | what a model accepts in which place | [`ModelCapabilities`], [`Matrix`] |
+//!
+//! A tool returns anything that serde can serialise, with documents anywhere in it:
+//!
+//! ```
+//! use attache_core::{Capture, Document};
+//!
+//! #[derive(serde::Serialize)]
+//! struct Report { summary: String, pdf: Document }
+//!
+//! let report = Report {
+//!     summary: "3 pages".into(),
+//!     pdf: Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf").with_file_name("q3.pdf"),
+//! };
+//! let tree = Capture::new().finish(&report)?;
+//! assert_eq!(tree.documents().len(), 1);
+//! assert!(tree.json().starts_with(r#"{"summary":"3 pages","pdf":{"attache.document":"stored","documentId":"#));
+//! # Ok::<(), attache_core::TreeError>(())
+//! ```
+
+mod assembler;
+mod capability;
+mod capture;
+mod chunk;
+mod conversation;
+mod document;
+mod error;
+mod id;
+mod json;
+mod media;
+mod message;
+mod persist;
+mod provider;
+mod secret;
+mod tool;
+mod transcript;
+mod tree;
+mod usage;
+
+pub use assembler::{AssembledCall, ToolCallAssembler, ToolCallFragment};
+pub use capability::{
+    Caching, FileRules, Matrix, MatrixError, ModelCapabilities, Place, PlaceCapabilities, ReasoningReplay,
+    StructuredOutput,
+};
+pub use capture::Capture;
+pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
+pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
+pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
+pub use error::{ErrorKind, ProviderError};
+pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
+pub use media::{MediaKind, MediaType};
+pub use message::{
+    Arguments, ArgumentsError, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart,
+    ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall, ToolResult,
+    ToolResultsMessage, UserMessage, UserOrigin,
+};
+pub use provider::{
+    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Effort, LlmProvider, ModelHandle, ProviderConfig,
+    ProviderState, Reasoning, RequestHeaders, ResponseFormat, StateCell, ToolChoice, Unsupported,
+};
+pub use secret::Secret;
+pub use tool::{
+    DynToolHandler, Effect, Extensions, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolHandler, ToolMetadata, ToolOutput, ToolSet, ToolSetError, ToolSpec, wire_name,
+};
+pub use transcript::Transcript;
+pub use tree::{ContentTree, NO_RESULT, TreeError, TreeLimits, reference_ids};
+pub use usage::Usage;
+
+/// The JSON Schema crate whose [`schemars::JsonSchema`] tool arguments derive.
+#[doc(no_inline)]
+pub use schemars;

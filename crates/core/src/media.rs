@@ -1,0 +1,396 @@
+//! Media types: normalised, guessed from bytes and file names.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A media type in normal form: lower case, without parameters other than the charset, common aliases replaced.
+///
+/// ```
+/// use attache_core::{MediaKind, MediaType};
+/// let media = MediaType::parse(" Image/JPG; q=1 ").unwrap();
+/// assert_eq!((media.essence(), media.kind()), ("image/jpeg", MediaKind::Image));
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct MediaType {
+    essence: Arc<str>,
+    charset: Option<Arc<str>>,
+}
+
+/// What a model must be able to do to take a media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MediaKind {
+    /// Readable as text: `text/*`, JSON, XML, YAML and their `+json`, `+xml` relatives, SVG.
+    Text,
+    /// A raster image.
+    Image,
+    /// A PDF.
+    Pdf,
+    /// Sound.
+    Audio,
+    /// Moving images.
+    Video,
+    /// Everything else: office files, archives, unknown bytes.
+    Other,
+}
+
+impl MediaKind {
+    /// The word used in messages to people and models.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Image => "image",
+            Self::Pdf => "pdf",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::Other => "binary",
+        }
+    }
+}
+
+const OCTETS: &str = "application/octet-stream";
+
+impl MediaType {
+    /// Reads `type/subtype` with optional parameters; `None` if it is not of that form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut pieces = text.split(';');
+        let essence = pieces.next()?.trim().to_ascii_lowercase();
+        let (kind, subtype) = essence.split_once('/')?;
+        let token = |s: &str| {
+            !s.is_empty() && s.bytes().all(|b| b.is_ascii_graphic() && !b"/,;\"()<>@:\\[]?=".contains(&b))
+        };
+        if !token(kind) || !token(subtype) {
+            return None;
+        }
+        let charset = pieces.find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let value = value.trim().trim_matches('"');
+            (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty())
+                .then(|| Arc::from(value.to_ascii_lowercase()))
+        });
+        Some(Self { essence: Arc::from(alias(&essence)), charset })
+    }
+
+    /// Unknown bytes.
+    pub fn octet_stream() -> Self {
+        Self { essence: Arc::from(OCTETS), charset: None }
+    }
+
+    /// The type of bytes that declare themselves, or `None` if nothing in them says.
+    ///
+    /// Looks at signatures of images, PDF, archives, office files, sound and video, and takes what is valid UTF-8
+    /// without control characters as `text/plain`.
+    pub fn sniff(bytes: &[u8]) -> Option<Self> {
+        signature(bytes).or_else(|| plain_text(bytes).then_some("text/plain")).and_then(Self::parse)
+    }
+
+    /// The type that the extension of a file name stands for.
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let (_, extension) = name.rsplit_once('.')?;
+        let extension = extension.to_ascii_lowercase();
+        EXTENSIONS.iter().find(|(known, _)| *known == extension).and_then(|(_, media)| Self::parse(media))
+    }
+
+    /// The best of what was declared, what the bytes say and what the file name says.
+    ///
+    /// A signature in the bytes wins over a declared image, PDF, sound or video type and over a missing or
+    /// meaningless one; otherwise the declared type holds.
+    pub fn resolve(declared: Option<&str>, bytes: Option<&[u8]>, file_name: Option<&str>) -> Self {
+        let declared = declared.and_then(Self::parse).filter(|media| !media.is_unknown());
+        let seen = bytes.and_then(signature).and_then(Self::parse);
+        match (declared, seen) {
+            (Some(declared), Some(seen)) if declared.conflicts_with(&seen) => seen,
+            (Some(declared), _) => declared,
+            (None, seen) => {
+                let named = file_name.and_then(Self::from_file_name);
+                match (named, seen) {
+                    // A zip that is named .docx is a DOCX.
+                    (Some(named), Some(seen)) if named.conflicts_with(&seen) => seen,
+                    (Some(named), _) => named,
+                    (None, Some(seen)) => seen,
+                    (None, None) => bytes.and_then(Self::sniff).unwrap_or_else(Self::octet_stream),
+                }
+            }
+        }
+    }
+
+    fn is_unknown(&self) -> bool {
+        matches!(
+            &*self.essence,
+            OCTETS | "binary/octet-stream" | "application/unknown" | "application/x-download"
+        )
+    }
+
+    fn conflicts_with(&self, seen: &MediaType) -> bool {
+        let container =
+            matches!(&*seen.essence, "application/zip" | "application/x-ole-storage" | "application/gzip");
+        !container && self.essence != seen.essence && self.kind() != MediaKind::Other
+            || container && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
+    }
+
+    /// `type/subtype`.
+    pub fn essence(&self) -> &str {
+        &self.essence
+    }
+
+    /// The charset parameter in lower case, if one was given.
+    pub fn charset(&self) -> Option<&str> {
+        self.charset.as_deref()
+    }
+
+    /// What a model must be able to do to take it.
+    pub fn kind(&self) -> MediaKind {
+        let essence = &*self.essence;
+        let Some((kind, subtype)) = essence.split_once('/') else { return MediaKind::Other };
+        match kind {
+            "text" => MediaKind::Text,
+            "image" if subtype == "svg+xml" => MediaKind::Text,
+            "image" => MediaKind::Image,
+            "audio" => MediaKind::Audio,
+            "video" => MediaKind::Video,
+            _ if subtype.ends_with("+json") || subtype.ends_with("+xml") || subtype.ends_with("+yaml") => {
+                MediaKind::Text
+            }
+            _ => match essence {
+                "application/json"
+                | "application/xml"
+                | "application/yaml"
+                | "application/x-ndjson"
+                | "application/javascript"
+                | "application/toml"
+                | "application/sql"
+                | "application/csv"
+                | "application/x-sh"
+                | "application/graphql"
+                | "application/x-www-form-urlencoded" => MediaKind::Text,
+                "application/pdf" => MediaKind::Pdf,
+                _ => MediaKind::Other,
+            },
+        }
+    }
+
+    /// Whether `pattern` covers it: a whole type, `type/*`, or `*/*`.
+    pub fn matches(&self, pattern: &str) -> bool {
+        match pattern.strip_suffix('*') {
+            Some("*/") => true,
+            Some(prefix) if prefix.ends_with('/') => self.essence.starts_with(prefix),
+            _ => &*self.essence == pattern,
+        }
+    }
+
+    /// The usual file name extension, without the dot.
+    pub fn extension(&self) -> Option<&'static str> {
+        EXTENSIONS.iter().find(|(_, media)| *media == &*self.essence).map(|(extension, _)| *extension)
+    }
+}
+
+impl fmt::Display for MediaType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.essence)?;
+        match &self.charset {
+            Some(charset) => write!(f, "; charset={charset}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for MediaType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn alias(essence: &str) -> &str {
+    match essence {
+        "image/jpg" | "image/pjpeg" => "image/jpeg",
+        "image/x-png" => "image/png",
+        "image/x-ms-bmp" | "image/x-bmp" => "image/bmp",
+        "application/x-pdf" | "application/acrobat" | "text/pdf" => "application/pdf",
+        "text/json" | "application/x-json" => "application/json",
+        "text/xml" => "application/xml",
+        "text/yaml" | "text/x-yaml" | "application/x-yaml" => "application/yaml",
+        "text/x-markdown" => "text/markdown",
+        "text/comma-separated-values" | "text/x-csv" | "application/x-csv" => "text/csv",
+        "audio/x-wav" | "audio/wave" => "audio/wav",
+        "audio/mp3" => "audio/mpeg",
+        "application/x-zip-compressed" => "application/zip",
+        other => other,
+    }
+}
+
+fn signature(bytes: &[u8]) -> Option<&'static str> {
+    const SIGNATURES: &[(&[u8], &str)] = &[
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"%PDF-", "application/pdf"),
+        (b"II*\0", "image/tiff"),
+        (b"MM\0*", "image/tiff"),
+        (b"PK\x03\x04", "application/zip"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+        (b"\x1f\x8b", "application/gzip"),
+        (b"ID3", "audio/mpeg"),
+        (b"OggS", "audio/ogg"),
+        (b"fLaC", "audio/flac"),
+        (b"\x1a\x45\xdf\xa3", "video/webm"),
+        (b"{\\rtf", "application/rtf"),
+    ];
+    if let Some((_, media)) = SIGNATURES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some(media);
+    }
+    match (bytes.get(..4), bytes.get(4..8), bytes.get(8..12)) {
+        (Some(b"RIFF"), _, Some(b"WEBP")) => Some("image/webp"),
+        (Some(b"RIFF"), _, Some(b"WAVE")) => Some("audio/wav"),
+        (_, Some(b"ftyp"), Some(b"heic" | b"heix" | b"mif1")) => Some("image/heic"),
+        (_, Some(b"ftyp"), Some(b"avif")) => Some("image/avif"),
+        (_, Some(b"ftyp"), Some(_)) => Some("video/mp4"),
+        (Some(magic), Some(size), _) if magic.starts_with(b"BM") && size.ends_with(b"\0\0") => {
+            Some("image/bmp")
+        }
+        _ => None,
+    }
+}
+
+/// The first 4 KiB hold nothing that text does not hold.
+fn plain_text(bytes: &[u8]) -> bool {
+    let head = bytes.get(..4096).unwrap_or(bytes);
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // A character cut by the 4 KiB boundary is no proof against text.
+        Err(error) if error.error_len().is_none() && head.len() < bytes.len() => {
+            head.get(..error.valid_up_to()).and_then(|whole| std::str::from_utf8(whole).ok()).unwrap_or("")
+        }
+        Err(_) => return false,
+    };
+    !text.is_empty() && !text.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c'))
+}
+
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("txt", "text/plain"),
+    ("log", "text/plain"),
+    ("md", "text/markdown"),
+    ("markdown", "text/markdown"),
+    ("csv", "text/csv"),
+    ("tsv", "text/tab-separated-values"),
+    ("html", "text/html"),
+    ("htm", "text/html"),
+    ("css", "text/css"),
+    ("json", "application/json"),
+    ("ndjson", "application/x-ndjson"),
+    ("jsonl", "application/x-ndjson"),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("toml", "application/toml"),
+    ("ini", "text/plain"),
+    ("sql", "application/sql"),
+    ("js", "application/javascript"),
+    ("py", "text/x-python"),
+    ("rs", "text/x-rust"),
+    ("svg", "image/svg+xml"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+    ("bmp", "image/bmp"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("heic", "image/heic"),
+    ("avif", "image/avif"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("doc", "application/msword"),
+    ("xls", "application/vnd.ms-excel"),
+    ("ppt", "application/vnd.ms-powerpoint"),
+    ("odt", "application/vnd.oasis.opendocument.text"),
+    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
+    ("epub", "application/epub+zip"),
+    ("rtf", "application/rtf"),
+    ("eml", "message/rfc822"),
+    ("zip", "application/zip"),
+    ("gz", "application/gzip"),
+    ("mp3", "audio/mpeg"),
+    ("wav", "audio/wav"),
+    ("ogg", "audio/ogg"),
+    ("flac", "audio/flac"),
+    ("m4a", "audio/mp4"),
+    ("mp4", "video/mp4"),
+    ("webm", "video/webm"),
+    ("mov", "video/quicktime"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> Option<MediaKind> {
+        MediaType::parse(text).map(|media| media.kind())
+    }
+
+    // documents.md 8.8 #104: the table of 4.3, row by row
+    #[test]
+    fn kinds() {
+        for text in [
+            "text/plain",
+            "TEXT/csv; charset=x",
+            "application/json",
+            "application/xml",
+            "application/yaml",
+            "application/x-yaml",
+            "application/ld+json",
+            "application/atom+xml",
+            "image/svg+xml",
+        ] {
+            assert_eq!(kind(text), Some(MediaKind::Text), "{text}");
+        }
+        for text in [" Image/Png  ", "image/jpg", "image/gif", "image/webp", "image/bmp", "image/tiff"] {
+            assert_eq!(kind(text), Some(MediaKind::Image), "{text}");
+        }
+        assert_eq!(kind("application/pdf;version=1.7"), Some(MediaKind::Pdf));
+        assert_eq!(kind("audio/wav"), Some(MediaKind::Audio));
+        assert_eq!(kind("video/mp4"), Some(MediaKind::Video));
+        for text in ["application/zip", "application/octet-stream", "application/msword"] {
+            assert_eq!(kind(text), Some(MediaKind::Other), "{text}");
+        }
+        for text in ["", " ", "pdf", "a/b/c", "/x", "x/", "te xt/plain", "text/<b>"] {
+            assert_eq!(kind(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn charset_is_kept() {
+        let media = MediaType::parse("text/csv; header=present; Charset=\"ISO-8859-1\"").unwrap();
+        assert_eq!(media.charset(), Some("iso-8859-1"));
+        assert_eq!(media.to_string(), "text/csv; charset=iso-8859-1");
+    }
+
+    // documents.md 9.2 D22: missing, meaningless and wrong types
+    #[test]
+    fn resolution() {
+        let png = b"\x89PNG\r\n\x1a\n....".as_slice();
+        let resolve = |declared, bytes, name| MediaType::resolve(declared, bytes, name).essence().to_owned();
+        assert_eq!(resolve(Some("image/jpeg"), Some(png), None), "image/png");
+        assert_eq!(resolve(Some("application/octet-stream"), Some(b"%PDF-1.7"), None), "application/pdf");
+        assert_eq!(resolve(None, Some(png), Some("x.pdf")), "image/png");
+        assert_eq!(resolve(None, Some(b"a,b\n1,2"), Some("x.csv")), "text/csv");
+        assert_eq!(
+            resolve(None, Some(b"PK\x03\x04"), Some("x.docx")).split('.').next_back(),
+            Some("document")
+        );
+        assert_eq!(resolve(None, Some(b"hello"), None), "text/plain");
+        assert_eq!(resolve(None, Some(b"\0\x01"), None), "application/octet-stream");
+        assert_eq!(resolve(Some("application/json"), Some(b"{}"), Some("x.txt")), "application/json");
+        assert_eq!(resolve(Some("text/csv"), Some(png), None), "image/png");
+    }
+
+    #[test]
+    fn patterns() {
+        let media = MediaType::parse("image/png").unwrap();
+        assert!(media.matches("image/png") && media.matches("image/*") && media.matches("*/*"));
+        assert!(!media.matches("image/p*") && !media.matches("text/*") && !media.matches("*"));
+    }
+}

@@ -1,0 +1,237 @@
+//! Messages and their ordered parts.
+
+mod assistant;
+mod results;
+mod user;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub use assistant::{
+    Arguments, ArgumentsError, AssistantMessage, AssistantPart, OpaquePart, ReasoningPart, ReplayData,
+    ToolCall,
+};
+pub use results::{ResultStatus, Routed, ToolResult, ToolResultsMessage};
+pub use user::{Content, UserMessage, UserOrigin};
+
+use crate::id::MessageId;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// The author's instructions.
+    System,
+    /// A person, an event, or the synthetic message with the documents of tool results.
+    User,
+    /// The model.
+    Assistant,
+    /// The results of all calls of one assistant message.
+    ToolResults,
+}
+
+/// One message of a conversation.
+///
+/// Messages are values: a window, a router or a compaction makes new ones and leaves the old as they are. They
+/// are shared as `Arc<Message>`, so a history is never copied.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Message {
+    /// The author's instructions.
+    System(SystemMessage),
+    /// What a person or an event said, or the synthetic message with the documents of tool results.
+    User(UserMessage),
+    /// One reply of the model.
+    Assistant(AssistantMessage),
+    /// The results of all calls of one assistant message, in call order.
+    ToolResults(ToolResultsMessage),
+}
+
+impl Message {
+    /// A system message.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::System(SystemMessage::new(text))
+    }
+
+    /// A user message of one text. Blank text yields a message without parts.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User(UserMessage::new([Content::text(text)]))
+    }
+
+    /// An assistant message of one text, for examples and imported histories.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::Assistant(AssistantMessage::new([AssistantPart::text(text)]))
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        match self {
+            Self::System(_) => Role::System,
+            Self::User(_) => Role::User,
+            Self::Assistant(_) => Role::Assistant,
+            Self::ToolResults(_) => Role::ToolResults,
+        }
+    }
+
+    /// The identity inside the conversation.
+    pub fn id(&self) -> &MessageId {
+        match self {
+            Self::System(message) => &message.id,
+            Self::User(message) => &message.id,
+            Self::Assistant(message) => &message.id,
+            Self::ToolResults(message) => &message.id,
+        }
+    }
+
+    /// The same message under another identity.
+    #[must_use]
+    pub fn with_id(mut self, id: MessageId) -> Self {
+        match &mut self {
+            Self::System(message) => message.id = id,
+            Self::User(message) => message.id = id,
+            Self::Assistant(message) => message.id = id,
+            Self::ToolResults(message) => message.id = id,
+        }
+        self
+    }
+
+    /// The metadata.
+    pub fn metadata(&self) -> &Metadata {
+        match self {
+            Self::System(message) => &message.metadata,
+            Self::User(message) => &message.metadata,
+            Self::Assistant(message) => &message.metadata,
+            Self::ToolResults(message) => &message.metadata,
+        }
+    }
+
+    /// What routing decided about this message, as a number that changes when a decision does. A message without
+    /// documents has 0. Together with the id it tells a renderer whether it has seen exactly this before.
+    pub fn stamp(&self) -> u64 {
+        match self {
+            Self::User(message) => message.routed.as_ref().map_or(0, |routed| routed.stamp),
+            Self::ToolResults(message) => message.results.iter().fold(0, |stamp: u64, result| {
+                stamp.rotate_left(7) ^ result.routed.as_ref().map_or(0, |routed| routed.stamp)
+            }),
+            Self::System(_) | Self::Assistant(_) => 0,
+        }
+    }
+
+    /// Whether it is the synthetic user message that carries the documents of the tool results before it.
+    pub fn is_tool_call_documents(&self) -> bool {
+        matches!(self, Self::User(message) if message.origin == UserOrigin::ToolCallDocuments)
+    }
+
+    /// The shared form in which histories hold it.
+    pub fn shared(self) -> Arc<Self> {
+        Arc::new(self)
+    }
+}
+
+/// The author's instructions.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SystemMessage {
+    /// The identity.
+    pub id: MessageId,
+    /// The texts, none of them blank.
+    pub parts: Vec<TextPart>,
+    /// The metadata.
+    pub metadata: Metadata,
+}
+
+impl SystemMessage {
+    /// Instructions of one text; blank text yields no part.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            id: MessageId::new(),
+            parts: TextPart::new(text).into_iter().collect(),
+            metadata: Metadata::default(),
+        }
+    }
+}
+
+/// A text that is not blank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextPart {
+    text: Arc<str>,
+    refusal: bool,
+    replay: Option<Arc<ReplayData>>,
+}
+
+impl TextPart {
+    /// The text, or `None` if it is empty or white space only: providers refuse blank text, so it cannot be made.
+    pub fn new(text: impl Into<String>) -> Option<Self> {
+        let text: String = text.into();
+        (!text.trim().is_empty()).then(|| Self { text: Arc::from(text), refusal: false, replay: None })
+    }
+
+    /// Marks it as the model's refusal.
+    #[must_use]
+    pub fn as_refusal(mut self) -> Self {
+        self.refusal = true;
+        self
+    }
+
+    /// Adds what the provider wants back with it.
+    #[must_use]
+    pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
+        self.replay = replay.into().map(Arc::new);
+        self
+    }
+
+    /// The text, never blank.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the model refused with it.
+    pub fn is_refusal(&self) -> bool {
+        self.refusal
+    }
+
+    /// What the provider wants back with it.
+    pub fn replay(&self) -> Option<&ReplayData> {
+        self.replay.as_deref()
+    }
+}
+
+/// Open data beside a message: for applications, audit and routing. It never reaches a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metadata(Map<String, Value>);
+
+impl Metadata {
+    /// No entries.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds or replaces an entry.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.0.insert(key.into(), value.into());
+        self
+    }
+
+    /// The entry under `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The entries in the order in which they were added.
+    pub fn entries(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+impl From<Map<String, Value>> for Metadata {
+    fn from(entries: Map<String, Value>) -> Self {
+        Self(entries)
+    }
+}

@@ -1,0 +1,125 @@
+//! The results of tool calls.
+
+use crate::document::Document;
+use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
+use crate::message::{Content, Metadata, ToolCall};
+use crate::tree::ContentTree;
+
+/// How a call ended, as far as the model must know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResultStatus {
+    /// The tool answered.
+    #[default]
+    Ok,
+    /// The tool, or the attempt to call it, failed. Each provider's error flag or frame says so.
+    Error,
+    /// The call was cancelled before or while it ran. Shown like an error; it has no documents.
+    Cancelled,
+}
+
+/// What the model is shown, once routing has decided.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Routed {
+    /// For a user message its whole content; for a tool result what follows its text.
+    pub content: Vec<Content>,
+    /// A number that differs when the decisions differ.
+    pub stamp: u64,
+}
+
+impl Routed {
+    /// Content and the stamp of the decisions that led to it.
+    pub fn new(content: Vec<Content>, stamp: u64) -> Self {
+        Self { content, stamp }
+    }
+}
+
+/// The result of one tool call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The call it answers.
+    pub call_id: ToolCallId,
+    /// The provider's id of that call, where it gave one.
+    pub provider_id: Option<ProviderCallId>,
+    /// The tool's internal name; `None` where a handler could not tell.
+    pub tool_name: Option<String>,
+    /// How the call ended.
+    pub status: ResultStatus,
+    /// What the tool returned, with all documents that were captured.
+    pub tree: ContentTree,
+    /// The documents to show the model, in order. A handler may withhold some of the tree's.
+    pub documents: Vec<Document>,
+    /// The documents of the tree that the tool's handler keeps from the model.
+    pub withheld: Vec<DocumentId>,
+    /// What follows the text in this result, once routing has decided. Never stored.
+    pub routed: Option<Routed>,
+}
+
+impl ToolResult {
+    /// The result of `call`: all documents of the tree are shown.
+    pub fn new(call: &ToolCall, status: ResultStatus, tree: ContentTree) -> Self {
+        let documents =
+            if status == ResultStatus::Cancelled { Vec::new() } else { tree.documents().to_vec() };
+        Self {
+            call_id: call.id.clone(),
+            provider_id: call.provider_id.clone(),
+            tool_name: Some(call.name.clone()),
+            status,
+            tree,
+            documents,
+            withheld: Vec::new(),
+            routed: None,
+        }
+    }
+
+    /// A successful result of plain text.
+    pub fn ok(call: &ToolCall, text: &str) -> Self {
+        Self::new(call, ResultStatus::Ok, ContentTree::text(text))
+    }
+
+    /// A failed result with its text for the model.
+    pub fn error(call: &ToolCall, text: &str) -> Self {
+        Self::new(call, ResultStatus::Error, ContentTree::text(text))
+    }
+
+    /// The result of a call that was cancelled: no documents, whatever it had returned so far.
+    pub fn cancelled(call: &ToolCall) -> Self {
+        Self::new(call, ResultStatus::Cancelled, ContentTree::text("Tool execution was canceled."))
+    }
+
+    /// Whether the model must be told that the call failed.
+    pub fn is_error(&self) -> bool {
+        self.status != ResultStatus::Ok
+    }
+
+    /// The content that follows the text.
+    pub fn attached(&self) -> &[Content] {
+        self.routed.as_ref().map_or(&[], |routed| &routed.content)
+    }
+
+    /// Whether it has documents that no routing has looked at. A renderer must refuse it rather than lose them.
+    pub fn is_unrouted(&self) -> bool {
+        self.routed.is_none() && !self.documents.is_empty()
+    }
+}
+
+/// All results of one assistant message, in call order.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResultsMessage {
+    /// The identity.
+    pub id: MessageId,
+    /// The results in call order.
+    pub results: Vec<ToolResult>,
+    /// The metadata.
+    pub metadata: Metadata,
+}
+
+impl ToolResultsMessage {
+    /// The results of one assistant message, in call order.
+    pub fn new(results: impl IntoIterator<Item = ToolResult>) -> Self {
+        Self { id: MessageId::new(), results: results.into_iter().collect(), metadata: Metadata::default() }
+    }
+}

@@ -1,0 +1,98 @@
+//! What stands on the user's side: prompts, events, and documents of tool results.
+
+use crate::document::Document;
+use crate::id::MessageId;
+use crate::message::{Metadata, Routed, TextPart};
+use crate::tree::ContentTree;
+
+/// Why a user message exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UserOrigin {
+    /// A person or program that prompts the model. Its documents fail loudly when the model cannot take them.
+    #[default]
+    Author,
+    /// Something that happened while the agent ran. Its documents never fail a run.
+    Event,
+    /// The synthetic message after tool results: a projection, never an input to routing. Its metadata hold
+    /// `toolCallDocuments: true`.
+    ToolCallDocuments,
+}
+
+/// One part of a user message, or what routing added to a tool result.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// A text.
+    Text(TextPart),
+    /// A document.
+    Document(Document),
+    /// Structured data, shown as JSON, with the documents in it.
+    Object(ContentTree),
+}
+
+impl Content {
+    /// A text, or nothing if it is blank.
+    pub fn text(text: impl Into<String>) -> Option<Self> {
+        TextPart::new(text).map(Self::Text)
+    }
+}
+
+impl From<Document> for Option<Content> {
+    fn from(document: Document) -> Self {
+        Some(Content::Document(document))
+    }
+}
+
+/// A message on the user's side.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UserMessage {
+    /// The identity.
+    pub id: MessageId,
+    /// Why it exists.
+    pub origin: UserOrigin,
+    /// What was said, in order.
+    pub parts: Vec<Content>,
+    /// What the model is shown instead of `parts`, once routing has decided. Never stored.
+    pub routed: Option<Routed>,
+    /// The metadata.
+    pub metadata: Metadata,
+}
+
+impl UserMessage {
+    /// An author's message. Takes parts, and `None` for what was blank.
+    ///
+    /// ```
+    /// use attache_core::{Content, Document, UserMessage};
+    /// let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");
+    /// let message = UserMessage::new([Content::text("What does it say?"), pdf.into()]);
+    /// assert_eq!(message.parts.len(), 2);
+    /// ```
+    pub fn new(parts: impl IntoIterator<Item = Option<Content>>) -> Self {
+        Self {
+            id: MessageId::new(),
+            origin: UserOrigin::Author,
+            parts: parts.into_iter().flatten().collect(),
+            routed: None,
+            metadata: Metadata::default(),
+        }
+    }
+
+    /// An event: its payload, with documents anywhere in it.
+    pub fn event(payload: ContentTree) -> Self {
+        Self { origin: UserOrigin::Event, ..Self::new([Some(Content::Object(payload))]) }
+    }
+
+    /// Sets the metadata.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// What a renderer shows: the routed content if there is one, the parts otherwise.
+    pub fn shown(&self) -> &[Content] {
+        self.routed.as_ref().map_or(&self.parts, |routed| &routed.content)
+    }
+}

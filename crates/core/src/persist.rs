@@ -1,0 +1,513 @@
+//! The JSON form of messages, schema version 1.
+//!
+//! A message is read without tagged enums, so that embedded JSON keeps its member order and its numbers.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::document::Document;
+use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
+use crate::message::{
+    Arguments, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart, ReasoningPart,
+    ReplayData, ResultStatus, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    UserOrigin,
+};
+use crate::tree::ContentTree;
+
+/// The metadata key of the synthetic message, as the specification names it.
+const TOOL_CALL_DOCUMENTS: &str = "toolCallDocuments";
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MessageRecord {
+    #[serde(default)]
+    id: Option<MessageId>,
+    role: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    results: Vec<ResultRecord>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    metadata: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct PartRecord {
+    r#type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    refusal: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    redacted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    document: Option<ReferenceRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    object: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    documents: Vec<ReferenceRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ReplayRecord {
+    family: String,
+    model: String,
+    data: Box<RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultRecord {
+    call_id: ToolCallId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<Box<RawValue>>,
+    /// Every document of the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    documents: Vec<ReferenceRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    withheld: Vec<DocumentId>,
+    /// The documents to show where they are not the tree's without the withheld ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown: Option<Vec<ReferenceRecord>>,
+}
+
+/// A document reference: read from the documented form, written by the document itself.
+struct ReferenceRecord(Document);
+
+impl Serialize for ReferenceRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReferenceRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Reference {
+            #[serde(rename = "attache.document")]
+            kind: String,
+            document_id: DocumentId,
+            #[serde(default)]
+            store_id: Option<String>,
+            #[serde(default)]
+            url: Option<String>,
+            #[serde(default)]
+            content: Option<String>,
+            #[serde(default)]
+            metadata: ReferenceMetadata,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct ReferenceMetadata {
+            content_type: Option<String>,
+            file_name: Option<String>,
+            size: Option<u64>,
+        }
+        let Reference { kind, document_id, store_id, url, content, metadata } =
+            Reference::deserialize(deserializer)?;
+        let missing =
+            |member| serde::de::Error::custom(format!("the {kind} document reference has no {member}"));
+        let mut document = match kind.as_str() {
+            "stored" => Document::stored(
+                document_id.clone(),
+                "",
+                metadata.content_type.as_deref().unwrap_or_default(),
+            ),
+            "external" => Document::external(url.ok_or_else(|| missing("url"))?),
+            "inline" => Document::inline(content.ok_or_else(|| missing("content"))?),
+            other => {
+                return Err(serde::de::Error::custom(format!("unknown kind of document reference: {other}")));
+            }
+        };
+        document = document.with_id(document_id).with_optional_store_id(store_id);
+        if let Some(name) = metadata.file_name {
+            document = document.with_file_name(name);
+        }
+        if let Some(media_type) = metadata.content_type {
+            document = document.with_media_type(&media_type);
+        }
+        if let Some(size) = metadata.size {
+            document = document.with_size(size);
+        }
+        Ok(Self(document))
+    }
+}
+
+/// Finds the bytes of references while messages are read.
+pub(crate) struct Resolve<'a>(Option<&'a HashMap<DocumentId, Document>>);
+
+impl<'a> Resolve<'a> {
+    pub(crate) fn from_table(table: &'a HashMap<DocumentId, Document>) -> Self {
+        Self(Some(table))
+    }
+
+    fn one(&self, reference: ReferenceRecord) -> Document {
+        let document = reference.0;
+        match self.0.and_then(|table| table.get(document.id())) {
+            Some(held) => match held.bytes() {
+                Some(bytes) => {
+                    let named = match (document.file_name(), held.file_name()) {
+                        (None, Some(name)) => document.with_file_name(name),
+                        _ => document,
+                    };
+                    named.with_bytes(bytes)
+                }
+                None => document,
+            },
+            None => document,
+        }
+    }
+
+    fn all(&self, references: Vec<ReferenceRecord>) -> Vec<Document> {
+        references.into_iter().map(|reference| self.one(reference)).collect()
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        MessageRecord::of(self).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// Reads the persisted form; documents are references without bytes until somebody loads them.
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let record: MessageRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
+        record.into_message(&Resolve(None)).map_err(serde::de::Error::custom)
+    }
+}
+
+fn raw(json: &str) -> Result<Box<RawValue>, serde_json::Error> {
+    RawValue::from_string(json.to_owned())
+}
+
+impl MessageRecord {
+    fn of(message: &Message) -> Result<Self, serde_json::Error> {
+        let (role, parts, results, origin) = match message {
+            Message::System(system) => (
+                "system",
+                system.parts.iter().map(text_record).collect::<Result<Vec<_>, _>>()?,
+                Vec::new(),
+                None,
+            ),
+            Message::User(user) => {
+                let parts = user.parts.iter().map(content_record).collect::<Result<_, _>>()?;
+                ("user", parts, Vec::new(), (user.origin == UserOrigin::Event).then(|| "event".to_owned()))
+            }
+            Message::Assistant(assistant) => (
+                "assistant",
+                assistant.parts.iter().map(part_record).collect::<Result<_, _>>()?,
+                Vec::new(),
+                None,
+            ),
+            Message::ToolResults(results) => {
+                let results = results.results.iter().map(result_record).collect::<Result<_, _>>()?;
+                ("toolResults", Vec::new(), results, None)
+            }
+        };
+        let mut metadata = message.metadata().entries().clone();
+        if message.is_tool_call_documents() {
+            metadata.insert(TOOL_CALL_DOCUMENTS.to_owned(), Value::Bool(true));
+        }
+        let content = if results.is_empty() { Some(serde_json::value::to_raw_value(&parts)?) } else { None };
+        Ok(Self { id: Some(message.id().clone()), role: role.to_owned(), origin, content, results, metadata })
+    }
+
+    /// # Errors
+    /// Names a role or a kind of part that this version does not know: nothing is left out in silence.
+    pub(crate) fn into_message(self, resolve: &Resolve<'_>) -> Result<Message, serde_json::Error> {
+        let Self { id, role, origin, content, results, mut metadata } = self;
+        let id = id.unwrap_or_else(MessageId::new);
+        let parts = content.map(|content| read_parts(&content)).transpose()?.unwrap_or_default();
+        match role.as_str() {
+            "system" | "developer" => {
+                let texts = parts.into_iter().map(|part| match part.r#type.as_str() {
+                    "text" => Ok(part.into_text()),
+                    _ => Err(part.unknown("system")),
+                });
+                let parts = texts.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+                Ok(Message::System(SystemMessage { id, parts, metadata: metadata.into() }))
+            }
+            "assistant" => {
+                let parts = parts.into_iter().map(PartRecord::into_assistant).filter_map(Result::transpose);
+                let parts = parts.collect::<Result<_, _>>()?;
+                Ok(Message::Assistant(AssistantMessage { id, parts, metadata: metadata.into() }))
+            }
+            "toolResults" | "tool_results" | "tool" => {
+                let results = results.into_iter().map(|result| result.into_result(resolve)).collect();
+                Ok(Message::ToolResults(ToolResultsMessage { id, results, metadata: metadata.into() }))
+            }
+            "user" => {
+                let marked = metadata.remove(TOOL_CALL_DOCUMENTS) == Some(Value::Bool(true));
+                let origin = match origin.as_deref() {
+                    _ if marked => UserOrigin::ToolCallDocuments,
+                    Some("event") => UserOrigin::Event,
+                    _ => UserOrigin::Author,
+                };
+                let parts =
+                    parts.into_iter().map(|part| part.into_content(resolve)).filter_map(Result::transpose);
+                let parts = parts.collect::<Result<_, _>>()?;
+                Ok(Message::User(UserMessage { id, origin, parts, routed: None, metadata: metadata.into() }))
+            }
+            other => Err(serde::de::Error::custom(format!("unknown role: {other}"))),
+        }
+    }
+}
+
+/// A list of parts, or a plain string.
+fn read_parts(content: &RawValue) -> Result<Vec<PartRecord>, serde_json::Error> {
+    match serde_json::from_str::<String>(content.get()) {
+        Ok(text) => Ok(vec![PartRecord { text: Some(text), ..part("text") }]),
+        Err(_) => serde_json::from_str(content.get()),
+    }
+}
+
+fn part(kind: &str) -> PartRecord {
+    PartRecord { r#type: kind.to_owned(), ..PartRecord::default() }
+}
+
+fn replay_record(replay: Option<&ReplayData>) -> Result<Option<ReplayRecord>, serde_json::Error> {
+    let Some(replay) = replay else { return Ok(None) };
+    let (family, model) = (replay.family().to_owned(), replay.model().to_owned());
+    Ok(Some(ReplayRecord { family, model, data: raw(replay.json())? }))
+}
+
+fn text_record(text: &TextPart) -> Result<PartRecord, serde_json::Error> {
+    Ok(PartRecord {
+        text: Some(text.text().to_owned()),
+        refusal: text.is_refusal(),
+        replay: replay_record(text.replay())?,
+        ..part("text")
+    })
+}
+
+fn content_record(content: &Content) -> Result<PartRecord, serde_json::Error> {
+    match content {
+        Content::Text(text) => text_record(text),
+        Content::Document(document) => {
+            Ok(PartRecord { document: Some(ReferenceRecord(document.clone())), ..part("document") })
+        }
+        Content::Object(tree) => Ok(PartRecord {
+            object: Some(raw(tree.json())?),
+            documents: tree.documents().iter().cloned().map(ReferenceRecord).collect(),
+            ..part("object")
+        }),
+    }
+}
+
+fn part_record(from: &AssistantPart) -> Result<PartRecord, serde_json::Error> {
+    match from {
+        AssistantPart::Text(text) => text_record(text),
+        AssistantPart::Reasoning(reasoning) => Ok(PartRecord {
+            text: Some(reasoning.text().to_owned()).filter(|text| !text.is_empty()),
+            redacted: reasoning.is_redacted(),
+            replay: replay_record(reasoning.replay())?,
+            ..part("reasoning")
+        }),
+        AssistantPart::ToolCall(call) => {
+            let arguments = call.arguments.raw();
+            let truncated = call.arguments.json().is_err() && Arguments::new(arguments).json().is_ok();
+            // An object that reads back byte for byte is written as JSON, anything else as the text it is.
+            let as_json =
+                call.arguments.json() == Ok(arguments) && crate::json::compact(arguments).0 == arguments;
+            let arguments =
+                if as_json { raw(arguments)? } else { serde_json::value::to_raw_value(arguments)? };
+            Ok(PartRecord {
+                id: Some(call.id.clone()),
+                provider_id: call.provider_id.as_ref().map(|id| id.as_str().to_owned()),
+                name: Some(call.name.clone()),
+                arguments: Some(arguments),
+                truncated,
+                replay: replay_record(call.replay.as_deref())?,
+                ..part("toolCall")
+            })
+        }
+        AssistantPart::Opaque(opaque) => Ok(PartRecord {
+            kind: Some(opaque.kind.clone()),
+            replay: replay_record(Some(&opaque.replay))?,
+            ..part("opaque")
+        }),
+    }
+}
+
+fn result_record(result: &ToolResult) -> Result<ResultRecord, serde_json::Error> {
+    let shown: Vec<_> =
+        result.tree.documents().iter().filter(|document| !result.withheld.contains(document.id())).collect();
+    let usual = shown.len() == result.documents.len()
+        && shown.iter().zip(&result.documents).all(|(a, b)| a.id() == b.id());
+    Ok(ResultRecord {
+        call_id: result.call_id.clone(),
+        provider_id: result.provider_id.as_ref().map(|id| id.as_str().to_owned()),
+        name: result.tool_name.clone(),
+        status: match result.status {
+            ResultStatus::Ok => None,
+            ResultStatus::Error => Some("error".to_owned()),
+            ResultStatus::Cancelled => Some("cancelled".to_owned()),
+        },
+        content: Some(raw(result.tree.json())?),
+        documents: result.tree.documents().iter().cloned().map(ReferenceRecord).collect(),
+        withheld: result.withheld.clone(),
+        shown: (!usual).then(|| result.documents.iter().cloned().map(ReferenceRecord).collect()),
+    })
+}
+
+impl PartRecord {
+    fn replay_data(&mut self) -> Option<ReplayData> {
+        self.replay.take().map(|replay| ReplayData::new(replay.family, replay.model, replay.data))
+    }
+
+    fn into_text(mut self) -> Option<TextPart> {
+        let replay = self.replay_data();
+        let text = TextPart::new(self.text?)?.with_replay(replay);
+        Some(if self.refusal { text.as_refusal() } else { text })
+    }
+
+    fn unknown(&self, role: &str) -> serde_json::Error {
+        serde::de::Error::custom(format!("a {role} message cannot have a part of type {:?}", self.r#type))
+    }
+
+    fn into_content(self, resolve: &Resolve<'_>) -> Result<Option<Content>, serde_json::Error> {
+        let kind = self.r#type.clone();
+        match (kind.as_str(), self) {
+            ("text", text) => Ok(text.into_text().map(Content::Text)),
+            ("document", Self { document: Some(document), .. }) => {
+                Ok(Some(Content::Document(resolve.one(document))))
+            }
+            ("object", Self { object: Some(object), documents, .. }) => {
+                Ok(ContentTree::parse(object.get(), resolve.all(documents)).map(Content::Object))
+            }
+            (_, part) => Err(part.unknown("user")),
+        }
+    }
+
+    fn into_assistant(mut self) -> Result<Option<AssistantPart>, serde_json::Error> {
+        match self.r#type.as_str() {
+            "reasoning" | "thinking" => {
+                let replay = self.replay_data();
+                let mut reasoning = ReasoningPart::new(self.text.unwrap_or_default());
+                if self.redacted {
+                    reasoning = ReasoningPart::redacted();
+                }
+                Ok(Some(AssistantPart::Reasoning(reasoning.with_replay(replay))))
+            }
+            "toolCall" | "tool_call" => {
+                let replay = self.replay_data();
+                let text = match &self.arguments {
+                    Some(json) => serde_json::from_str::<String>(json.get())
+                        .unwrap_or_else(|_| crate::json::compact(json.get()).0),
+                    None => String::new(),
+                };
+                let arguments =
+                    if self.truncated { Arguments::truncated(text) } else { Arguments::new(text) };
+                let call = ToolCall::new(self.name.unwrap_or_default(), arguments)
+                    .with_id(self.id.unwrap_or_else(ToolCallId::new))
+                    .with_provider_id(self.provider_id.and_then(ProviderCallId::parse))
+                    .with_replay(replay);
+                Ok(Some(AssistantPart::ToolCall(call)))
+            }
+            "opaque" => {
+                let replay = self.replay_data().ok_or_else(|| self.unknown("(without replay) assistant"))?;
+                Ok(Some(AssistantPart::Opaque(OpaquePart::new(self.kind.unwrap_or_default(), replay))))
+            }
+            "text" => Ok(self.into_text().map(AssistantPart::Text)),
+            _ => Err(self.unknown("assistant")),
+        }
+    }
+}
+
+impl ResultRecord {
+    fn into_result(self, resolve: &Resolve<'_>) -> ToolResult {
+        let documents = resolve.all(self.documents);
+        let content = self.content.as_ref().map_or("null", |content| content.get());
+        let tree = ContentTree::parse(content, documents).unwrap_or_else(|| ContentTree::text(content));
+        let status = match self.status.as_deref() {
+            None | Some("ok") => ResultStatus::Ok,
+            Some("cancelled") => ResultStatus::Cancelled,
+            Some(_) => ResultStatus::Error,
+        };
+        let shown = match self.shown {
+            Some(shown) => resolve.all(shown),
+            None if status == ResultStatus::Cancelled => Vec::new(),
+            None => tree
+                .documents()
+                .iter()
+                .filter(|document| !self.withheld.contains(document.id()))
+                .cloned()
+                .collect(),
+        };
+        ToolResult {
+            call_id: self.call_id,
+            provider_id: self.provider_id.and_then(ProviderCallId::parse),
+            tool_name: self.name.filter(|name| !name.trim().is_empty()),
+            status,
+            tree,
+            documents: shown,
+            withheld: self.withheld,
+            routed: None,
+        }
+    }
+}
+
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.entries().serialize(serializer)
+    }
+}
+
+/// The parts of a message that somebody else stores, such as one reply inside a log entry.
+impl Serialize for AssistantMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Message::Assistant(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AssistantMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Message::deserialize(deserializer)? {
+            Message::Assistant(message) => Ok(message),
+            _ => Err(serde::de::Error::custom("not an assistant message")),
+        }
+    }
+}
+
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        result_record(self).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let record: ResultRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
+        Ok(record.into_result(&Resolve(None)))
+    }
+}

@@ -1,0 +1,107 @@
+//! What a tool knows about its call.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::id::ToolCallId;
+use crate::tool::{ToolError, ToolErrorKind};
+
+/// What a tool knows about its call. The model never sees any of it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ToolContext {
+    /// The run that the call belongs to.
+    pub run_id: Option<String>,
+    /// The call.
+    pub call_id: Option<ToolCallId>,
+    /// The step of the run, from 1.
+    pub step: u32,
+    /// On whose behalf the run works.
+    pub principal: Option<String>,
+    /// The session that the run belongs to.
+    pub session: Option<String>,
+    /// When the call is given up.
+    pub deadline: Option<Instant>,
+    /// The same for each attempt at this call, for services that honour it.
+    pub idempotency_key: Option<String>,
+    /// The store in which the call's documents will be put.
+    pub store_id: Option<String>,
+    /// What the caller of the run passes to its tools.
+    pub extensions: Extensions,
+}
+
+impl ToolContext {
+    /// A context that knows nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a value for tools to find by its type.
+    #[must_use]
+    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.extensions.insert(value);
+        self
+    }
+
+    /// The caller's value of type `T`.
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// The caller's value of type `T`.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::MissingContext`] if the caller passed none.
+    pub fn require<T: Any + Send + Sync>(&self) -> Result<&T, ToolError> {
+        self.get().ok_or_else(|| {
+            ToolError::new("this tool is not set up")
+                .with_kind(ToolErrorKind::MissingContext)
+                .with_source(format!("the tool context holds no {}", std::any::type_name::<T>()))
+        })
+    }
+}
+
+/// Values by their type. Its `Debug` shows how many, never what.
+#[derive(Clone, Default)]
+pub struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl Extensions {
+    /// Adds a value, replacing one of the same type.
+    pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
+        self.0.insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    /// The value of type `T`.
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref())
+    }
+
+    /// Adds the values of `over`, which win over those of the same type here.
+    pub fn extend(&mut self, over: &Extensions) {
+        self.0.extend(over.0.iter().map(|(key, value)| (*key, Arc::clone(value))));
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Extensions({})", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S11, S13
+    #[test]
+    fn values_by_type() {
+        let mut defaults = ToolContext::new().with(1_u8).with("a");
+        defaults.extensions.extend(&ToolContext::new().with(2_u8).extensions);
+        assert_eq!((defaults.get::<u8>(), defaults.get::<&str>()), (Some(&2), Some(&"a")));
+        assert_eq!(defaults.require::<u64>().unwrap_err().kind(), ToolErrorKind::MissingContext);
+        assert_eq!(format!("{:?}", defaults.extensions), "Extensions(2)");
+    }
+}

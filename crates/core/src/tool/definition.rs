@@ -1,0 +1,180 @@
+//! What the model sees of a tool, and how the loop treats it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What the model sees of a tool. Cloning copies a pointer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolDefinition(Arc<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    name: String,
+    description: String,
+    input_schema: Value,
+    examples: Vec<Value>,
+}
+
+impl ToolDefinition {
+    /// A definition. `name` is the internal name and may hold dots; `input_schema` is a JSON Schema whose root is
+    /// an object. A schema without `type` or `properties` gets them, since some servers insist.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
+        let mut input_schema = match input_schema {
+            Value::Object(schema) => schema,
+            _ => serde_json::Map::new(),
+        };
+        input_schema.remove("$schema");
+        input_schema.remove("title");
+        input_schema.entry("type").or_insert_with(|| json!("object"));
+        input_schema.entry("properties").or_insert_with(|| json!({}));
+        Self(Arc::new(Inner {
+            name: name.into(),
+            description: description.into(),
+            input_schema: Value::Object(input_schema),
+            examples: Vec::new(),
+        }))
+    }
+
+    /// Adds examples of arguments.
+    #[must_use]
+    pub fn with_examples(mut self, examples: impl IntoIterator<Item = Value>) -> Self {
+        Arc::make_mut(&mut self.0).examples = examples.into_iter().collect();
+        self
+    }
+
+    /// The internal name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The description, possibly empty.
+    pub fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    /// The JSON Schema of the arguments.
+    pub fn input_schema(&self) -> &Value {
+        &self.0.input_schema
+    }
+
+    /// Examples of arguments.
+    pub fn examples(&self) -> &[Value] {
+        &self.0.examples
+    }
+}
+
+/// What a call changes in the world; it decides what may be repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Effect {
+    /// Nothing. It may be repeated and run beside others.
+    Read,
+    /// The same as a repeated call with the same idempotency key.
+    Idempotent,
+    /// Something. It is never repeated unless somebody decides so.
+    #[default]
+    Effect,
+}
+
+/// How the loop treats a tool. The model never sees it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolMetadata {
+    /// What a call changes; [`Effect::Effect`] by default.
+    pub effect: Effect,
+    /// Whether its output is the answer, without another model call.
+    pub return_direct: bool,
+    /// How long a call may take; the agent's default applies where none is set.
+    pub timeout: Option<Duration>,
+    /// Whether it blocks its thread, so that it must not run on the async workers.
+    pub blocking: bool,
+    /// Whether no other call of the same reply may run beside it.
+    pub sequential: bool,
+    /// Whether the model is offered it.
+    pub enabled: bool,
+    /// Where it comes from, for messages about name clashes: a module path, `mcp:alias`.
+    pub origin: String,
+}
+
+impl Default for ToolMetadata {
+    fn default() -> Self {
+        Self {
+            effect: Effect::default(),
+            return_direct: false,
+            timeout: None,
+            blocking: false,
+            sequential: false,
+            enabled: true,
+            origin: String::new(),
+        }
+    }
+}
+
+/// A tool's definition with its metadata.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// What the model sees.
+    pub definition: ToolDefinition,
+    /// How the loop treats it.
+    pub metadata: ToolMetadata,
+}
+
+impl ToolSpec {
+    /// A definition with default metadata.
+    pub fn new(definition: ToolDefinition) -> Self {
+        Self { definition, metadata: ToolMetadata::default() }
+    }
+
+    /// Says what a call changes.
+    #[must_use]
+    pub fn with_effect(mut self, effect: Effect) -> Self {
+        self.metadata.effect = effect;
+        self
+    }
+
+    /// Makes its output the answer.
+    #[must_use]
+    pub fn with_return_direct(mut self, return_direct: bool) -> Self {
+        self.metadata.return_direct = return_direct;
+        self
+    }
+
+    /// Limits how long a call may take.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.metadata.timeout = Some(timeout);
+        self
+    }
+
+    /// Says that it blocks its thread.
+    #[must_use]
+    pub fn with_blocking(mut self, blocking: bool) -> Self {
+        self.metadata.blocking = blocking;
+        self
+    }
+
+    /// Lets no other call of the same reply run beside it.
+    #[must_use]
+    pub fn with_sequential(mut self, sequential: bool) -> Self {
+        self.metadata.sequential = sequential;
+        self
+    }
+
+    /// Offers or hides it.
+    #[must_use]
+    pub fn with_enabled(mut self, enabled: bool) -> Self {
+        self.metadata.enabled = enabled;
+        self
+    }
+
+    /// Says where it comes from.
+    #[must_use]
+    pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
+        self.metadata.origin = origin.into();
+        self
+    }
+}

@@ -1,0 +1,57 @@
+//! Tools: definition, metadata, execution, and families of tools behind one door.
+
+mod context;
+mod definition;
+mod error;
+mod handler;
+mod set;
+
+pub use context::{Extensions, ToolContext};
+pub use definition::{Effect, ToolDefinition, ToolMetadata, ToolSpec};
+pub use error::{ToolError, ToolErrorKind};
+pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
+pub use set::{ToolSet, ToolSetError, wire_name};
+
+use crate::message::Arguments;
+use crate::provider::BoxFuture;
+
+/// One executable tool.
+///
+/// `#[tool]` on a function or method makes one; so do closures in the agent crate. By hand:
+///
+/// ```
+/// use attache_core::{Arguments, BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec};
+/// use serde_json::json;
+///
+/// struct Add(ToolSpec);
+///
+/// impl Tool for Add {
+///     fn spec(&self) -> &ToolSpec { &self.0 }
+///
+///     fn call<'a>(&'a self, arguments: &'a Arguments, _context: ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+///         Box::pin(async move {
+///             let given = arguments.object()?;
+///             let sum: f64 = ["a", "b"].iter().filter_map(|name| given.get(*name)?.as_f64()).sum();
+///             Ok(ToolOutput::new(Capture::new().finish(&sum)?))
+///         })
+///     }
+/// }
+///
+/// let schema = json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}});
+/// let add = Add(ToolSpec::new(ToolDefinition::new("add", "Adds two numbers", schema)));
+/// assert_eq!(add.spec().definition.name(), "add");
+/// ```
+pub trait Tool: Send + Sync {
+    /// What the model sees of it, and how the loop treats it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Runs it.
+    ///
+    /// # Cancellation
+    /// The loop drops the future to cancel the call; what must not stop half-way belongs into a task of its own.
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+}

@@ -1,0 +1,160 @@
+//! The tools of one request, and their names on the wire.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::tool::ToolDefinition;
+
+/// The tools that a request offers, in a stable order, with names that every provider accepts.
+///
+/// Internal names may hold dots and anything else; wire names match `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. The map is
+/// deterministic and depends on what stands before: a tool that is added at the end renames none before it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolSet {
+    tools: Vec<(String, ToolDefinition)>,
+    by_wire: HashMap<String, usize>,
+    by_name: HashMap<String, usize>,
+}
+
+/// Two tools of one request have the same name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("two tools are named {name:?}")]
+#[non_exhaustive]
+pub struct ToolSetError {
+    /// The name.
+    pub name: String,
+}
+
+impl ToolSet {
+    /// The set of `definitions`, in their order.
+    ///
+    /// # Errors
+    /// [`ToolSetError`] if two have the same internal name.
+    pub fn new(definitions: impl IntoIterator<Item = ToolDefinition>) -> Result<Self, ToolSetError> {
+        let mut set = Self::default();
+        for definition in definitions {
+            let at = set.tools.len();
+            if set.by_name.insert(definition.name().to_owned(), at).is_some() {
+                return Err(ToolSetError { name: definition.name().to_owned() });
+            }
+            let mut wire = wire_name(definition.name());
+            if set.by_wire.contains_key(&wire) {
+                wire = with_digest(&wire, definition.name());
+            }
+            set.by_wire.insert(wire.clone(), at);
+            set.tools.push((wire, definition));
+        }
+        Ok(set)
+    }
+
+    /// Wire names and definitions in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ToolDefinition)> {
+        self.tools.iter().map(|(wire, definition)| (wire.as_str(), definition))
+    }
+
+    /// Whether there is no tool.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// The name on the wire of the tool of this internal name. A tool that is not in the set (of an older
+    /// history) gets the name that it would have alone.
+    pub fn wire_name(&self, name: &str) -> String {
+        match self.by_name.get(name).and_then(|at| self.tools.get(*at)) {
+            Some((wire, _)) => wire.clone(),
+            None => wire_name(name),
+        }
+    }
+
+    /// The internal name for what a model wrote: a wire name, or the internal name itself; anything else is
+    /// returned as it is.
+    pub fn internal_name<'a>(&'a self, wire: &'a str) -> &'a str {
+        match self.by_wire.get(wire).and_then(|at| self.tools.get(*at)) {
+            Some((_, definition)) => definition.name(),
+            None => wire,
+        }
+    }
+
+    /// The definition of that internal name.
+    pub fn get(&self, name: &str) -> Option<&ToolDefinition> {
+        self.by_name.get(name).and_then(|at| self.tools.get(*at)).map(|(_, definition)| definition)
+    }
+}
+
+/// The legal name nearest to `name`: illegal characters become `_`, too long a name is cut and marked with a digest
+/// of the whole.
+pub fn wire_name(name: &str) -> String {
+    let mut wire: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
+        .collect();
+    if !wire.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        wire.insert(0, '_');
+    }
+    if wire.len() > MAX { with_digest(&wire, name) } else { wire }
+}
+
+const MAX: usize = 64;
+
+fn with_digest(wire: &str, name: &str) -> String {
+    let digest = Sha256::digest(name.as_bytes());
+    let suffix: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let head: String = wire.chars().take(MAX - suffix.len() - 1).collect();
+    format!("{head}_{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(names: &[&str]) -> ToolSet {
+        ToolSet::new(names.iter().map(|name| ToolDefinition::new(*name, "", json!({})))).unwrap()
+    }
+
+    // A02
+    #[test]
+    fn names_map_back() {
+        let tools = set(&["calculator.add", "calculator_add", "9 lives", "ünï"]);
+        assert_eq!(tools.wire_name("calculator.add"), "calculator_add");
+        assert_ne!(tools.wire_name("calculator_add"), "calculator_add");
+        for name in ["calculator.add", "calculator_add", "9 lives", "ünï"] {
+            assert_eq!(tools.internal_name(&tools.wire_name(name)), name);
+        }
+        assert_eq!(tools.internal_name("unknown"), "unknown");
+        assert_eq!(tools.wire_name("9 lives"), "_9_lives");
+    }
+
+    // S01
+    #[test]
+    fn duplicates_are_refused() {
+        let twice = ["a", "a"].map(|name| ToolDefinition::new(name, "", json!({})));
+        assert_eq!(ToolSet::new(twice).unwrap_err().name, "a");
+    }
+
+    proptest! {
+        #[test]
+        fn wire_names_are_legal_unique_and_stable(names in prop::collection::hash_set(".{0,80}", 1..8)) {
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let (all, some) = (set(&names), set(&names[..names.len() - 1]));
+            let mut seen = std::collections::HashSet::new();
+            for (wire, definition) in all.iter() {
+                prop_assert!(wire.len() <= 64 && wire.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+                prop_assert!(wire.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
+                prop_assert!(seen.insert(wire.to_owned()));
+                prop_assert_eq!(all.internal_name(wire), definition.name());
+            }
+            for (wire, definition) in some.iter() {
+                prop_assert_eq!(all.wire_name(definition.name()), wire);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The slot in which a provider keeps what it rendered of a conversation.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A cache that travels with a conversation, so that a message is rendered once for a wire form.
+///
+/// Whoever runs a conversation makes one and puts a clone into each [`ChatRequest`](crate::ChatRequest). A
+/// provider takes what it rendered before, extends it and puts it back; a second request at the same time finds
+/// nothing and renders anew. What is inside is a memo: losing it costs time, never correctness.
+#[derive(Clone, Default)]
+pub struct Transcript(Arc<Mutex<HashMap<String, Box<dyn Any + Send>>>>);
+
+impl Transcript {
+    /// An empty slot.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes out what was put under `key` (the wire form: API family, profile, tool names), if it is a `T`.
+    pub fn take<T: Any + Send>(&self, key: &str) -> Option<T> {
+        let boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
+        boxed.downcast().ok().map(|value| *value)
+    }
+
+    /// Puts `value` under `key` for the next request.
+    pub fn put<T: Any + Send>(&self, key: &str, value: T) {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match slots.get_mut(key) {
+            Some(slot) => *slot = Box::new(value),
+            None => {
+                slots.insert(key.to_owned(), Box::new(value));
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Transcript")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Transcript;
+
+    #[test]
+    fn take_empties_the_slot() {
+        let transcript = Transcript::new();
+        let shared = transcript.clone();
+        shared.put("a", 7_u32);
+        assert_eq!(transcript.take::<u32>("a"), Some(7));
+        assert_eq!(transcript.take::<u32>("a"), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! Token counts of a model call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The tokens of one or more model calls, counted alike for every provider.
+///
+/// `input_tokens` is everything the model read, cache reads and writes included; `output_tokens` everything it
+/// wrote, reasoning included; the other three are parts of these. A count that the provider did not report is
+/// `None`, never zero.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Everything the model read.
+    pub input_tokens: Option<u64>,
+    /// Everything the model wrote.
+    pub output_tokens: Option<u64>,
+    /// The part of the input that was read from the provider's prompt cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// The part of the input that was written to the provider's prompt cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
+    /// The part of the output that was reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+    /// The provider's own object, as sent. Absent in sums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Value>,
+}
+
+impl Usage {
+    /// A usage of the two main counts.
+    pub fn new(input_tokens: impl Into<Option<u64>>, output_tokens: impl Into<Option<u64>>) -> Self {
+        Self { input_tokens: input_tokens.into(), output_tokens: output_tokens.into(), ..Self::default() }
+    }
+
+    /// Sets the part of the input that came from the cache.
+    #[must_use]
+    pub fn with_cached_tokens(mut self, tokens: impl Into<Option<u64>>) -> Self {
+        self.cached_tokens = tokens.into();
+        self
+    }
+
+    /// Sets the part of the input that was written to the cache.
+    #[must_use]
+    pub fn with_cache_write_tokens(mut self, tokens: impl Into<Option<u64>>) -> Self {
+        self.cache_write_tokens = tokens.into();
+        self
+    }
+
+    /// Sets the part of the output that was reasoning.
+    #[must_use]
+    pub fn with_reasoning_tokens(mut self, tokens: impl Into<Option<u64>>) -> Self {
+        self.reasoning_tokens = tokens.into();
+        self
+    }
+
+    /// Keeps the provider's own object.
+    #[must_use]
+    pub fn with_raw(mut self, raw: impl Into<Option<Value>>) -> Self {
+        self.raw = raw.into();
+        self
+    }
+
+    /// Adds another call's counts. What neither reported stays `None`; `raw` is dropped.
+    pub fn add(&mut self, other: &Usage) {
+        fn sum(a: &mut Option<u64>, b: Option<u64>) {
+            if let Some(b) = b {
+                *a = Some(a.unwrap_or(0).saturating_add(b));
+            }
+        }
+        sum(&mut self.input_tokens, other.input_tokens);
+        sum(&mut self.output_tokens, other.output_tokens);
+        sum(&mut self.cached_tokens, other.cached_tokens);
+        sum(&mut self.cache_write_tokens, other.cache_write_tokens);
+        sum(&mut self.reasoning_tokens, other.reasoning_tokens);
+        self.raw = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usage;
+
+    #[test]
+    fn unknown_is_not_zero() {
+        let mut total = Usage::default();
+        total.add(&Usage::new(None, 3));
+        total.add(&Usage::new(None, 4).with_cached_tokens(2));
+        assert_eq!(total, Usage::new(None, 7).with_cached_tokens(2));
+    }
+}

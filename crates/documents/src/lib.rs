@@ -1,0 +1,1 @@
+//! Which document reaches which model how, as pure functions.

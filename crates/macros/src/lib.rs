@@ -1,0 +1,1 @@
+//! The #[tool] and #[toolbox] attributes of attache.

@@ -1,0 +1,1 @@
+//! attache provider crate for the Anthropic Messages API.

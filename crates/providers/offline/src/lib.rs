@@ -1,0 +1,1 @@
+//! A deterministic extractive model for attache: no key, no network, no weights.

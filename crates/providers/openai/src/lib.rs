@@ -1,0 +1,1 @@
+//! attache provider crate for Chat Completions and compatible servers.

@@ -1,0 +1,169 @@
+//! A mock provider: an HTTP server that answers as scripted and judges requests as the real APIs do.
+
+mod chat;
+mod fault;
+mod messages;
+mod record;
+mod reply;
+mod rules;
+mod schema;
+mod server;
+mod wire;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub use self::chat::{validate_chat, validate_chat_with};
+pub use self::fault::Writes;
+pub use self::messages::{validate_messages, validate_messages_with};
+pub use self::record::{RecordedRequest, ResponseState};
+pub use self::reply::{Finish, Reply, ReplyUsage};
+pub use self::rules::{Rules, Violation};
+
+use self::record::Log;
+
+/// A provider on `127.0.0.1` that speaks Chat Completions and Messages over HTTP/1.1.
+///
+/// A request is judged first: one that breaks a rule is answered by the API's own error, recorded with its
+/// [`Violation`], and leaves the script alone. Then the queue of replies is served, then the handler; without
+/// either the answer is status 418. The server stops when this is dropped.
+///
+/// ```
+/// use attache_testkit::{MockProvider, Reply};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let mock = MockProvider::start().await?;
+/// mock.enqueue(Reply::new().text("Hi"));
+/// // … a client talks to `mock.url()` …
+/// assert!(mock.requests().is_empty());
+/// # Ok(())
+/// # }
+/// ```
+pub struct MockProvider {
+    url: String,
+    shared: Arc<Shared>,
+    server: JoinHandle<()>,
+}
+
+type Handler = Box<dyn FnMut(&RecordedRequest) -> Reply + Send>;
+
+/// What the server's tasks and its owner share.
+struct Shared {
+    /// `None` accepts every request.
+    rules: Option<Rules>,
+    queue: Mutex<VecDeque<Reply>>,
+    handler: Mutex<Option<Handler>>,
+    log: Arc<Log>,
+}
+
+impl MockProvider {
+    /// Starts a provider with the strict [`Rules`], on a free port and the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// When no port can be bound.
+    pub async fn start() -> io::Result<Self> {
+        Self::start_with(Some(Rules::new())).await
+    }
+
+    /// Starts a provider with these rules; with `None` every request on every path is accepted.
+    ///
+    /// # Errors
+    ///
+    /// When no port can be bound.
+    pub async fn start_with(rules: Option<Rules>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let shared = Arc::new(Shared {
+            rules,
+            queue: Mutex::default(),
+            handler: Mutex::default(),
+            log: Arc::default(),
+        });
+        let server = tokio::spawn(server::accept(listener, Arc::clone(&shared)));
+        Ok(Self { url, shared, server })
+    }
+
+    /// The server's URL without a path, such as `http://127.0.0.1:40123`. Any prefix may stand before an API's
+    /// own path: a base URL of `{url}/v1` works for both.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Adds a reply to the queue.
+    pub fn enqueue(&self, reply: Reply) {
+        lock(&self.shared.queue).push_back(reply);
+    }
+
+    /// Sets what answers when the queue is empty. The handler must not call back into the mock's
+    /// `respond_with`.
+    pub fn respond_with(&self, handler: impl FnMut(&RecordedRequest) -> Reply + Send + 'static) {
+        *lock(&self.shared.handler) = Some(Box::new(handler));
+    }
+
+    /// How many queued replies have not been served.
+    pub fn pending_replies(&self) -> usize {
+        lock(&self.shared.queue).len()
+    }
+
+    /// The requests so far, oldest first, the last 10,000 of them.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.log.requests()
+    }
+
+    /// The broken rules so far, each with the number of its request.
+    pub fn violations(&self) -> Vec<(usize, Violation)> {
+        let requests = self.shared.log.requests();
+        requests.into_iter().filter_map(|request| Some((request.index, request.violation?))).collect()
+    }
+
+    /// Waits until `count` requests have arrived in all; `false` when the time ran out before.
+    pub async fn wait_for_requests(&self, count: usize, timeout: Duration) -> bool {
+        self.shared.log.wait_for_requests(count, timeout).await
+    }
+
+    /// Waits until a client has closed its connection before its answer was complete, and returns that request;
+    /// each one is returned once. `None` when the time ran out before.
+    pub async fn wait_for_disconnect(&self, timeout: Duration) -> Option<RecordedRequest> {
+        self.shared.log.wait_for_disconnect(timeout).await
+    }
+
+    pub(crate) fn received(&self) -> usize {
+        self.shared.log.received()
+    }
+}
+
+impl Drop for MockProvider {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl fmt::Debug for MockProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MockProvider")
+            .field("url", &self.url)
+            .field("requests", &self.shared.log.received())
+            .field("pending_replies", &self.pending_replies())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn next_reply(&self, request: &RecordedRequest) -> Option<Reply> {
+        let queued = lock(&self.queue).pop_front();
+        queued.or_else(|| lock(&self.handler).as_mut().map(|handler| handler(request)))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

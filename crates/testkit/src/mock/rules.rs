@@ -1,0 +1,211 @@
+//! What a validator demands beyond the body, and what it says when a rule is broken.
+
+use std::fmt;
+
+/// How strictly requests are judged.
+///
+/// The default is as strict as the real servers and, where they forgive what some gateway does not, stricter
+/// (see [`with_alternation`](Self::with_alternation)).
+#[derive(Clone, Debug)]
+pub struct Rules {
+    alternation: Option<bool>,
+    extra_fields: bool,
+    authentication: bool,
+    anthropic_version: String,
+    anthropic_betas: Vec<String>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Rules {
+    /// The strict rules.
+    pub fn new() -> Self {
+        Self {
+            alternation: None,
+            extra_fields: false,
+            authentication: true,
+            anthropic_version: "2023-06-01".to_owned(),
+            anthropic_betas: Vec::new(),
+        }
+    }
+
+    /// Whether two neighbouring `user` or `assistant` messages are an error.
+    ///
+    /// Without this call Messages demands alternation (its server would merge, some gateways refuse) and Chat
+    /// Completions does not (its server accepts, some chat templates refuse). Where Messages does not demand
+    /// it, neighbours are merged before tool results are paired, as the server does.
+    #[must_use]
+    pub fn with_alternation(mut self, demanded: bool) -> Self {
+        self.alternation = Some(demanded);
+        self
+    }
+
+    /// Whether Chat Completions accepts request, message and part fields, part types and tool-call ids of
+    /// compatible servers, such as `thinking`, `reasoning_content` or an empty id. Off by default.
+    #[must_use]
+    pub fn with_compatible_fields(mut self, accepted: bool) -> Self {
+        self.extra_fields = accepted;
+        self
+    }
+
+    /// Whether a request must carry its API's key header. On by default; local servers need none.
+    #[must_use]
+    pub fn with_authentication(mut self, demanded: bool) -> Self {
+        self.authentication = demanded;
+        self
+    }
+
+    /// The `anthropic-version` under which a Messages body is judged, `2023-06-01` by default. The mock server
+    /// takes it from the request.
+    #[must_use]
+    pub fn with_anthropic_version(mut self, version: impl Into<String>) -> Self {
+        self.anthropic_version = version.into();
+        self
+    }
+
+    /// The `anthropic-beta` flags under which a Messages body is judged, none by default. The mock server takes
+    /// them from the request.
+    #[must_use]
+    pub fn with_anthropic_betas<S: Into<String>>(mut self, betas: impl IntoIterator<Item = S>) -> Self {
+        self.anthropic_betas = betas.into_iter().map(Into::into).collect();
+        self
+    }
+
+    pub(crate) fn alternation_or(&self, default: bool) -> bool {
+        self.alternation.unwrap_or(default)
+    }
+
+    pub(crate) fn compatible_fields(&self) -> bool {
+        self.extra_fields
+    }
+
+    pub(crate) fn authentication(&self) -> bool {
+        self.authentication
+    }
+
+    pub(crate) fn anthropic_version(&self) -> &str {
+        &self.anthropic_version
+    }
+
+    pub(crate) fn has_betas(&self) -> bool {
+        !self.anthropic_betas.is_empty()
+    }
+
+    pub(crate) fn has_beta(&self, prefix: &str) -> bool {
+        self.anthropic_betas.iter().any(|beta| beta.starts_with(prefix))
+    }
+}
+
+/// A broken rule: what the real API would answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The error's `type`, such as `invalid_request_error`.
+    pub kind: &'static str,
+    /// The error's `code`, which only the OpenAI family sends.
+    pub code: Option<&'static str>,
+    /// What is wrong, in the words of the API where they are known.
+    pub message: String,
+    /// Where: `messages[1].content` for Chat Completions, `messages.1.content` for Messages; empty for the
+    /// request as a whole.
+    pub path: String,
+}
+
+impl Violation {
+    pub(crate) fn new(status: u16, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { status, kind, code: None, message: message.into(), path: String::new() }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(400, "invalid_request_error", message)
+    }
+
+    pub(crate) fn with_code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    pub(crate) fn with_path(mut self, path: String) -> Self {
+        self.path = path;
+        self
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status, self.kind, self.message)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Where a value stands in a body; costs nothing until it is written out.
+#[derive(Clone, Copy)]
+pub(crate) enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+impl<'a> Path<'a> {
+    pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path::Key(self, key)
+    }
+
+    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
+        Path::Index(self, index)
+    }
+
+    /// `messages.1.content`, as Anthropic writes it.
+    pub(crate) fn dotted(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, &|out, index| {
+            if !out.is_empty() {
+                out.push('.');
+            }
+            out.push_str(&index.to_string());
+        });
+        out
+    }
+
+    /// `messages[1].content`, as OpenAI writes it.
+    pub(crate) fn bracketed(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, &|out, index| {
+            out.push('[');
+            out.push_str(&index.to_string());
+            out.push(']');
+        });
+        out
+    }
+
+    fn write(&self, out: &mut String, index: &dyn Fn(&mut String, usize)) {
+        match *self {
+            Path::Root => {}
+            Path::Key(parent, key) => {
+                parent.write(out, index);
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(key);
+            }
+            Path::Index(parent, at) => {
+                parent.write(out, index);
+                index(out, at);
+            }
+        }
+    }
+}
+
+/// Whether a name is made of `[A-Za-z0-9_-]` and at least one and at most `max` bytes long.
+pub(crate) fn is_plain_name(name: &str, max: usize) -> bool {
+    !name.is_empty()
+        && name.len() <= max
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}

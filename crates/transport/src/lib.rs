@@ -1,0 +1,1 @@
+//! What attache's providers share on HTTP: client, encoded logs, retries, SSE, errors, redaction.

@@ -1,0 +1,1 @@
+//! What crosses attache's crates: wire snapshots, cassettes, end to end.
