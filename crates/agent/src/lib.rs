@@ -1,1 +1,36 @@
-//! The ReAct loop of attache: log, journal, tools, memory, documents.
+//! The loop of attache: a model thinks, calls tools, reads what they return, answers.
+//!
+//! A run is an append-only log of [`Entry`]s, and [`Run`] is a fold over it that says what to do next. A driver does
+//! it and records what came of it through a [`Journal`]; everything else (the model's context, events, history) is a
+//! projection of the log. A run that stops anywhere goes on from its log: finished calls are not run again, and a
+//! call with effects whose outcome is unknown is never repeated in silence.
+//!
+//! Start at [`Agent`]; callers who run tools themselves use [`chat_loop`].
+
+mod agent;
+mod chat_loop;
+mod control;
+mod driver;
+mod entry;
+mod event;
+mod journal;
+mod limits;
+mod outcome;
+mod run;
+mod store;
+mod tools;
+mod window;
+
+pub use agent::{Agent, AgentBuilder, BuildError, RunInput};
+pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
+pub use control::{Control, SubmitError};
+pub use driver::AgentRun;
+pub use entry::{Disposition, Ended, Entry, EntryKind, Key, Reply, Started, SyntheticMessage, ToolOutcome};
+pub use event::{Event, EventKind};
+pub use journal::{Begin, Journal, MemoryJournal, Record};
+pub use limits::{EmptyReply, Limits};
+pub use outcome::{EndReason, Outcome, RunError};
+pub use run::{Action, PendingCall, ReplayError, Run};
+pub use store::MemoryDocumentStore;
+pub use tools::{FunctionTool, NoArguments, Tools, ToolsError, tool_fn, tool_fn_with_context};
+pub use window::MessageWindow;

@@ -338,6 +338,20 @@ pub trait DocumentStore: Send + Sync {
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
+/// Turns documents into text for models that cannot take them as they are.
+///
+/// A failed conversion is never a failed run: the model reads a note instead.
+pub trait Converter: Send + Sync {
+    /// Whether it knows the media type.
+    fn converts(&self, media_type: &MediaType) -> bool;
+
+    /// The text of a document whose bytes are at hand, with markers (pages, sheets) that a model can cite.
+    ///
+    /// # Errors
+    /// One line that the model and the operator read: lower case, no full stop, no content.
+    fn convert<'a>(&'a self, document: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<String, String>>;
+}
+
 /// Why a store could not do what was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

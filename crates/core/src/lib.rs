@@ -58,7 +58,7 @@ pub use capability::{
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
-pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
+pub use document::{Converter, Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use media::{MediaKind, MediaType};
@@ -83,3 +83,9 @@ pub use usage::Usage;
 /// The JSON Schema crate whose [`schemars::JsonSchema`] tool arguments derive.
 #[doc(no_inline)]
 pub use schemars;
+
+/// What the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::tool::bind::{Bound, Function, Parameters, run};
+}

@@ -29,11 +29,25 @@ pub(crate) struct MessageRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    content: Option<Box<RawValue>>,
+    content: Option<PartList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     results: Vec<ResultRecord>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
+}
+
+/// A list of parts; a plain string is read as one text.
+#[derive(Serialize)]
+struct PartList(Vec<PartRecord>);
+
+impl<'de> Deserialize<'de> for PartList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
+            return Ok(Self(vec![PartRecord { text: Some(text), ..part("text") }]));
+        }
+        serde_json::from_str(raw.get()).map(Self).map_err(serde::de::Error::custom)
+    }
 }
 
 #[derive(Serialize, Deserialize, Default)]
@@ -237,7 +251,7 @@ impl MessageRecord {
         if message.is_tool_call_documents() {
             metadata.insert(TOOL_CALL_DOCUMENTS.to_owned(), Value::Bool(true));
         }
-        let content = if results.is_empty() { Some(serde_json::value::to_raw_value(&parts)?) } else { None };
+        let content = results.is_empty().then_some(PartList(parts));
         Ok(Self { id: Some(message.id().clone()), role: role.to_owned(), origin, content, results, metadata })
     }
 
@@ -246,7 +260,7 @@ impl MessageRecord {
     pub(crate) fn into_message(self, resolve: &Resolve<'_>) -> Result<Message, serde_json::Error> {
         let Self { id, role, origin, content, results, mut metadata } = self;
         let id = id.unwrap_or_else(MessageId::new);
-        let parts = content.map(|content| read_parts(&content)).transpose()?.unwrap_or_default();
+        let parts = content.map(|PartList(parts)| parts).unwrap_or_default();
         match role.as_str() {
             "system" | "developer" => {
                 let texts = parts.into_iter().map(|part| match part.r#type.as_str() {
@@ -279,14 +293,6 @@ impl MessageRecord {
             }
             other => Err(serde::de::Error::custom(format!("unknown role: {other}"))),
         }
-    }
-}
-
-/// A list of parts, or a plain string.
-fn read_parts(content: &RawValue) -> Result<Vec<PartRecord>, serde_json::Error> {
-    match serde_json::from_str::<String>(content.get()) {
-        Ok(text) => Ok(vec![PartRecord { text: Some(text), ..part("text") }]),
-        Err(_) => serde_json::from_str(content.get()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tools: definition, metadata, execution, and families of tools behind one door.
 
+pub(crate) mod bind;
 mod context;
 mod definition;
 mod error;

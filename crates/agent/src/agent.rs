@@ -1,0 +1,367 @@
+//! An agent: a model, its tools, and how a run of them is bounded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::{
+    Content, Converter, DocumentStore, Extensions, Message, ModelHandle, ProviderConfig, Tool, ToolChoice,
+    ToolHandler, UserMessage,
+};
+use attache_documents::RouteOptions;
+use tokio::sync::OnceCell;
+
+use crate::driver::AgentRun;
+use crate::journal::{Journal, MemoryJournal};
+use crate::limits::{EmptyReply, Limits, Timing};
+use crate::store::MemoryDocumentStore;
+use crate::tools::{Toolbox, Tools, ToolsError};
+use crate::window::MessageWindow;
+
+/// A model with tools. Cloning shares it; any number of runs may be under way at once.
+///
+/// ```no_run
+/// # async fn example(model: attache_core::ModelHandle) -> Result<(), Box<dyn std::error::Error>> {
+/// use attache_agent::{Agent, NoArguments, tool_fn};
+/// use attache_core::{Document, ToolError};
+///
+/// let invoice = tool_fn("fetch_invoice", "Fetches the newest invoice", |_: NoArguments| async {
+///     let bytes = std::fs::read("invoice.pdf")?;
+///     Ok::<_, ToolError>(Document::from_bytes(bytes, "application/pdf").with_file_name("invoice.pdf"))
+/// });
+/// let agent = Agent::builder(model).system("You keep the books.").tool(invoice).build()?;
+/// let outcome = agent.run("What is the total?").outcome().await?;
+/// println!("{}", outcome.text);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Agent(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) model: ModelHandle,
+    pub(crate) system: Option<String>,
+    pub(crate) tools: Tools,
+    pub(crate) toolbox: OnceCell<Arc<Toolbox>>,
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) options: ProviderConfig,
+    pub(crate) whole: bool,
+    pub(crate) limits: Limits,
+    pub(crate) timing: Timing,
+    pub(crate) window: Option<MessageWindow>,
+    pub(crate) routing: RouteOptions,
+    pub(crate) store: Arc<dyn DocumentStore>,
+    pub(crate) converters: Vec<Arc<dyn Converter>>,
+    pub(crate) extensions: Extensions,
+    pub(crate) principal: Option<String>,
+}
+
+/// Builds an [`Agent`].
+#[must_use]
+pub struct AgentBuilder {
+    inner: Inner,
+}
+
+/// Why an agent cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Its tools cannot be offered.
+    #[error("the tools cannot be offered")]
+    Tools(#[from] ToolsError),
+    /// A limit makes no sense.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+}
+
+impl Agent {
+    /// Starts building an agent of `model`.
+    pub fn builder(model: impl Into<ModelHandle>) -> AgentBuilder {
+        AgentBuilder {
+            inner: Inner {
+                model: model.into(),
+                system: None,
+                tools: Tools::new(),
+                toolbox: OnceCell::new(),
+                tool_choice: ToolChoice::Auto,
+                options: ProviderConfig::new(),
+                whole: false,
+                limits: Limits::default(),
+                timing: Timing::default(),
+                window: Some(MessageWindow::default()),
+                routing: RouteOptions::default(),
+                store: Arc::new(MemoryDocumentStore::default()),
+                converters: Vec::new(),
+                extensions: Extensions::default(),
+                principal: None,
+            },
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &ModelHandle {
+        &self.0.model
+    }
+
+    /// The tools, listed once. What a family that did not answer would have brought is asked for again by later runs.
+    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolsError>), ToolsError> {
+        if let Some(toolbox) = self.0.toolbox.get() {
+            return Ok((Arc::clone(toolbox), Vec::new()));
+        }
+        let (toolbox, failures) = self.0.tools.list().await?;
+        let toolbox = Arc::new(toolbox);
+        if failures.is_empty() {
+            return Ok((Arc::clone(self.0.toolbox.get_or_init(|| async { toolbox }).await), failures));
+        }
+        Ok((toolbox, failures))
+    }
+
+    /// A run over an input, recorded in memory. It is lazy: nothing happens until it is polled.
+    pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
+        self.run_in(Arc::new(MemoryJournal::new()), input)
+    }
+
+    /// A run recorded in `journal`. Over a journal that holds a run already, that run goes on from where it stopped,
+    /// and `input` is not used.
+    pub fn run_in(&self, journal: Arc<dyn Journal>, input: impl Into<RunInput>) -> AgentRun {
+        AgentRun::new(self.clone(), journal, input.into())
+    }
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent")
+            .field("model", &self.0.model)
+            .field("tools", &self.0.tools)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentBuilder").field("model", &self.inner.model).finish_non_exhaustive()
+    }
+}
+
+/// What a run starts from: the conversation so far, and what is new.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RunInput {
+    /// The run's id; a random one is drawn where none is given.
+    pub run_id: Option<String>,
+    /// The conversation so far, without the agent's own system message.
+    pub history: Vec<Arc<Message>>,
+    /// What is new.
+    pub messages: Vec<Arc<Message>>,
+    /// Values for tools, on top of the agent's.
+    pub extensions: Extensions,
+}
+
+impl RunInput {
+    /// New messages without a history.
+    pub fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> Self {
+        Self { messages: messages.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Sets the conversation so far. A system message in it stands in for the agent's.
+    #[must_use]
+    pub fn with_history(mut self, history: impl IntoIterator<Item = Arc<Message>>) -> Self {
+        self.history = history.into_iter().collect();
+        self
+    }
+
+    /// Sets the run's id.
+    #[must_use]
+    pub fn with_run_id(mut self, id: impl Into<String>) -> Self {
+        self.run_id = Some(id.into());
+        self
+    }
+
+    /// Adds a value for tools to find by its type; it wins over the agent's of the same type.
+    #[must_use]
+    pub fn with_context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
+        self.extensions.insert(value);
+        self
+    }
+}
+
+impl From<&str> for RunInput {
+    fn from(text: &str) -> Self {
+        Self::new([Message::user(text).shared()])
+    }
+}
+
+impl From<String> for RunInput {
+    fn from(text: String) -> Self {
+        Self::new([Message::user(text).shared()])
+    }
+}
+
+impl From<UserMessage> for RunInput {
+    fn from(message: UserMessage) -> Self {
+        Self::new([Message::User(message).shared()])
+    }
+}
+
+impl From<Vec<Option<Content>>> for RunInput {
+    fn from(parts: Vec<Option<Content>>) -> Self {
+        UserMessage::new(parts).into()
+    }
+}
+
+impl AgentBuilder {
+    /// Sets the instructions.
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.inner.system = Some(text.into());
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.inner.tools = self.inner.tools.with(tool);
+        self
+    }
+
+    /// Adds tools.
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.inner.tools = self.inner.tools.with_all(tools);
+        self
+    }
+
+    /// Adds a family of tools behind one door.
+    pub fn handler(mut self, handler: impl ToolHandler) -> Self {
+        self.inner.tools = self.inner.tools.with_handler(handler);
+        self
+    }
+
+    /// Adds a whole set of tools.
+    pub fn tool_set(mut self, tools: Tools) -> Self {
+        self.inner.tools = self.inner.tools.merged(tools);
+        self
+    }
+
+    /// Says whether and which tool the first model call must make; later ones are free, so that a forced call cannot
+    /// repeat for ever.
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.inner.tool_choice = choice;
+        self
+    }
+
+    /// Sets options of the model calls.
+    pub fn options(mut self, options: ProviderConfig) -> Self {
+        self.inner.options = options;
+        self
+    }
+
+    /// Asks for replies in one piece on the wire instead of a stream; the events are the same.
+    pub fn answered_whole(mut self, whole: bool) -> Self {
+        self.inner.whole = whole;
+        self
+    }
+
+    /// Sets the most model calls of a run. 20 by default.
+    pub fn max_steps(mut self, steps: u32) -> Self {
+        self.inner.limits.max_steps = steps;
+        self
+    }
+
+    /// Sets the most tool calls of a run. 150 by default.
+    pub fn max_tool_calls(mut self, calls: u32) -> Self {
+        self.inner.limits.max_tool_calls = calls;
+        self
+    }
+
+    /// Sets the most tokens of a run.
+    pub fn max_tokens_per_run(mut self, tokens: u64) -> Self {
+        self.inner.limits.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Says what a reply with neither text nor calls means. An error by default.
+    pub fn empty_reply(mut self, policy: EmptyReply) -> Self {
+        self.inner.limits.empty_reply = policy;
+        self
+    }
+
+    /// Sets how long a tool may take that sets no timeout of its own. 60 s by default.
+    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
+        self.inner.timing.tool_timeout = timeout;
+        self
+    }
+
+    /// Sets how many calls of one reply run at once. 8 by default.
+    pub fn parallel_calls(mut self, calls: usize) -> Self {
+        self.inner.timing.parallel_calls = calls;
+        self
+    }
+
+    /// Sets how long a run may take. Unlimited by default.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.inner.timing.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets how long calls wait for results that the caller delivers. Unlimited by default.
+    pub fn answer_deadline(mut self, deadline: Duration) -> Self {
+        self.inner.timing.answer_deadline = Some(deadline);
+        self
+    }
+
+    /// Sets the most characters of one result that the model reads. 50,000 by default.
+    pub fn max_result_chars(mut self, chars: usize) -> Self {
+        self.inner.timing.max_result_chars = chars;
+        self
+    }
+
+    /// Sets the window of messages that the model sees; `None` shows all. [`MessageWindow::default`] by default.
+    pub fn window(mut self, window: impl Into<Option<MessageWindow>>) -> Self {
+        self.inner.window = window.into();
+        self
+    }
+
+    /// Sets how documents are routed.
+    pub fn routing(mut self, routing: RouteOptions) -> Self {
+        self.inner.routing = routing;
+        self
+    }
+
+    /// Sets where documents are kept. In memory by default.
+    pub fn store(mut self, store: Arc<dyn DocumentStore>) -> Self {
+        self.inner.store = store;
+        self
+    }
+
+    /// Adds a converter for documents that the model cannot take as they are; the first that knows a type serves.
+    pub fn converter(mut self, converter: impl Converter + 'static) -> Self {
+        self.inner.converters.push(Arc::new(converter));
+        self
+    }
+
+    /// Adds a value for tools to find by its type in their [`ToolContext`](attache_core::ToolContext).
+    pub fn context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
+        self.inner.extensions.insert(value);
+        self
+    }
+
+    /// Says on whose behalf the agent works; tools learn it.
+    pub fn principal(mut self, principal: impl Into<String>) -> Self {
+        self.inner.principal = Some(principal.into());
+        self
+    }
+
+    /// The agent.
+    ///
+    /// # Errors
+    /// [`BuildError`] if two tools have one name or a limit is zero. Families of tools are listed, and checked, when a
+    /// run first needs them.
+    pub fn build(self) -> Result<Agent, BuildError> {
+        let inner = self.inner;
+        inner.tools.check()?;
+        if inner.limits.max_steps == 0 {
+            return Err(BuildError::Zero("max_steps"));
+        }
+        if inner.timing.parallel_calls == 0 {
+            return Err(BuildError::Zero("parallel_calls"));
+        }
+        Ok(Agent(Arc::new(inner)))
+    }
+}

@@ -1,0 +1,227 @@
+//! Steering a run from outside.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use attache_core::{Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
+use tokio::sync::Notify;
+
+use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::journal::Journal;
+use crate::run::PendingCall;
+
+/// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
+#[derive(Clone)]
+pub struct Control {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Whether `state.cancelled` is set, for a look at each delta.
+    is_cancelled: AtomicBool,
+    cancelled: Notify,
+    journal: Arc<dyn Journal>,
+}
+
+#[derive(Default)]
+struct State {
+    inbox: VecDeque<Arc<Message>>,
+    /// The calls that wait for the caller, and whether each was answered.
+    awaiting: HashMap<ToolCallId, (Key, ToolCall, bool)>,
+    cancelled: Option<String>,
+    ended: bool,
+}
+
+/// Why a submission or an injection was not taken. The run goes on as if it had not been made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// No call waits for a result.
+    #[error("no call waits for a result")]
+    NotAwaiting,
+    /// The run has ended.
+    #[error("the run has ended")]
+    ChatLoopClosed,
+    /// No such call waits.
+    #[error("no call {id:?} waits for a result")]
+    UnknownCall {
+        /// The id that was given.
+        id: ToolCallId,
+    },
+    /// The call has its result already.
+    #[error("the call {id:?} has its result already")]
+    DuplicateResult {
+        /// The call.
+        id: ToolCallId,
+    },
+    /// The inbox holds as many messages as it takes.
+    #[error("the inbox is full ({limit} messages)")]
+    InboxFull {
+        /// The most messages that wait.
+        limit: usize,
+    },
+    /// The journal did not take the result.
+    #[error("the result could not be recorded")]
+    Journal(#[source] StoreError),
+}
+
+/// The most messages that wait in an inbox.
+const INBOX_LIMIT: usize = 64;
+
+impl Control {
+    pub(crate) fn new(journal: Arc<dyn Journal>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::default(),
+                is_cancelled: AtomicBool::new(false),
+                cancelled: Notify::new(),
+                journal,
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Delivers results of calls that wait for the caller, all or some. They are checked together: if one does not
+    /// fit, none is taken.
+    ///
+    /// # Errors
+    /// [`SubmitError`] says which result does not fit; the run stays as it was.
+    pub async fn submit(&self, results: impl IntoIterator<Item = ToolResult>) -> Result<(), SubmitError> {
+        let results: Vec<ToolResult> = results.into_iter().collect();
+        let keys = self.reserve(&results)?;
+        for (key, result) in keys.into_iter().zip(results) {
+            let outcome =
+                ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
+            let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
+            self.shared.journal.finish(entry).await.map_err(SubmitError::Journal)?;
+        }
+        Ok(())
+    }
+
+    fn reserve(&self, results: &[ToolResult]) -> Result<Vec<Key>, SubmitError> {
+        let mut state = self.lock();
+        if state.ended {
+            return Err(SubmitError::ChatLoopClosed);
+        }
+        if state.awaiting.is_empty() {
+            return Err(SubmitError::NotAwaiting);
+        }
+        let mut seen: Vec<&ToolCallId> = Vec::new();
+        for result in results {
+            let id = &result.call_id;
+            match state.awaiting.get(id) {
+                None => return Err(SubmitError::UnknownCall { id: id.clone() }),
+                Some((_, _, true)) => return Err(SubmitError::DuplicateResult { id: id.clone() }),
+                Some(_) if seen.contains(&id) => return Err(SubmitError::DuplicateResult { id: id.clone() }),
+                Some(_) => seen.push(id),
+            }
+        }
+        let mut keys = Vec::with_capacity(results.len());
+        for result in results {
+            if let Some((key, _, answered)) = state.awaiting.get_mut(&result.call_id) {
+                *answered = true;
+                keys.push(key.clone());
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The calls that wait for the caller, in no particular order.
+    pub fn awaiting(&self) -> Vec<ToolCall> {
+        let state = self.lock();
+        state
+            .awaiting
+            .values()
+            .filter(|(_, _, answered)| !answered)
+            .map(|(_, call, _)| call.clone())
+            .collect()
+    }
+
+    /// Puts a message into the inbox: the model reads it at its next call, after the results of calls under way. An
+    /// answer does not end the run while one waits.
+    ///
+    /// # Errors
+    /// [`SubmitError::ChatLoopClosed`] after the end, [`SubmitError::InboxFull`] when nobody takes what is there.
+    pub fn inject(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
+        let mut state = self.lock();
+        if state.ended {
+            return Err(SubmitError::ChatLoopClosed);
+        }
+        if state.inbox.len() >= INBOX_LIMIT {
+            return Err(SubmitError::InboxFull { limit: INBOX_LIMIT });
+        }
+        state.inbox.push_back(Message::User(message.into()).shared());
+        Ok(())
+    }
+
+    /// Ends the run as cancelled: the provider's request is aborted, tools are dropped, what was said so far is kept.
+    /// The stream must still be polled to its end to see the outcome.
+    pub fn cancel(&self) {
+        self.cancel_because("cancelled by the caller");
+    }
+
+    /// Ends the run as cancelled, with a reason for people.
+    pub fn cancel_because(&self, why: impl Into<String>) {
+        self.lock().cancelled.get_or_insert(why.into());
+        self.shared.is_cancelled.store(true, Ordering::Release);
+        self.shared.cancelled.notify_waiters();
+    }
+
+    /// Whether the run is still under way.
+    pub fn is_active(&self) -> bool {
+        let state = self.lock();
+        !state.ended && state.cancelled.is_none()
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.shared.is_cancelled.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn take_inbox(&self) -> Vec<Arc<Message>> {
+        self.lock().inbox.drain(..).collect()
+    }
+
+    /// Lets the caller answer these calls. It happens before they are announced, so that an answer at once is taken.
+    pub(crate) fn expect(&self, calls: impl IntoIterator<Item = PendingCall>) {
+        let mut state = self.lock();
+        for PendingCall { key, call, external } in calls {
+            if external {
+                state.awaiting.entry(call.id.clone()).or_insert((key, call, false));
+            }
+        }
+    }
+
+    pub(crate) fn settled(&self) {
+        self.lock().awaiting.clear();
+    }
+
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        state.awaiting.clear();
+    }
+
+    /// Waits until somebody cancels, and says why.
+    pub(crate) async fn cancelled(&self) -> String {
+        loop {
+            let mut woken = std::pin::pin!(self.shared.cancelled.notified());
+            woken.as_mut().enable();
+            if let Some(why) = self.lock().cancelled.clone() {
+                return why;
+            }
+            woken.await;
+        }
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("active", &self.is_active()).finish()
+    }
+}

@@ -1,0 +1,211 @@
+//! Has calls answered: runs their tools side by side, or waits for the caller.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_stream::stream;
+use attache_core::{DocumentStore, Effect, ToolContext, ToolResult};
+use futures_core::Stream;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use crate::driver::interrupt::Interrupt;
+use crate::driver::{Driver, Fault, Stop, materials};
+use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::event::{Event, EventKind};
+use crate::journal::{Begin, Journal};
+use crate::run::PendingCall;
+use crate::tools::{Invocation, Resolved, invoke, unknown_effect};
+
+/// A result on its way into the log: where it belongs and what came of it.
+type Answer = Pin<Box<dyn Future<Output = Result<Option<Entry>, Fault>> + Send>>;
+
+/// The events of one round of calls; at most one `Err`, which comes last.
+pub(super) fn answer<'a>(
+    driver: &'a mut Driver,
+    interrupt: &'a mut Interrupt,
+    calls: Vec<PendingCall>,
+) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
+    stream! {
+        let round = driver.run.round_len();
+        let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
+        let (external, mut waiting): (Vec<_>, VecDeque<_>) = split(calls);
+        driver.control.expect(external.iter().cloned());
+        for PendingCall { key, call, .. } in external {
+            under_way.push(wait(Arc::clone(&driver.journal), key, driver.agent.0.timing.answer_deadline));
+            yield Ok(driver.event(EventKind::ExternalPending { call }));
+        }
+        let mut inside = 0_usize;
+        let mut alone = false;
+        loop {
+            // Start what may start: up to the limit side by side, a sequential call only by itself.
+            while let Some(pending) = waiting.front() {
+                let sequential = driver.is_sequential(pending);
+                if alone || inside >= driver.agent.0.timing.parallel_calls || (sequential && inside > 0) {
+                    break;
+                }
+                let Some(pending) = waiting.pop_front() else { break };
+                match begin(driver, pending).await {
+                    Ok(Started::Running(answer, event)) => {
+                        inside += 1;
+                        alone = sequential;
+                        under_way.push(answer);
+                        yield Ok(driver.event(event));
+                    }
+                    Ok(Started::Settled(event)) => {
+                        if let Some(event) = event {
+                            yield Ok(driver.event(event));
+                        }
+                    }
+                    Err(fault) => {
+                        yield Err(fault.into());
+                        return;
+                    }
+                }
+            }
+            let finished = match interrupt.guard(under_way.next()).await {
+                Ok(None) => break,
+                Ok(Some(finished)) => finished,
+                Err(interrupted) => {
+                    yield Err(Stop::Interrupted(interrupted, String::new()));
+                    return;
+                }
+            };
+            match finished {
+                Ok(Some(entry)) => {
+                    let event = finished_event(&entry);
+                    if let Err(fault) = driver.run.apply(&entry).map_err(Fault::from) {
+                        yield Err(fault.into());
+                        return;
+                    }
+                    let submitted = matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Submitted);
+                    if !submitted {
+                        inside = inside.saturating_sub(1);
+                        alone = false;
+                    }
+                    if let Some(event) = event {
+                        yield Ok(driver.event(event));
+                    }
+                }
+                Ok(None) => {
+                    yield Err(Stop::Pending);
+                    return;
+                }
+                Err(fault) => {
+                    yield Err(fault.into());
+                    return;
+                }
+            }
+        }
+        driver.control.settled();
+        yield Ok(driver.event(EventKind::ToolResultsReceived { count: round }));
+    }
+}
+
+fn split(calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
+    let mut external = Vec::new();
+    let mut internal = VecDeque::new();
+    for call in calls {
+        if call.external { external.push(call) } else { internal.push_back(call) }
+    }
+    (external, internal)
+}
+
+enum Started {
+    /// The tool runs.
+    Running(Answer, EventKind),
+    /// There is a result already, and it is folded in.
+    Settled(Option<EventKind>),
+}
+
+/// Begins one call: what is recorded is taken from the log, what cannot run is answered, the rest starts.
+async fn begin(driver: &mut Driver, pending: PendingCall) -> Result<Started, Fault> {
+    let PendingCall { key, call, .. } = pending;
+    let refuse = |text: &str| ToolOutcome {
+        call_id: call.id.clone(),
+        result: ToolResult::error(&call, text),
+        disposition: Disposition::Refused,
+    };
+    let over =
+        driver.run.calls_made() > usize::try_from(driver.run.limits().max_tool_calls).unwrap_or(usize::MAX);
+    let entry = match driver.toolbox.resolve(&call.name) {
+        _ if over => Err(refuse("not executed: the limit of tool calls in this run is reached")),
+        Resolved::Tool(entry) => Ok(entry.clone()),
+        Resolved::External => Err(refuse("not executed: this tool is answered by the caller")),
+        Resolved::Unknown(text) => Err(refuse(&text)),
+    };
+    let effect = entry.as_ref().map_or(Effect::Read, |entry| entry.spec.metadata.effect);
+    let outcome = match (driver.journal.begin(&key, effect).await?, entry) {
+        (Begin::Recorded(entry), _) => {
+            driver.run.apply(&entry)?;
+            return Ok(Started::Settled(None));
+        }
+        (Begin::Unknown, _) => unknown_effect(&call),
+        (Begin::Execute, Err(refused)) => refused,
+        (Begin::Execute, Ok(entry)) => {
+            let invocation = Invocation {
+                entry,
+                context: driver.context(&key, &call),
+                call: call.clone(),
+                default_timeout: driver.agent.0.timing.tool_timeout,
+            };
+            let (journal, store) = (Arc::clone(&driver.journal), Arc::clone(&driver.agent.0.store));
+            let answer = Box::pin(execute(invocation, key, journal, store));
+            return Ok(Started::Running(answer, EventKind::ToolStarted { call }));
+        }
+    };
+    let entry = driver.journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?;
+    driver.run.apply(&entry)?;
+    Ok(Started::Settled(finished_event(&entry)))
+}
+
+/// Runs the tool and records what came of it, documents first.
+async fn execute(
+    invocation: Invocation,
+    key: Key,
+    journal: Arc<dyn Journal>,
+    store: Arc<dyn DocumentStore>,
+) -> Result<Option<Entry>, Fault> {
+    let outcome = invoke(invocation).await;
+    materials::store_documents(&*store, outcome.result.tree.documents()).await?;
+    materials::store_documents(&*store, &outcome.result.documents).await?;
+    Ok(Some(journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?))
+}
+
+/// Waits for the caller's result.
+fn wait(journal: Arc<dyn Journal>, key: Key, limit: Option<std::time::Duration>) -> Answer {
+    Box::pin(async move { Ok(journal.wait(&key, limit).await?) })
+}
+
+fn finished_event(entry: &Entry) -> Option<EventKind> {
+    match &entry.kind {
+        EntryKind::ToolOutcome(outcome) => Some(EventKind::ToolFinished {
+            result: Box::new(outcome.result.clone()),
+            disposition: outcome.disposition,
+        }),
+        _ => None,
+    }
+}
+
+impl Driver {
+    fn is_sequential(&self, pending: &PendingCall) -> bool {
+        match self.toolbox.resolve(&pending.call.name) {
+            Resolved::Tool(entry) => entry.spec.metadata.sequential,
+            Resolved::External | Resolved::Unknown(_) => false,
+        }
+    }
+
+    fn context(&self, key: &Key, call: &attache_core::ToolCall) -> ToolContext {
+        let mut context = ToolContext::new();
+        context.run_id = Some(self.run.id().to_owned());
+        context.call_id = Some(call.id.clone());
+        context.step = self.run.steps();
+        context.principal.clone_from(&self.agent.0.principal);
+        context.idempotency_key = Some(format!("{}/{key}", self.run.id()));
+        context.store_id = Some(self.agent.0.store.id().to_owned());
+        context.extensions = self.extensions.clone();
+        context
+    }
+}

@@ -1,0 +1,102 @@
+//! What happens during a run, as it happens.
+
+use std::sync::Arc;
+
+use attache_core::{FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_documents::RoutingReport;
+
+use crate::entry::Disposition;
+use crate::outcome::Outcome;
+
+/// One event of a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Event {
+    /// Counts from 1 inside a run.
+    pub seq: u64,
+    /// The step of the run that it belongs to; 0 before the first.
+    pub step: u32,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened. Exactly one [`Finished`](Self::Finished) comes, and it comes last.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The run began.
+    RunStarted {
+        /// The run.
+        run_id: String,
+    },
+    /// The window left messages out of what the model sees.
+    WindowMoved {
+        /// How many messages left now.
+        evicted: usize,
+    },
+    /// Documents were routed for the call that follows. Sent when the decisions differ from those before.
+    DocumentsRouted(Arc<RoutingReport>),
+    /// The model is asked.
+    StepStarted {
+        /// The model, `provider/model`.
+        model: String,
+    },
+    /// A piece of answer text.
+    Content(String),
+    /// A piece of reasoning.
+    Thinking(String),
+    /// A piece of a tool call.
+    ToolCallDelta {
+        /// The call.
+        id: ToolCallId,
+        /// The tool's internal name, once.
+        name: Option<String>,
+        /// A piece of the arguments.
+        arguments_delta: String,
+    },
+    /// The model asks for these calls.
+    ToolCallsRequested {
+        /// The calls, in call order.
+        calls: Vec<ToolCall>,
+        /// What it said beside them.
+        content: String,
+    },
+    /// A tool starts to run.
+    ToolStarted {
+        /// The call.
+        call: ToolCall,
+    },
+    /// A call waits for its result from the caller.
+    ExternalPending {
+        /// The call.
+        call: ToolCall,
+    },
+    /// A call has its result; in the order in which they finish.
+    ToolFinished {
+        /// The result.
+        result: Box<ToolResult>,
+        /// How it came about.
+        disposition: Disposition,
+    },
+    /// All calls of the step have results.
+    ToolResultsReceived {
+        /// How many.
+        count: usize,
+    },
+    /// A reply came to its end.
+    StepFinished {
+        /// Why the model stopped.
+        finish_reason: FinishReason,
+        /// What the step cost.
+        usage: Usage,
+    },
+    /// Something is not as it should be, and the run goes on.
+    Warning {
+        /// A word for programs.
+        code: &'static str,
+        /// A line for people.
+        message: String,
+    },
+    /// The run ended.
+    Finished(Box<Outcome>),
+}

@@ -1,0 +1,162 @@
+//! How a run ends.
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
+use serde::{Deserialize, Serialize};
+
+/// The one reason why a run ended, for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EndReason {
+    /// The model answered.
+    Answer,
+    /// The output of return-direct tools is the answer.
+    ReturnDirect,
+    /// The step limit was reached; a last call without tools gave what is there.
+    MaxSteps,
+    /// The token limit was reached; a last call without tools gave what is there.
+    TokenLimit,
+    /// The run's time was up.
+    Deadline,
+    /// The same call failed, or gave the same result, again and again.
+    NoProgress,
+    /// Calls wait for results that nobody delivered in time.
+    PendingExternal,
+    /// The model declined.
+    Refusal,
+    /// The provider withheld the reply.
+    ContentFilter,
+    /// The reply reached the output limit.
+    Length,
+    /// A reply with neither text nor calls.
+    EmptyResponse,
+    /// Somebody cancelled.
+    Cancelled,
+    /// The provider failed.
+    ProviderError(String),
+    /// A tool ended the run.
+    ToolAbort,
+    /// Something of ours failed: the journal, a store.
+    InternalError,
+}
+
+impl EndReason {
+    /// The word in JSON and logs.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::ReturnDirect => "return_direct",
+            Self::MaxSteps => "max_steps",
+            Self::TokenLimit => "token_limit",
+            Self::Deadline => "deadline",
+            Self::NoProgress => "no_progress",
+            Self::PendingExternal => "pending_external",
+            Self::Refusal => "refusal",
+            Self::ContentFilter => "content_filter",
+            Self::Length => "length",
+            Self::EmptyResponse => "empty_response",
+            Self::Cancelled => "cancelled",
+            Self::ProviderError(_) => "provider_error",
+            Self::ToolAbort => "tool_abort",
+            Self::InternalError => "internal_error",
+        }
+    }
+
+    /// Whether the run failed, rather than coming to an end that a caller may show.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::EmptyResponse | Self::ProviderError(_) | Self::ToolAbort | Self::InternalError)
+    }
+
+    pub(crate) fn provider(error: &ProviderError) -> Self {
+        match error.kind() {
+            ErrorKind::EmptyResponse => Self::EmptyResponse,
+            ErrorKind::Cancelled => Self::Cancelled,
+            kind => Self::ProviderError(kind.as_str().to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProviderError(kind) => write!(f, "provider_error ({kind})"),
+            other => f.write_str(other.as_str()),
+        }
+    }
+}
+
+/// The end of a run: why, what was said, and everything that happened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The run.
+    pub run_id: String,
+    /// Why it ended.
+    pub reason: EndReason,
+    /// The answer, or what there was of it.
+    pub text: String,
+    /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
+    pub messages: Vec<Arc<Message>>,
+    /// The calls that were made, in order.
+    pub calls: Vec<ToolCall>,
+    /// The calls that still wait for results; submit them to the same journal to resume.
+    pub pending: Vec<ToolCall>,
+    /// Model calls that came to their end.
+    pub steps: u32,
+    /// What all of them cost; unknown counts are absent.
+    pub usage: Usage,
+}
+
+/// A run that failed, with what was done until then.
+#[derive(Debug)]
+pub struct RunError {
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    outcome: Outcome,
+    message: String,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl RunError {
+    pub(crate) fn new(outcome: Outcome, message: String) -> Self {
+        Self { inner: Box::new(Inner { outcome, message, source: None }) }
+    }
+
+    pub(crate) fn with_source(mut self, source: Option<Arc<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.inner.source = source;
+        self
+    }
+
+    /// Why the run ended.
+    pub fn reason(&self) -> &EndReason {
+        &self.inner.outcome.reason
+    }
+
+    /// What was done until then.
+    pub fn partial(&self) -> &Outcome {
+        &self.inner.outcome
+    }
+
+    /// The provider's error, if that is what ended the run.
+    pub fn provider_error(&self) -> Option<&ProviderError> {
+        self.inner.source.as_ref().and_then(|source| source.downcast_ref())
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.inner.message)
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.inner.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}

@@ -1,0 +1,223 @@
+use attache_core::{Arguments, ContentTree};
+use serde_json::json;
+
+use super::*;
+
+fn started(max_steps: u32) -> Entry {
+    let limits = Limits { max_steps, ..Limits::default() };
+    let started = Started {
+        run_id: "r".to_owned(),
+        messages: vec![Message::user("hi").with_id(MessageId::parse("u").unwrap()).shared()],
+        limits,
+        external_tools: vec![],
+        direct_tools: vec!["direct".to_owned()],
+    };
+    Entry::new(Key::start(), EntryKind::Started(started))
+}
+
+fn reply(parts: impl IntoIterator<Item = Option<AssistantPart>>, finish: FinishReason) -> EntryKind {
+    let message = Message::Assistant(AssistantMessage::new(parts)).shared();
+    EntryKind::Reply(Reply {
+        message,
+        finish_reason: finish,
+        raw_finish_reason: None,
+        usage: Usage::new(10, 5),
+        model: None,
+        degradations: vec![],
+    })
+}
+
+/// Drives a run with these replies; every call is answered by its arguments.
+fn drive(max_steps: u32, replies: Vec<EntryKind>) -> (Run, Vec<Entry>) {
+    let mut run = Run::new();
+    let mut log = Vec::new();
+    let mut replies = replies.into_iter();
+    loop {
+        let entry = match run.next() {
+            Action::Start => started(max_steps),
+            Action::TakeInbox { key } => Entry::new(key, EntryKind::Inbox(vec![])),
+            Action::CallModel { key, .. } => match replies.next() {
+                Some(reply) => Entry::new(key, reply),
+                None => return (run, log),
+            },
+            Action::AnswerCalls { calls } => {
+                let pending = calls.into_iter().next().expect("a phase without calls has ended");
+                let tree = ContentTree::text(pending.call.arguments.raw());
+                let result = ToolResult::new(&pending.call, ResultStatus::Ok, tree);
+                let call_id = pending.call.id.clone();
+                let outcome = ToolOutcome { call_id, result, disposition: Disposition::Executed };
+                Entry::new(pending.key, EntryKind::ToolOutcome(outcome))
+            }
+            Action::End { reason } => {
+                let ended = Ended { reason, interrupted_text: String::new(), detail: None };
+                Entry::new(Key::end(), EntryKind::Ended(ended))
+            }
+            Action::Ended => return (run, log),
+        };
+        run.apply(&entry).expect("the driver does what it is told");
+        log.push(entry);
+    }
+}
+
+fn call(name: &str, arguments: &str) -> Option<AssistantPart> {
+    ToolCall::new(name, Arguments::new(arguments)).into()
+}
+
+fn text(text: &str) -> Option<AssistantPart> {
+    AssistantPart::text(text)
+}
+
+fn roles(run: &Run) -> String {
+    let letter = |message: &Arc<Message>| match &**message {
+        Message::System(_) => 's',
+        Message::User(_) => 'u',
+        Message::Assistant(message) if message.has_tool_calls() => 'c',
+        Message::Assistant(_) => 'a',
+        Message::ToolResults(_) => 'r',
+        _ => '?',
+    };
+    run.history().iter().map(letter).collect()
+}
+
+#[test]
+fn an_answer_ends_it() {
+    let (run, _) = drive(20, vec![reply([text("hello")], FinishReason::Stop)]);
+    let outcome = run.outcome();
+    assert_eq!((outcome.reason, outcome.text.as_str(), outcome.steps), (EndReason::Answer, "hello", 1));
+    assert_eq!(roles(&run), "ua");
+}
+
+// P20, P22
+#[test]
+fn calls_come_before_results_and_usage_adds_up() {
+    let first = reply([text("let me see"), call("a", "{}"), call("b", "{\"x\":1}")], FinishReason::ToolCalls);
+    let (run, log) = drive(20, vec![first, reply([text("done")], FinishReason::Stop)]);
+    assert_eq!(roles(&run), "ucra");
+    assert_eq!(run.outcome().usage, Usage::new(20, 10));
+    assert_eq!(run.outcome().calls.len(), 2);
+    assert_eq!(Run::replay(&log).unwrap(), run);
+    let ids: Vec<_> = run.history().iter().map(|message| message.id().as_str()).collect();
+    assert_eq!(ids, ["u", "r.1", "r.2", "r.3"]);
+}
+
+// A33, runtime.md §14
+#[test]
+fn the_last_step_is_a_landing() {
+    let replies = (0..3).map(|n| reply([call("a", &format!("{{\"n\":{n}}}"))], FinishReason::ToolCalls));
+    let replies = replies.chain([reply([text("as far as I got")], FinishReason::Stop)]).collect();
+    let (run, log) = drive(4, replies);
+    let outcome = run.outcome();
+    assert_eq!(
+        (outcome.reason, outcome.text.as_str(), outcome.steps),
+        (EndReason::MaxSteps, "as far as I got", 4)
+    );
+    assert_eq!(roles(&run), "ucrcrcrua", "the notice stands at the tail");
+    assert_eq!(Run::replay(&log).unwrap(), run);
+    // A call in spite of it is answered, not executed.
+    let stubborn = vec![
+        reply([call("a", "{}")], FinishReason::ToolCalls),
+        reply([call("a", "{}")], FinishReason::ToolCalls),
+    ];
+    let (run, _) = drive(2, stubborn);
+    assert_eq!((run.outcome().reason, run.outcome().calls.len()), (EndReason::MaxSteps, 1));
+    assert_eq!(roles(&run), "ucrucr");
+}
+
+// P24, runtime.md §32 #13
+#[test]
+fn a_truncated_call_is_never_executed() {
+    let cut = || reply([text("so"), call("a", "{\"x\":")], FinishReason::Length);
+    let (run, _) = drive(20, vec![cut(), reply([text("smaller")], FinishReason::Stop)]);
+    assert_eq!((run.outcome().reason, run.outcome().calls.len()), (EndReason::Answer, 0));
+    assert_eq!(roles(&run), "ucra");
+    let (run, _) = drive(20, vec![cut(), cut()]);
+    assert_eq!(run.outcome().reason, EndReason::Length);
+    assert_eq!(roles(&run), "ucrcr", "the history is valid to go on from");
+    // Whatever the finish reason says.
+    let (run, _) = drive(
+        20,
+        vec![reply([call("a", "{\"x\":")], FinishReason::ToolCalls), reply([text("ok")], FinishReason::Stop)],
+    );
+    assert_eq!(run.outcome().calls.len(), 0);
+}
+
+// E14, E15, E16
+#[test]
+fn an_empty_reply() {
+    let thought = Some(AssistantPart::Reasoning(attache_core::ReasoningPart::new("hm")));
+    let (run, _) = drive(20, vec![reply([thought], FinishReason::Stop)]);
+    assert_eq!(run.outcome().reason, EndReason::EmptyResponse);
+    assert_eq!(run.detail(), Some("the model answered with nothing but reasoning"));
+    assert_eq!(roles(&run), "u", "nothing empty is left behind");
+    let (run, _) = drive(20, vec![reply([text(" \n")], FinishReason::Stop)]);
+    assert_eq!(run.outcome().reason, EndReason::EmptyResponse);
+    let (run, _) = drive(20, vec![reply([], FinishReason::Length)]);
+    assert_eq!(run.outcome().reason, EndReason::Length);
+}
+
+#[test]
+fn refusal_filter_pause_and_error() {
+    let refused = AssistantPart::Text(attache_core::TextPart::new("no").unwrap().as_refusal());
+    let (run, _) = drive(20, vec![reply([Some(refused)], FinishReason::Stop)]);
+    assert_eq!((run.outcome().reason, run.outcome().text.as_str()), (EndReason::Refusal, "no"));
+    let (run, _) = drive(20, vec![reply([text("part"), call("a", "{}")], FinishReason::ContentFilter)]);
+    assert_eq!((run.outcome().reason, roles(&run).as_str()), (EndReason::ContentFilter, "ucr"));
+    let (run, _) =
+        drive(20, vec![reply([text("…")], FinishReason::Pause), reply([text("done")], FinishReason::Stop)]);
+    assert_eq!((run.outcome().reason, run.outcome().steps), (EndReason::Answer, 2));
+    let (run, _) = drive(20, vec![reply([], FinishReason::Error)]);
+    assert!(matches!(run.outcome().reason, EndReason::ProviderError(_)));
+}
+
+// A31, runtime.md §32 #17
+#[test]
+fn going_round_in_circles_ends() {
+    let mut replies: Vec<_> =
+        (0..5).map(|_| reply([call("a", "{\"same\":1}")], FinishReason::ToolCalls)).collect();
+    replies.push(reply([text("I give up")], FinishReason::Stop));
+    let (run, log) = drive(20, replies);
+    assert_eq!((run.outcome().reason, run.outcome().steps), (EndReason::NoProgress, 6));
+    let third = run.history()[6].clone();
+    let Message::ToolResults(third) = &*third else { panic!("{third:?}") };
+    assert!(third.results[0].tree.model_text().contains("several times"));
+    assert_eq!(Run::replay(&log).unwrap(), run);
+}
+
+// S05, S06
+#[test]
+fn return_direct_needs_all() {
+    let (run, _) = drive(
+        20,
+        vec![reply([call("direct", "{\"n\":1}"), call("direct", "{\"n\":2}")], FinishReason::ToolCalls)],
+    );
+    assert_eq!(
+        (run.outcome().reason, run.outcome().text.as_str()),
+        (EndReason::ReturnDirect, "{\"n\":1}\n{\"n\":2}")
+    );
+    assert_eq!(roles(&run), "ucra");
+    let mixed = reply([call("direct", "{}"), call("other", "{}")], FinishReason::ToolCalls);
+    let (run, _) = drive(20, vec![mixed, reply([text("both")], FinishReason::Stop)]);
+    assert_eq!(run.outcome().reason, EndReason::Answer);
+}
+
+#[test]
+fn entries_that_do_not_fit_are_refused() {
+    let (run, log) = drive(20, vec![reply([call("a", "{}")], FinishReason::ToolCalls)]);
+    assert!(matches!(run.next(), Action::TakeInbox { .. } | Action::CallModel { .. }));
+    let mut again = Run::replay(&log).unwrap();
+    assert_eq!(again.apply(&log[0]).unwrap_err().problem, "the run has begun already");
+    assert_eq!(Run::new().apply(&log[1]).unwrap_err().problem, "the run has not begun");
+    assert_eq!(again, run, "a refused entry changes nothing");
+}
+
+// Design 4: the log is stored as JSON
+#[test]
+fn the_log_survives_storage() {
+    let first = reply([text("see"), call("a", "{\"x\": 1.0}")], FinishReason::ToolCalls);
+    let (run, log) = drive(20, vec![first, reply([text("done")], FinishReason::Stop)]);
+    let stored = serde_json::to_string(&log).unwrap();
+    let read: Vec<Entry> = serde_json::from_str(&stored).unwrap();
+    assert_eq!(read, log);
+    assert_eq!(Run::replay(&read).unwrap(), run);
+    assert!(json!(log).to_string().contains("toolOutcome"));
+}

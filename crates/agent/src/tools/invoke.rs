@@ -1,0 +1,128 @@
+//! Runs one call: time limit, panics, and what the model reads of a failure.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use attache_core::{
+    ContentTree, Effect, ResultStatus, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult,
+};
+use futures_util::FutureExt;
+use tokio::time::timeout;
+
+use crate::entry::{Disposition, ToolOutcome};
+use crate::tools::{Entry, Executor};
+
+/// One call on its way.
+pub(crate) struct Invocation {
+    pub(crate) entry: Entry,
+    pub(crate) call: ToolCall,
+    pub(crate) context: ToolContext,
+    pub(crate) default_timeout: Duration,
+}
+
+/// Runs the call. A failure of whatever kind is an observation for the model; dropping the future cancels it.
+pub(crate) async fn invoke(invocation: Invocation) -> ToolOutcome {
+    let Invocation { entry, call, mut context, default_timeout } = invocation;
+    let limit = entry.spec.metadata.timeout.unwrap_or(default_timeout);
+    context.deadline = Some(Instant::now() + limit);
+    let effect = entry.spec.metadata.effect;
+    let work = AssertUnwindSafe(run(entry, call.clone(), context)).catch_unwind();
+    let (result, disposition) = match timeout(limit, work).await {
+        Ok(Ok(Ok(output))) => {
+            let mut result = ToolResult::new(&call, output.status, output.tree);
+            result.documents = output.documents;
+            result.withheld = output.withheld;
+            (result, Disposition::Executed)
+        }
+        Ok(Ok(Err(error))) => failed(&call, &error),
+        Ok(Err(panic)) => {
+            tracing::error!(tool = call.name, panic = panic_text(&*panic), "a tool panicked");
+            (ToolResult::error(&call, "the tool failed unexpectedly"), Disposition::Panicked)
+        }
+        Err(_) => {
+            let seconds = limit.as_secs_f64();
+            let text = match effect {
+                Effect::Read | Effect::Idempotent => format!("timed out after {seconds} s"),
+                _ => format!("timed out after {seconds} s; the action may or may not have happened"),
+            };
+            (ToolResult::error(&call, &text), Disposition::TimedOut)
+        }
+    };
+    ToolOutcome { call_id: call.id, result, disposition }
+}
+
+fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
+    if let Some(source) = error.source() {
+        tracing::warn!(tool = call.name, kind = ?error.kind(), error = %source, "a tool failed");
+    }
+    let text = match error.for_model().trim() {
+        "" => "the tool failed",
+        text => text,
+    };
+    let disposition = match error.kind() {
+        ToolErrorKind::Abort => Disposition::Aborted,
+        ToolErrorKind::InvalidArguments | ToolErrorKind::UnknownTool | ToolErrorKind::MissingContext => {
+            Disposition::Refused
+        }
+        ToolErrorKind::Timeout => Disposition::TimedOut,
+        _ => Disposition::Executed,
+    };
+    (ToolResult::error(call, text), disposition)
+}
+
+async fn run(entry: Entry, call: ToolCall, context: ToolContext) -> Result<ToolOutput, ToolError> {
+    match entry.executor {
+        Executor::Tool(tool) if entry.spec.metadata.blocking => {
+            let runtime = tokio::runtime::Handle::current();
+            let work = move || runtime.block_on(tool.call(&call.arguments, context));
+            match tokio::task::spawn_blocking(work).await {
+                Ok(result) => result,
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(error) => Err(ToolError::new("the tool was stopped").with_source(error)),
+            }
+        }
+        Executor::Tool(tool) => tool.call(&call.arguments, context).await,
+        Executor::Family(family) => family.call(&call.name, &call.arguments, context).await,
+        Executor::External => Err(ToolError::new("the caller answers this tool")),
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("")
+}
+
+/// The result as the model shall read it: a text that is too long loses its middle, with a marker.
+pub(crate) fn bounded(result: &ToolResult, max_chars: usize) -> Option<ToolResult> {
+    // Escapes make the JSON longer than the text, never shorter than a character a byte allows.
+    if result.tree.json().len() <= max_chars {
+        return None;
+    }
+    let text = result.tree.model_text();
+    let total = text.chars().count();
+    if total <= max_chars {
+        return None;
+    }
+    let half = max_chars / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(total.saturating_sub(half)).collect();
+    let cut = total.saturating_sub(2 * half);
+    let short = format!("{head}\n[… {cut} characters left out …]\n{tail}");
+    let json = serde_json::to_string(&short).unwrap_or_else(|_| "null".to_owned());
+    let mut bounded = result.clone();
+    bounded.tree = ContentTree::parse(&json, result.tree.documents().to_vec())?;
+    Some(bounded)
+}
+
+/// The result of a call whose effect was begun before a crash.
+pub(crate) fn unknown_effect(call: &ToolCall) -> ToolOutcome {
+    let text = "this call was begun before an interruption and its outcome is unknown; it was not repeated: verify \
+                before you try again";
+    let result = ToolResult::new(call, ResultStatus::Error, ContentTree::text(text));
+    ToolOutcome { call_id: call.id.clone(), result, disposition: Disposition::Unknown }
+}

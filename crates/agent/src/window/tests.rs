@@ -1,0 +1,125 @@
+use attache_core::{
+    Arguments, AssistantMessage, Content, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+/// s system, u user, a answer, c call, r results, d synthetic documents, e event, in the order of the letters.
+fn history(letters: &str) -> Vec<Arc<Message>> {
+    let call = ToolCall::new("t", Arguments::new("{}"));
+    let build = |(at, letter): (usize, char)| {
+        let message = match letter {
+            's' => Message::system("s"),
+            'u' => Message::user("u"),
+            'a' => Message::assistant("a"),
+            'c' => Message::Assistant(AssistantMessage::new([call.clone().into()])),
+            'r' => Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, "r")])),
+            'd' | 'e' => {
+                let mut user = UserMessage::new([Content::text("d")]);
+                user.origin = if letter == 'd' { UserOrigin::ToolCallDocuments } else { UserOrigin::Event };
+                Message::User(user)
+            }
+            _ => unreachable!(),
+        };
+        message.with_id(MessageId::parse(format!("{at}{letter}")).unwrap()).shared()
+    };
+    letters.chars().enumerate().map(build).collect()
+}
+
+fn letters(messages: &[Arc<Message>]) -> String {
+    messages
+        .iter()
+        .filter_map(|message| message.id().as_str().chars().find(char::is_ascii_alphabetic))
+        .collect()
+}
+
+fn seen(max: usize, low: usize, letters_in: &str) -> String {
+    letters(&MessageWindow::new(max).with_low_mark(low).apply(&history(letters_in)))
+}
+
+// C21, C22; documents.md 8.9 #115 to #120
+#[test]
+fn whole_turns_leave() {
+    assert_eq!(seen(4, 4, "suaua"), "suaua", "the system prompt does not count");
+    assert_eq!(seen(4, 4, "suauau"), "suau");
+    assert_eq!(seen(2, 2, "ucra"), "ucra", "the newest turn stays, its only round too");
+    assert_eq!(seen(3, 3, "ucrdau"), "u");
+    assert_eq!(seen(1, 1, "ucrducra"), "ucra", "a prompt behind a document message opens a turn");
+    assert_eq!(seen(5, 5, "ucrdau"), "ucrdau", "document messages are free");
+    assert_eq!(seen(40, 30, ""), "");
+}
+
+// runtime.md §18: eviction in blocks
+#[test]
+fn a_cut_goes_down_to_the_low_mark_and_stays() {
+    let window = MessageWindow::new(6).with_low_mark(2);
+    let mut state = WindowState::default();
+    let all = history("uauauauauaua");
+    let starts: Vec<String> =
+        (1..=12).map(|len| letters(&window.advance(&all[..len], &mut state).messages)).collect();
+    assert_eq!(starts[5], "uauaua");
+    assert_eq!(starts[6], "u", "over the limit: down to the low mark");
+    assert_eq!(starts[11], "uauaua", "the start stays until the limit is passed again");
+}
+
+// documents.md 9.2 D15; runtime.md §32 #1, #2
+#[test]
+fn a_long_turn_loses_its_oldest_rounds() {
+    assert_eq!(seen(5, 5, "uaucrdcrcr"), "uccrcr", "the marker's id derives from what follows it");
+    let window = MessageWindow::new(5).with_low_mark(5).apply(&history("uaucrdcrcr"));
+    let Message::User(marker) = &*window[1] else { panic!("a marker stands behind the user message") };
+    assert!(format!("{:?}", marker.parts).contains("1 earlier rounds"));
+    assert_eq!(seen(3, 3, "scrdee"), "scrdee", "a window without a user message is left alone");
+}
+
+#[test]
+fn events_belong_to_their_round() {
+    assert_eq!(seen(6, 6, "ucreaucra"), "ucra");
+    assert_eq!(seen(3, 3, "uaeae"), "eae", "an event after an answer opens a turn");
+}
+
+fn conversation() -> impl Strategy<Value = String> {
+    let round = prop_oneof![Just("cr"), Just("crd"), Just("cre"), Just("crde")];
+    let turn = (prop::collection::vec(round, 0..4), any::<bool>())
+        .prop_map(|(rounds, answered)| format!("u{}{}", rounds.concat(), if answered { "a" } else { "" }));
+    (any::<bool>(), prop::collection::vec(turn, 1..8))
+        .prop_map(|(system, turns)| format!("{}{}", if system { "s" } else { "" }, turns.concat()))
+}
+
+proptest! {
+    // Invariant 3, C22: pairs and documents stay together, the newest turn's user message stays
+    #[test]
+    fn nothing_is_torn_apart(letters_in in conversation(), max in 1_usize..12, low in 1_usize..12) {
+        let window = MessageWindow::new(max).with_low_mark(low);
+        let all = history(&letters_in);
+        let mut state = WindowState::default();
+        for len in 1..=all.len() {
+            let shown = window.advance(&all[..len], &mut state).messages;
+            let text = letters(&shown);
+            let body = text.strip_prefix('s').unwrap_or(&text);
+            prop_assert!(body.starts_with('u') || body.is_empty(), "{} of {}", text, &letters_in[..len]);
+            prop_assert!(!body.contains("ur") && !body.contains("ud") && !body.contains("ad"), "{}", text);
+            let last_user = all[..len].iter().rfind(|m| m.id().as_str().ends_with('u'));
+            prop_assert!(last_user.is_none_or(|user| shown.iter().any(|m| m.id() == user.id())));
+            prop_assert!(shown.last().map(|m| m.id()) == all[..len].last().map(|m| m.id()));
+        }
+    }
+
+    // Invariant 4: between cuts, what was shown stays a prefix of what is shown next
+    #[test]
+    fn what_was_shown_stays_a_prefix(letters_in in conversation(), max in 1_usize..12) {
+        let window = MessageWindow::new(max);
+        let all = history(&letters_in);
+        let mut state = WindowState::default();
+        let mut before: Vec<MessageId> = Vec::new();
+        for len in 1..=all.len() {
+            let window = window.advance(&all[..len], &mut state);
+            let ids: Vec<MessageId> = window.messages.iter().map(|m| m.id().clone()).collect();
+            if window.evicted == 0 {
+                prop_assert!(ids.starts_with(&before), "{} of {}", letters(&window.messages), &letters_in[..len]);
+            }
+            before = ids;
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What `#[tool]` expands to, at run time: a schema of the parameters, the binding of arguments, the call.
+
+mod fit;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::OnceLock;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, Visitor};
+use serde::{Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::capture::Capture;
+use crate::message::Arguments;
+use crate::provider::BoxFuture;
+use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
+
+/// The parameters of a tool, from which its definition is made.
+#[derive(Debug)]
+pub struct Parameters {
+    generator: SchemaGenerator,
+    properties: Vec<Property>,
+}
+
+#[derive(Debug)]
+struct Property {
+    name: String,
+    schema: Value,
+    required: bool,
+    example: Option<Value>,
+}
+
+#[expect(clippy::new_without_default, reason = "the expansion needs one way to make it")]
+impl Parameters {
+    /// No parameters.
+    pub fn new() -> Self {
+        Self { generator: SchemaSettings::draft2020_12().into_generator(), properties: Vec::new() }
+    }
+
+    /// Adds one parameter. It is required unless serde can make a `T` of nothing, as it can an `Option`.
+    #[must_use]
+    pub fn parameter<T: JsonSchema + DeserializeOwned>(mut self, name: &str) -> Self {
+        let schema = self.generator.subschema_for::<T>().to_value();
+        let required = T::deserialize(Missing).is_err();
+        self.properties.push(Property { name: name.to_owned(), schema, required, example: None });
+        self
+    }
+
+    /// Adds the fields of a struct as parameters of their own.
+    #[must_use]
+    pub fn fields_of<T: JsonSchema>(mut self) -> Self {
+        let mut schema = T::json_schema(&mut self.generator).to_value();
+        let required: Vec<String> = schema
+            .get_mut("required")
+            .map(|names| serde_json::from_value(names.take()).unwrap_or_default())
+            .unwrap_or_default();
+        let Some(Value::Object(fields)) = schema.get_mut("properties").map(Value::take) else { return self };
+        self.properties.extend(fields.into_iter().map(|(name, schema)| {
+            let required = required.contains(&name);
+            Property { name, schema, required, example: None }
+        }));
+        self
+    }
+
+    /// Describes the parameter added last.
+    #[must_use]
+    pub fn described(self, text: &str) -> Self {
+        self.keyword("description", || text.into())
+    }
+
+    /// Gives the parameter added last an example.
+    #[must_use]
+    pub fn example<T: Serialize>(mut self, example: T) -> Self {
+        let Ok(example) = serde_json::to_value(example) else { return self };
+        if let Some(last) = self.properties.last_mut() {
+            last.example = Some(example.clone());
+        }
+        self.keyword("examples", || json!([example]))
+    }
+
+    /// Says that the parameter added last may be left out.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        if let Some(last) = self.properties.last_mut() {
+            last.required = false;
+        }
+        self
+    }
+
+    /// Says that the parameter added last must be given, even if its type has a value for nothing.
+    #[must_use]
+    pub fn required(mut self) -> Self {
+        if let Some(last) = self.properties.last_mut() {
+            last.required = true;
+        }
+        self
+    }
+
+    /// Shows the default of the parameter added last.
+    #[must_use]
+    pub fn with_default<T: Serialize>(self, value: T) -> Self {
+        self.keyword("default", || serde_json::to_value(value).unwrap_or_default())
+    }
+
+    /// The definition of a tool with these parameters. If every required one has an example, so has the tool.
+    pub fn into_definition(mut self, name: &str, description: &str) -> ToolDefinition {
+        let mut schema = json!({"type": "object", "properties": {}});
+        let (mut required, mut example) = (Vec::new(), Some(Map::new()));
+        for property in self.properties {
+            let of_it = property.example.or_else(|| first_example(&property.schema));
+            match (of_it, &mut example) {
+                (Some(value), Some(example)) => {
+                    example.insert(property.name.clone(), value);
+                }
+                (None, _) if property.required => example = None,
+                _ => {}
+            }
+            if property.required {
+                required.push(Value::from(property.name.clone()));
+            }
+            if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+                properties.insert(property.name, property.schema);
+            }
+        }
+        let definitions = self.generator.take_definitions(true);
+        if let Value::Object(root) = &mut schema {
+            if !required.is_empty() {
+                root.insert("required".to_owned(), Value::Array(required));
+            }
+            if !definitions.is_empty() {
+                root.insert("$defs".to_owned(), Value::Object(definitions));
+            }
+        }
+        let example = example.filter(|example| !example.is_empty()).map(Value::Object);
+        ToolDefinition::new(name, description, schema).with_examples(example)
+    }
+
+    fn keyword(mut self, name: &str, value: impl FnOnce() -> Value) -> Self {
+        if let Some(last) = self.properties.last_mut() {
+            match &mut last.schema {
+                Value::Object(schema) => {
+                    schema.insert(name.to_owned(), value());
+                }
+                // A schema of `true` takes anything.
+                schema => *schema = json!({ name: value() }),
+            }
+        }
+        self
+    }
+}
+
+fn first_example(schema: &Value) -> Option<Value> {
+    schema.get("examples")?.get(0).cloned()
+}
+
+/// The arguments of one call, fitted to the tool's schema, from which parameters are taken.
+#[derive(Debug)]
+pub struct Bound<'s> {
+    definition: &'s ToolDefinition,
+    object: Map<String, Value>,
+    problems: Vec<String>,
+}
+
+impl<'s> Bound<'s> {
+    /// Reads arguments and fits them to the schema. Unless `strict`, what is only written differently is mended:
+    /// `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, `null` for a
+    /// parameter that may be left out.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::InvalidArguments`] names the tool, every path that does not fit with what was expected
+    /// there, and the parameters that exist.
+    pub fn new(
+        definition: &'s ToolDefinition,
+        arguments: &Arguments,
+        strict: bool,
+    ) -> Result<Self, ToolError> {
+        let mut object = arguments.object().map_err(|error| {
+            ToolError::new(format!("{}: {error}; {}", definition.name(), allowed(definition)))
+                .with_kind(ToolErrorKind::InvalidArguments)
+        })?;
+        let problems = fit::fit(definition.input_schema(), &mut object, strict);
+        let bound = Self { definition, object, problems };
+        if bound.problems.is_empty() { Ok(bound) } else { Err(bound.into_error()) }
+    }
+
+    /// The argument of that name, or what serde makes of nothing. `None` if neither is a `T`;
+    /// [`into_error`](Self::into_error) then says why.
+    pub fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        let taken = match self.object.remove(name) {
+            Some(value) => serde_json::from_value(value).map_err(|error| error.to_string()),
+            None => T::deserialize(Missing).map_err(|error| error.to_string()),
+        };
+        self.kept(name, taken)
+    }
+
+    /// The argument of that name, or `default` if there is none.
+    pub fn take_or<T: DeserializeOwned>(&mut self, name: &str, default: impl FnOnce() -> T) -> Option<T> {
+        if self.object.contains_key(name) { self.take(name) } else { Some(default()) }
+    }
+
+    /// A struct whose fields are parameters of their own.
+    pub fn take_flat<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let taken = T::deserialize(self.object.clone().into_deserializer());
+        self.kept("", taken.map_err(|error: serde_json::Error| error.to_string()))
+    }
+
+    fn kept<T>(&mut self, name: &str, taken: Result<T, String>) -> Option<T> {
+        let not_valid = |problem| self.problems.push(fit::problem(name, &format!("is not valid: {problem}")));
+        taken.map_err(not_valid).ok()
+    }
+
+    /// The error that tells the model what does not fit.
+    pub fn into_error(self) -> ToolError {
+        let problems = self.problems.join("; ");
+        let Self { definition, .. } = self;
+        ToolError::new(format!(
+            "the arguments of {} do not fit: {problems}; {}",
+            definition.name(),
+            allowed(definition)
+        ))
+        .with_kind(ToolErrorKind::InvalidArguments)
+    }
+}
+
+fn allowed(definition: &ToolDefinition) -> String {
+    let properties = definition.input_schema().get("properties").and_then(Value::as_object);
+    match properties.filter(|properties| !properties.is_empty()) {
+        Some(properties) => {
+            let names: Vec<_> = properties.keys().map(String::as_str).collect();
+            format!("allowed: {}", names.join(", "))
+        }
+        None => "it takes no arguments".to_owned(),
+    }
+}
+
+/// A deserializer of nothing: only an optional value can be made of it.
+struct Missing;
+
+impl<'de> Deserializer<'de> for Missing {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::custom("it is missing"))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_none()
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Runs the body of a tool with capture active and captures its output.
+///
+/// # Errors
+/// The body's error, or that its output cannot be captured.
+pub async fn run<T: Serialize>(
+    store_id: Option<String>,
+    body: impl Future<Output = Result<T, ToolError>>,
+) -> Result<ToolOutput, ToolError> {
+    let mut capture = Capture::new();
+    if let Some(store) = store_id {
+        capture = capture.with_store_id(store);
+    }
+    let output = capture.run(body).await?;
+    Ok(ToolOutput::new(capture.finish(&output)?))
+}
+
+/// A tool made of a function: its spec, made once, and what a call does.
+pub struct Function<C> {
+    spec: &'static OnceLock<ToolSpec>,
+    make: fn() -> ToolSpec,
+    strict: bool,
+    call: C,
+}
+
+impl<C, F> Function<C>
+where
+    C: Fn(Bound<'static>, ToolContext) -> F + Send + Sync,
+    F: Future<Output = Result<ToolOutput, ToolError>> + Send,
+{
+    /// A tool whose spec `make` makes at first use.
+    pub fn new(spec: &'static OnceLock<ToolSpec>, make: fn() -> ToolSpec, strict: bool, call: C) -> Self {
+        Self { spec, make, strict, call }
+    }
+}
+
+impl<C> Function<C> {
+    fn ready_spec(&self) -> &'static ToolSpec {
+        self.spec.get_or_init(self.make)
+    }
+}
+
+impl<C, F> Tool for Function<C>
+where
+    C: Fn(Bound<'static>, ToolContext) -> F + Send + Sync,
+    F: Future<Output = Result<ToolOutput, ToolError>> + Send,
+{
+    fn spec(&self) -> &ToolSpec {
+        self.ready_spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let bound = Bound::new(&self.ready_spec().definition, arguments, self.strict)?;
+            (self.call)(bound, context).await
+        })
+    }
+}
+
+impl<C> fmt::Debug for Function<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&self.ready_spec().definition.name()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

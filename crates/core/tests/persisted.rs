@@ -1,0 +1,165 @@
+//! The persisted form: golden file of schema version 1, round trips, and what is refused.
+
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, Capture, Content, Conversation, ConversationError, Document,
+    DocumentId, Message, MessageId, Metadata, OpaquePart, ProviderCallId, ReasoningPart, ReplayData,
+    ResultStatus, TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
+    UserMessage, UserOrigin,
+};
+use proptest::prelude::*;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+fn replay(json: &str) -> ReplayData {
+    ReplayData::new("anthropic", "claude-x", RawValue::from_string(json.to_owned()).unwrap())
+}
+
+fn id(id: &str) -> MessageId {
+    MessageId::parse(id).unwrap()
+}
+
+fn document(id: &str, bytes: &'static [u8], name: &str) -> Document {
+    Document::from_bytes(bytes, "").with_file_name(name).with_id(DocumentId::parse(id).unwrap())
+}
+
+/// One of everything.
+fn everything() -> Conversation {
+    let call = ToolCall::new("files.read", Arguments::new(r#"{"path":"a.pdf","n":1.0}"#))
+        .with_id(ToolCallId::parse("ours-1").unwrap())
+        .with_provider_id(ProviderCallId::parse("toolu_1"))
+        .with_replay(replay(r#"{"caller":{"type":"direct"}}"#));
+    let odd = ToolCall::new("files.read", Arguments::new(" {\"path\": "))
+        .with_id(ToolCallId::parse("ours-2").unwrap());
+    let cut =
+        ToolCall::new("files.read", Arguments::truncated("{}")).with_id(ToolCallId::parse("ours-3").unwrap());
+    let assistant = AssistantMessage::new([
+        Some(AssistantPart::Reasoning(
+            ReasoningPart::new("hm").with_replay(replay(r#"{"signature":"c2ln"}"#)),
+        )),
+        Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(replay(r#"{"data":"eA=="}"#)))),
+        AssistantPart::text("Let me look."),
+        TextPart::new("I will not.").map(|text| AssistantPart::Text(text.as_refusal())),
+        Some(AssistantPart::Opaque(OpaquePart::new("server_tool_use", replay(r#"{"b": 1, "a":2}"#)))),
+        call.clone().into(),
+        odd.clone().into(),
+        cut.clone().into(),
+    ]);
+    let pdf = document("11111111-0000-4000-8000-000000000001", b"%PDF-1.7 one", "a.pdf");
+    let png = document("22222222-0000-4000-8000-000000000002", b"\x89PNG\r\n\x1a\n", "b.png");
+    let tree = Capture::new().with_store_id("main").finish(&json!({"z": 1, "a": [null]})).unwrap();
+    let mut with_documents = Capture::new().with_store_id("main");
+    let value = with_documents.run_blocking(|| json!({"report": pdf, "charts": [png]}));
+    let with_documents = with_documents.finish(&value).unwrap();
+    let mut first = ToolResult::new(&call, ResultStatus::Ok, with_documents);
+    first.withheld = vec![first.documents.remove(1).id().clone()];
+    let results = ToolResultsMessage::new([
+        first,
+        ToolResult::new(&odd, ResultStatus::Error, tree),
+        ToolResult::cancelled(&cut),
+    ]);
+    let mut synthetic =
+        UserMessage::new([Content::text("Documents extracted from tool call results:"), pdf.into()]);
+    synthetic.origin = UserOrigin::ToolCallDocuments;
+    let event = UserMessage::event(Capture::new().finish(&json!({"disk": "full"})).unwrap());
+    let user = UserMessage::new([
+        Content::text("Read a.pdf"),
+        Document::inline("note").with_id(DocumentId::parse("note").unwrap()).into(),
+    ])
+    .with_metadata(Metadata::new().with("timestamp", "2026-11-20T00:00:00Z"));
+    Conversation::new(
+        [
+            Message::system("Be brief.").with_id(id("m1")),
+            Message::User(user).with_id(id("m2")),
+            Message::Assistant(assistant).with_id(id("m3")),
+            Message::ToolResults(results).with_id(id("m4")),
+            Message::User(synthetic).with_id(id("m5")),
+            Message::User(event).with_id(id("m6")),
+        ]
+        .map(Message::shared),
+    )
+    .with_tools([ToolDefinition::new(
+        "files.read",
+        "Reads a file",
+        json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+    )])
+}
+
+#[test]
+fn golden_file_of_version_1() {
+    let golden = include_str!("golden/conversation-v1.json");
+    assert_eq!(everything().to_json(), golden.trim_end(), "the persisted form of version 1 must not change");
+    let read = Conversation::from_json(golden).unwrap();
+    let expected = everything();
+    for (read, expected) in read.messages.iter().zip(&expected.messages) {
+        assert_eq!(read, expected);
+    }
+    assert_eq!(read.tools, expected.tools);
+    assert_eq!(read.to_json(), golden.trim_end());
+}
+
+#[test]
+fn documents_get_their_bytes_from_the_table() {
+    let read = Conversation::from_json(include_str!("golden/conversation-v1.json")).unwrap();
+    let Message::ToolResults(results) = &*read.messages[3] else { panic!() };
+    assert_eq!(results.results[0].documents[0].bytes().unwrap(), &b"%PDF-1.7 one"[..]);
+    assert_eq!(results.results[0].tree.documents()[1].bytes().unwrap(), &b"\x89PNG\r\n\x1a\n"[..]);
+    let message: Message = serde_json::from_str(&serde_json::to_string(&*read.messages[3]).unwrap()).unwrap();
+    let Message::ToolResults(results) = &message else { panic!() };
+    assert!(results.results[0].documents[0].bytes().is_none(), "a message alone holds references");
+    assert_eq!(results.results[0].documents[0].store_id(), Some("main"));
+}
+
+#[test]
+fn replay_data_and_arguments_stay_byte_identical() {
+    let read = Conversation::from_json(include_str!("golden/conversation-v1.json")).unwrap();
+    let Message::Assistant(message) = &*read.messages[2] else { panic!() };
+    let AssistantPart::Opaque(opaque) = &message.parts[4] else { panic!() };
+    assert_eq!(opaque.replay.json().split_whitespace().collect::<String>(), r#"{"b":1,"a":2}"#);
+    let raws: Vec<_> = message.tool_calls().map(|call| call.arguments.raw()).collect();
+    assert_eq!(raws, [r#"{"path":"a.pdf","n":1.0}"#, " {\"path\": ", "{}"]);
+    assert!(message.tool_calls().nth(2).unwrap().arguments.json().is_err(), "truncated stays truncated");
+}
+
+#[test]
+fn short_forms_are_read() {
+    let read = Conversation::from_json(
+        r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},
+            {"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{"a": 1}}]},
+            {"role":"toolResults","results":[{"callId":"c","name":"f","content":"text"}]}]}"#,
+    )
+    .unwrap();
+    assert_eq!(read.messages.len(), 4);
+    let Message::ToolResults(results) = &*read.messages[3] else { panic!() };
+    assert_eq!(results.results[0].tree.model_text(), "text");
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let error = |json: &str| Conversation::from_json(json).unwrap_err();
+    assert!(matches!(error(r#"{"schemaVersion":2,"messages":[]}"#), ConversationError::TooNew { found: 2 }));
+    assert!(matches!(error("[]"), ConversationError::Malformed(_)));
+    let unknown_part = r#"{"messages":[{"role":"user","content":[{"type":"hologram"}]}]}"#;
+    let ConversationError::Malformed(source) = error(unknown_part) else { panic!() };
+    assert_eq!(source.to_string(), "a user message cannot have a part of type \"hologram\"");
+    assert!(matches!(error(r#"{"messages":[{"role":"wizard"}]}"#), ConversationError::Malformed(_)));
+    let bad = r#"{"messages":[],"documents":[{"id":"d","data":"%"}]}"#;
+    assert!(matches!(error(bad), ConversationError::BadData { .. }));
+    let twice = r#"{"messages":[],"documents":[{"id":"d","data":""},{"id":"d","data":""}]}"#;
+    assert!(matches!(error(twice), ConversationError::DuplicateDocument { .. }));
+}
+
+proptest! {
+    #[test]
+    fn any_text_never_panics(text in ".{0,200}") {
+        let _ = Conversation::from_json(&text);
+    }
+
+    #[test]
+    fn texts_and_arguments_round_trip(text in ".{0,40}", arguments in ".{0,40}") {
+        let call = ToolCall::new("t", Arguments::new(arguments));
+        let message = AssistantMessage::new([AssistantPart::text(text), call.into()]);
+        let message = Message::Assistant(message);
+        let read: Message = serde_json::from_str(&serde_json::to_string(&message).unwrap()).unwrap();
+        prop_assert_eq!(read, message);
+    }
+}
