@@ -1,1 +1,73 @@
 //! Rust framework for LLM agents whose tools return documents.
+//!
+//! A model thinks, calls tools, reads what they return, answers. Tools return PDFs, images, spreadsheets; attache
+//! sees to it that the model can read them, whichever provider answers, and says so where it cannot.
+//!
+//! ```
+//! use attache::{Agent, Document, ToolError, tool};
+//! # use attache::offline::Offline;
+//!
+//! /// Fetches an invoice by its number.
+//! #[tool(effect = "read")]
+//! async fn fetch_invoice(
+//!     /// The invoice's number.
+//!     number: String,
+//! ) -> Result<Document, ToolError> {
+//!     let text = format!("Invoice {number}\nTotal due: EUR 4,812.36\n");
+//!     Ok(Document::from_bytes(text.into_bytes(), "text/plain").with_file_name("invoice.txt"))
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! // Any provider serves: this one needs no key.
+//! let model = Offline::new("extractive");
+//! let agent = Agent::builder(model).tool(fetch_invoice_tool()).build()?;
+//! let outcome = agent.run("What is the total of invoice 2026-0417?").outcome().await?;
+//! assert!(outcome.text.contains("EUR 4,812.36"));
+//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! This crate defines nothing: it gathers the crates of the workspace under short names, each behind a feature.
+//! A team that wants less depends on those crates directly.
+//!
+//! | feature | name here | what it is |
+//! | --- | --- | --- |
+//! | always | [`core`] | messages, documents, tools, the provider trait |
+//! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
+//! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
+//! | `openai` | `openai` | OpenAI Chat Completions and compatible servers |
+//! | `anthropic` | `anthropic` | the Anthropic Messages API |
+//! | `offline` | `offline` | a deterministic model without key, network and weights |
+//! | `convert` | `convert` | documents to text for models that cannot read them |
+
+#[doc(inline)]
+pub use attache_core as core;
+#[doc(inline)]
+pub use attache_core::{
+    ChatRequest, Content, Conversation, Document, Effect, LlmProvider, Message, ModelHandle, ProviderConfig,
+    ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, UserMessage, schemars,
+};
+
+#[cfg(feature = "agent")]
+#[doc(inline)]
+pub use attache_agent::{self as agent, Agent, AgentRun, EndReason, EventKind, Outcome, RunError, chat_loop, tool_fn};
+#[cfg(feature = "agent")]
+#[doc(inline)]
+pub use attache_documents as documents;
+
+#[cfg(feature = "macros")]
+#[doc(inline)]
+pub use attache_macros::{tool, toolbox};
+
+#[cfg(feature = "anthropic")]
+#[doc(inline)]
+pub use attache_anthropic as anthropic;
+#[cfg(feature = "convert")]
+#[doc(inline)]
+pub use attache_convert as convert;
+#[cfg(feature = "offline")]
+#[doc(inline)]
+pub use attache_offline as offline;
+#[cfg(feature = "openai")]
+#[doc(inline)]
+pub use attache_openai as openai;

@@ -349,7 +349,31 @@ pub trait Converter: Send + Sync {
     ///
     /// # Errors
     /// One line that the model and the operator read: lower case, no full stop, no content.
-    fn convert<'a>(&'a self, document: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<String, String>>;
+    fn convert<'a>(&'a self, document: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<ConvertedText, String>>;
+}
+
+/// What a converter made of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConvertedText {
+    /// The text.
+    pub text: Arc<str>,
+    /// Remarks on it for the model, such as `only the first 50 of 80 pages are shown`.
+    pub notes: Vec<String>,
+}
+
+impl ConvertedText {
+    /// A text without remarks.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), notes: Vec::new() }
+    }
+
+    /// Adds a remark for the model: one line, no full stop.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
 }
 
 /// Why a store could not do what was asked.

@@ -130,9 +130,11 @@ async fn prepare(
     let Routing { messages, report, .. } =
         route(&messages, capabilities, &driver.toolbox.set, &driver.library.materials, &agent.routing)?;
     record_synthetic(driver, &messages, capabilities.fingerprint()).await?;
-    if !report.is_empty() && report.fingerprint() != driver.library.reported {
-        driver.library.reported = report.fingerprint();
-        events.push(EventKind::DocumentsRouted(Arc::new(report)));
+    let told = driver.library.reported.as_ref().is_some_and(|told| told.decisions == report.decisions);
+    if !report.decisions.is_empty() && !told {
+        let report = Arc::new(report);
+        driver.library.reported = Some(Arc::clone(&report));
+        events.push(EventKind::DocumentsRouted(report));
     }
     let choice = match (landing, step) {
         (true, _) => ToolChoice::None,

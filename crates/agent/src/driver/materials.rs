@@ -7,7 +7,7 @@ use attache_core::{
     Content, Converter, Document, DocumentSource, DocumentStore, Message, MessageId, ModelCapabilities,
     StoreError,
 };
-use attache_documents::{Materials, RouteOptions, plan};
+use attache_documents::{Materials, RouteOptions, RoutingReport, plan};
 
 use crate::entry::Key;
 use crate::tools;
@@ -18,7 +18,7 @@ pub(crate) struct Library {
     pub(crate) materials: Materials,
     shortened: HashMap<MessageId, Option<Arc<Message>>>,
     recorded: HashSet<Key>,
-    pub(crate) reported: u64,
+    pub(crate) reported: Option<Arc<RoutingReport>>,
 }
 
 impl Library {
@@ -31,26 +31,46 @@ impl Library {
         store: &dyn DocumentStore,
         converters: &[Arc<dyn Converter>],
     ) {
-        let wanted = plan(messages, capabilities, options, &self.materials);
-        for document in &wanted.load {
-            match store.get(document.id()).await {
-                Ok(bytes) => self.materials.add_bytes(document.id().clone(), bytes),
-                Err(error) => {
-                    tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
-                    self.materials
-                        .add_missing(document.id().clone(), "its content is not in the store any more");
-                }
+        // What a document is may show only in its bytes, so there may be something to convert after loading.
+        loop {
+            let wanted = plan(messages, capabilities, options, &self.materials);
+            if wanted.is_empty() {
+                return;
+            }
+            for document in &wanted.load {
+                self.load(document, store).await;
+            }
+            for document in &wanted.convert {
+                self.convert(document, converters).await;
             }
         }
-        for document in &wanted.convert {
-            let bytes = document.bytes().or_else(|| self.materials.bytes(document.id()));
-            let Some(bytes) = bytes else { continue };
-            let converter = converters.iter().find(|converter| converter.converts(document.media_type()));
-            let converted = match converter {
-                Some(converter) => converter.convert(document, bytes).await,
-                None => continue,
-            };
-            self.materials.add_converted(document.id().clone(), converted);
+    }
+
+    async fn load(&mut self, document: &Document, store: &dyn DocumentStore) {
+        if matches!(document.source(), DocumentSource::External { .. }) {
+            self.materials.insert_missing(document, "it is at an address that is not fetched");
+            return;
+        }
+        match store.get(document.id()).await {
+            Ok(bytes) => self.materials.insert_bytes(document, bytes),
+            Err(error) => {
+                tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
+                self.materials.insert_missing(document, "its content is not in the store any more");
+            }
+        }
+    }
+
+    async fn convert(&mut self, document: &Document, converters: &[Arc<dyn Converter>]) {
+        let media_type = document.media_type();
+        let converter = converters.iter().find(|converter| converter.converts(media_type));
+        let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
+            let reason = format!("there is no converter for {media_type}");
+            self.materials.insert_unconvertible(document, reason);
+            return;
+        };
+        match converter.convert(document, bytes).await {
+            Ok(text) => self.materials.insert_converted(document, text),
+            Err(reason) => self.materials.insert_unconvertible(document, reason),
         }
     }
 

@@ -1,0 +1,99 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+use crate::exit::CODES;
+
+/// Agents whose tools return documents.
+#[derive(Debug, Parser)]
+#[command(name = "attache", version, after_help = CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Answer a question from the files in a folder
+    Ask(Ask),
+    /// Print the exact HTTP request that a conversation would cause, without sending it
+    Wire(Wire),
+    /// Print what recorded replies of providers say, as our decoders understand them
+    Replay(Replay),
+    /// Print what is known of models
+    Models(Models),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CODES)]
+pub(crate) struct Ask {
+    /// What you want to know
+    pub(crate) question: String,
+    /// Folders and files that the model may list and read; nothing else is opened
+    #[arg(long, value_name = "PATH", num_args = 1.., default_value = ".")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The model, as PROVIDER/MODEL: offline/extractive needs no key and no network
+    #[arg(long, value_name = "PROVIDER/MODEL", default_value = "offline/extractive")]
+    pub(crate) model: String,
+    /// Where the model's API is, instead of its usual address
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Instructions for the model, instead of the usual ones
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// Print every event as one JSON line on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The most model calls
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_steps: u32,
+    /// The most bytes of one file that is read
+    #[arg(long, value_name = "BYTES", default_value_t = 32 << 20)]
+    pub(crate) max_file_bytes: u64,
+    /// Show the model's reasoning on stderr
+    #[arg(long)]
+    pub(crate) thinking: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CODES)]
+pub(crate) struct Wire {
+    /// The model, as PROVIDER/MODEL
+    #[arg(long, value_name = "PROVIDER/MODEL", required_unless_present = "example")]
+    pub(crate) model: Option<String>,
+    /// Ask for a streamed reply
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// Add what became of each document, and why
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Where the model's API is, instead of its usual address
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Print a sample conversation instead: its tool result holds a PDF and an image
+    #[arg(long, conflicts_with_all = ["model", "stream", "report", "base_url"])]
+    pub(crate) example: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CODES)]
+pub(crate) struct Replay {
+    /// Recordings to read
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Cut each recorded body into chunks at random, the same for the same number
+    #[arg(long, value_name = "N")]
+    pub(crate) chunk_seed: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CODES)]
+pub(crate) struct Models {
+    /// Only rows whose PROVIDER/MODEL holds this text, or a model to look up
+    pub(crate) pattern: Option<String>,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,43 @@
+//! What the command tells the shell.
+
+use std::process::ExitCode;
+
+/// How the command ended. The numbers are documented in `attache --help` and in the guide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done,
+    /// It failed: the provider, a tool, or what was read could not be understood.
+    Failed,
+    /// The command line makes no sense. (The number is clap's too.)
+    Usage,
+    /// Something must be set up first: a key, a model, a folder.
+    Setup,
+    /// It ended without a full answer: a limit, a refusal, a filter.
+    Incomplete,
+    /// Ctrl-C.
+    Cancelled,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Setup => 3,
+            Exit::Incomplete => 4,
+            Exit::Cancelled => 130,
+        })
+    }
+}
+
+/// The lines for `--help`.
+pub(crate) const CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed: the provider or a tool failed, or input could not be understood
+  2    the command line makes no sense
+  3    something must be set up first: a key, a model, a folder
+  4    no full answer: a limit, a refusal or a filter ended it
+  130  cancelled by Ctrl-C";

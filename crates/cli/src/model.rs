@@ -1,0 +1,138 @@
+//! Models by name: `PROVIDER/MODEL`.
+
+use std::sync::Arc;
+
+use attache_anthropic::{Anthropic, Settings};
+use attache_core::{ErrorKind, Matrix, ModelCapabilities, ModelHandle, ProviderError};
+use attache_offline::Offline;
+use attache_openai::{ChatCodec, OpenAiChat, Profile};
+
+/// Something must be set up before a model can be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct SetupError(String);
+
+impl SetupError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// A provider that the command knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provider {
+    Offline,
+    Anthropic,
+    OpenAiChat,
+}
+
+impl Provider {
+    pub(crate) const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAiChat, Self::Offline];
+
+    /// The name before the slash. It is the family in the matrix too.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Offline => "offline",
+            Self::Anthropic => "anthropic",
+            Self::OpenAiChat => "openai-chat",
+        }
+    }
+
+    pub(crate) fn capabilities(self, model: &str) -> ModelCapabilities {
+        Matrix::bundled().resolve(self.name(), model)
+    }
+}
+
+/// The provider and the model's id there.
+pub(crate) fn parse(name: &str) -> Result<(Provider, &str), SetupError> {
+    let known = || Provider::ALL.map(|provider| format!("{}/…", provider.name())).join(", ");
+    let Some((provider, model)) = name.split_once('/') else {
+        return Err(SetupError(format!("a model is named PROVIDER/MODEL, not {name:?}; the providers are {}", known())));
+    };
+    if model.trim().is_empty() {
+        return Err(SetupError(format!("{name:?} names no model of {provider}")));
+    }
+    if let Some(found) = Provider::ALL.into_iter().find(|candidate| candidate.name() == provider) {
+        return Ok((found, model));
+    }
+    let near = Provider::ALL.map(|candidate| (strsim::jaro_winkler(candidate.name(), provider), candidate));
+    let near = near.into_iter().filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0));
+    let hint = near.map(|(_, near)| format!("; did you mean {}/{model}?", near.name())).unwrap_or_default();
+    Err(SetupError(format!("there is no provider {provider:?}{hint} The providers are {}", known())))
+}
+
+/// A model to ask, with its key from the environment.
+pub(crate) fn handle(name: &str, base_url: Option<&str>) -> Result<ModelHandle, SetupError> {
+    let (provider, model) = parse(name)?;
+    let setup = |error: ProviderError| SetupError(error.to_string());
+    match provider {
+        Provider::Offline if base_url.is_some() => {
+            Err(SetupError::new("the offline model has no address: leave --base-url out"))
+        }
+        Provider::Offline => Ok(Offline::new(model).into()),
+        Provider::Anthropic => {
+            let provider = Anthropic::from_env(model).map_err(setup)?;
+            Ok(match base_url {
+                Some(url) => provider.with_base_url(url).into(),
+                None => provider.into(),
+            })
+        }
+        Provider::OpenAiChat => {
+            let provider = OpenAiChat::from_env(Profile::openai_chat(), model).map_err(setup)?;
+            Ok(match base_url {
+                Some(url) => provider.with_base_url(url).into(),
+                None => provider.into(),
+            })
+        }
+    }
+}
+
+/// What the wire of a provider looks like; the offline model has none.
+pub(crate) enum Wire {
+    Anthropic(Box<Settings>),
+    OpenAiChat(Arc<ChatCodec>),
+}
+
+/// The codec of a model, with a key that is shown as dots.
+pub(crate) fn wire(name: &str, base_url: Option<&str>) -> Result<Wire, SetupError> {
+    let (provider, model) = parse(name)?;
+    match provider {
+        Provider::Offline => Err(SetupError::new("the offline model sends nothing over a wire")),
+        Provider::Anthropic => {
+            let mut settings = Settings::new(model).with_key("…");
+            if let Some(url) = base_url {
+                settings = settings.with_base_url(url);
+            }
+            Ok(Wire::Anthropic(Box::new(settings)))
+        }
+        Provider::OpenAiChat => {
+            let mut profile = Profile::openai_chat();
+            if let Some(url) = base_url {
+                url.clone_into(&mut profile.base_url);
+            }
+            Ok(Wire::OpenAiChat(Arc::new(ChatCodec::new(profile, model))))
+        }
+    }
+}
+
+/// What must be said before a model is asked.
+pub(crate) fn notice(name: &str) -> Option<String> {
+    let (provider, _) = parse(name).ok()?;
+    (provider == Provider::Offline).then(|| {
+        format!("{name} is no language model: it quotes the passages of your files that fit best. --model PROVIDER/MODEL asks a real one")
+    })
+}
+
+/// What to do about a failure.
+pub(crate) fn advice(error: &ProviderError) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::Authentication => Some("the key in the environment is not accepted: check it"),
+        ErrorKind::Permission => Some("the key may not use this model"),
+        ErrorKind::NotFound => Some("check the model's name; `attache models` lists what is known"),
+        ErrorKind::QuotaExceeded => Some("the account has no balance or quota left"),
+        ErrorKind::RateLimited | ErrorKind::Overloaded => Some("try again in a while"),
+        ErrorKind::Network | ErrorKind::Timeout => Some("check the network, the proxy, and --base-url"),
+        ErrorKind::ContextTooLong => Some("name fewer files, or a model with a larger window"),
+        _ => None,
+    }
+}

@@ -1,0 +1,51 @@
+//! The two places that the command writes to: answers to stdout, everything else to stderr.
+
+use std::io::{self, Write};
+
+/// Writes to stdout at once. A reader that went away ends the output, not the process with a panic.
+pub(crate) fn answer(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// One line to stderr. Where even that cannot be written there is nobody to tell.
+pub(crate) fn line(text: &str) {
+    let _unwritten = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// A piece to stderr, without a line break.
+pub(crate) fn piece(text: &str) {
+    let mut err = io::stderr().lock();
+    let _unwritten = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// Text from a model, a tool or a file, safe for a terminal: control characters other than line breaks and tabs are
+/// shown as `�`, so that no document can move the cursor or rename the window.
+pub(crate) fn harmless(text: &str) -> String {
+    let bad = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(bad) {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// At most `max` characters of a text on one line.
+pub(crate) fn short(text: &str, max: usize) -> String {
+    let flat = harmless(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", flat.get(..end).unwrap_or(&flat)),
+        None => flat,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_cannot_drive_the_terminal() {
+        assert_eq!(harmless("a\x1b[2Jb\tc\n"), "a\u{fffd}[2Jb\tc\n");
+        assert_eq!(short("ab  \n cd ef", 5), "ab cd…");
+    }
+}

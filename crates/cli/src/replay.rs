@@ -1,0 +1,115 @@
+//! `attache replay`: what recorded replies say, as our decoders understand them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use attache_anthropic::{MessagesEvents, decode_response};
+use attache_core::{Completion, ProviderError, StreamChunk, ToolCall, ToolSet};
+use attache_openai::{ChatCodec, Profile};
+use attache_testkit::{Cassette, Interaction, chunked};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+use crate::args::Replay;
+use crate::exit::Exit;
+use crate::output::{answer, line};
+
+/// The APIs whose replies are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Api {
+    Chat,
+    Messages,
+}
+
+/// Runs the command.
+pub(crate) fn run(replay: &Replay) -> Exit {
+    let mut exit = Exit::Done;
+    for file in &replay.files {
+        let cassette = match Cassette::load(file) {
+            Ok(cassette) => cassette,
+            Err(error) => {
+                line(&format!("attache: {}: {error}", file.display()));
+                exit = Exit::Failed;
+                continue;
+            }
+        };
+        for (index, interaction) in cassette.interactions.iter().enumerate() {
+            let told = tell(file, index, interaction, replay.chunk_seed);
+            let told = told.unwrap_or_else(|problem| {
+                line(&format!("attache: {} #{index}: {problem}", file.display()));
+                exit = Exit::Failed;
+                json!({ "file": shown(file), "index": index, "kind": "not_understood", "problem": problem })
+            });
+            if answer(&format!("{told}\n")).is_err() {
+                return Exit::Failed;
+            }
+        }
+    }
+    exit
+}
+
+fn shown(file: &Path) -> String {
+    file.display().to_string()
+}
+
+fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>) -> Result<Value, String> {
+    let Some(api) = api(interaction)? else {
+        return Ok(json!({ "file": shown(file), "index": index, "kind": "other" }));
+    };
+    let response = &interaction.response;
+    let status = StatusCode::from_u16(response.status).map_err(|_| format!("{} is no HTTP status", response.status))?;
+    let headers = headers(&response.headers);
+    let body = response.body.bytes();
+    let chunks: Vec<Bytes> = match seed {
+        Some(seed) => chunked(&body, seed),
+        None => vec![body],
+    };
+    let (completion, error) = decode(api, status, &headers, &chunks);
+    let finished = completion.as_ref();
+    let calls = finished.map(|completion| completion.message.tool_calls().map(call).collect::<Vec<_>>());
+    let usage = finished.map(|completion| &completion.usage);
+    let count = |of: fn(&attache_core::Usage) -> Option<u64>| usage.and_then(of);
+    Ok(json!({
+        "file": shown(file),
+        "index": index,
+        "api": match api { Api::Chat => "openai-chat", Api::Messages => "anthropic" },
+        "text": finished.map(|completion| completion.message.text()).unwrap_or_default(),
+        "thinking": finished.map(|completion| completion.message.thinking()).unwrap_or_default(),
+        "refusal": finished.and_then(|completion| completion.message.refusal()),
+        "tool_calls": calls.unwrap_or_default(),
+        "finish_reason": finished.map(|completion| &completion.finish_reason),
+        "raw_finish_reason": finished.and_then(|completion| completion.raw_finish_reason.as_deref()),
+        "usage": {
+            "input_tokens": count(|usage| usage.input_tokens),
+            "output_tokens": count(|usage| usage.output_tokens),
+            "cached_tokens": count(|usage| usage.cached_tokens),
+            "cache_write_tokens": count(|usage| usage.cache_write_tokens),
+            "reasoning_tokens": count(|usage| usage.reasoning_tokens),
+        },
+        "error": error.as_ref().map(|error| json!({
+            "kind": error.kind().as_str(),
+            "status": error.status(),
+            "message": error.message(),
+            "retryable": error.is_retryable(),
+        })),
+    }))
+}
+
+/// The API of a model call; `None` for what is none, such as files and token counts.
+fn api(interaction: &Interaction) -> Result<Option<Api>, String> {
+    let path = interaction.request.uri.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    if !interaction.request.method.eq_ignore_ascii_case("POST") {
+        return Ok(None);
+    }
+    for (ending, api) in [("/chat/completions", Api::Chat), ("/messages", Api::Messages)] {
+        if path.ends_with(ending) {
+            return Ok(Some(api));
+        }
+    }
+    let later = ["/responses", ":generateContent", ":streamGenerateContent", "/converse", "/converse-stream", "/api/chat", "/v2/chat"];
+    match later.iter().find(|ending| path.ends_with(**ending)) {
+        Some(ending) => Err(format!("the API behind {ending} is not understood yet")),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,175 @@
+//! `attache wire`: the exact request that a conversation would cause.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use attache_convert::Limits;
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, ConvertedText, Document,
+    DocumentId, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
+    Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+};
+use attache_documents::{Materials, RouteOptions, Routing, plan, route};
+use attache_transport::RequestParts;
+use serde_json::{Map, Value, json};
+
+use crate::args;
+use crate::exit::Exit;
+use crate::model::{self, Wire};
+use crate::output::{answer, line};
+
+/// Runs the command.
+pub(crate) fn run(arguments: &args::Wire) -> Exit {
+    if arguments.example {
+        return print(&example().to_json());
+    }
+    let Some(name) = arguments.model.as_deref() else { return Exit::Usage };
+    let wire = match model::wire(name, arguments.base_url.as_deref()) {
+        Ok(wire) => wire,
+        Err(error) => {
+            line(&format!("attache: {error}"));
+            return Exit::Setup;
+        }
+    };
+    match request(arguments, &wire) {
+        Ok(request) => print(&format!("{request:#}")),
+        Err(problem) => {
+            line(&format!("attache: {problem}"));
+            Exit::Failed
+        }
+    }
+}
+
+fn print(text: &str) -> Exit {
+    match answer(&format!("{text}\n")) {
+        Ok(()) => Exit::Done,
+        Err(_) => Exit::Failed,
+    }
+}
+
+fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
+    let mut text = String::new();
+    std::io::stdin().lock().read_to_string(&mut text).map_err(|error| format!("stdin cannot be read: {error}"))?;
+    let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
+    let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
+    let capabilities = match wire {
+        Wire::Anthropic(settings) => settings.capabilities(),
+        Wire::OpenAiChat(codec) => codec.capabilities(),
+    };
+    let Routing { messages, report, .. } =
+        routed(&conversation.messages, capabilities, &tools).map_err(|error| with_causes(&error))?;
+    let mut request = ChatRequest::new(messages).with_tools(tools);
+    request.whole = !arguments.stream;
+    let parts = encode(wire, &request).map_err(|error| with_causes(&error))?;
+    let body = parts.body.to_vec();
+    let body: Value = serde_json::from_slice(&body).map_err(|error| format!("the body is not JSON: {error}"))?;
+    let headers: Map<String, Value> =
+        parts.shown_headers().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+    let mut out = json!({ "method": parts.method.as_str(), "url": parts.url, "headers": headers, "body": body });
+    if arguments.report
+        && let Value::Object(out) = &mut out
+    {
+        out.insert("report".to_owned(), json!(report.decisions));
+    }
+    Ok(out)
+}
+
+fn encode(wire: &Wire, request: &ChatRequest) -> Result<RequestParts, ProviderError> {
+    match wire {
+        Wire::Anthropic(settings) => Ok(attache_anthropic::encode(request, settings)?.request),
+        Wire::OpenAiChat(codec) => {
+            Ok(codec.encode(request, &ProviderConfig::new(), Some(&Secret::new("…")))?.parts)
+        }
+    }
+}
+
+/// Routing, with documents converted that this model cannot take otherwise.
+fn routed(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    tools: &ToolSet,
+) -> Result<Routing, ProviderError> {
+    let options = RouteOptions::new();
+    let mut materials = Materials::new();
+    loop {
+        let wanted = plan(messages, capabilities, &options, &materials);
+        if wanted.is_empty() {
+            return route(messages, capabilities, tools, &materials, &options);
+        }
+        for document in &wanted.load {
+            materials.insert_missing(document, "its content is not in the conversation's table of documents");
+        }
+        for document in &wanted.convert {
+            let media_type = document.media_type().essence();
+            let converted = document.bytes().map(|bytes| attache_convert::convert(media_type, bytes, &Limits::new()));
+            match converted {
+                Some(Ok(converted)) => materials.insert_converted(document, ConvertedText::new(converted.text)),
+                Some(Err(error)) => materials.insert_unconvertible(document, error.to_string()),
+                None => materials.insert_unconvertible(document, "its content is not here"),
+            }
+        }
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+/// A conversation whose tool result holds a PDF and an image, nested.
+fn example() -> Conversation {
+    let id = |text: &str| MessageId::parse(text).unwrap_or_else(MessageId::new);
+    let document = |text: &str| DocumentId::parse(text).unwrap_or_else(DocumentId::new);
+    let call = ToolCall::new("find_contract", Arguments::new(r#"{"tenant":"Harbour Bakery"}"#))
+        .with_id(ToolCallId::parse("call-1").unwrap_or_else(ToolCallId::new))
+        .with_provider_id(ProviderCallId::parse("call_7"));
+    let lease = Document::from_bytes(LEASE.as_bytes().to_vec(), "application/pdf")
+        .with_id(document("7d41c0b2-93e5-4f6a-8b1d-2a6e5f0c9d34"))
+        .with_file_name("lease.pdf");
+    let plan = Document::from_bytes(FLOOR_PLAN.to_vec(), "image/png")
+        .with_id(document("b20f6e91-0c57-4e0b-9d5a-6f1f3a2b7c88"))
+        .with_file_name("floor-plan.png");
+    let mut capture = Capture::new().with_store_id("memory");
+    let output = capture.run_blocking(|| json!({"found": 1, "lease": lease, "annexes": [{"title": "Floor plan", "file": plan}]}));
+    // A value of this size always becomes a tree; an empty one would show at once.
+    let tree = capture.finish(&output).unwrap_or_else(|_| attache_core::ContentTree::text(""));
+    let assistant = AssistantMessage::new([AssistantPart::text("I will look the contract up."), call.clone().into()]);
+    let schema = json!({
+        "type": "object",
+        "properties": {"tenant": {"type": "string", "description": "The tenant's name"}},
+        "required": ["tenant"]
+    });
+    let messages = [
+        Message::system("You manage leases.").with_id(id("m1")),
+        Message::user("Until when does the lease of the Harbour Bakery run?").with_id(id("m2")),
+        Message::Assistant(assistant).with_id(id("m3")),
+        Message::ToolResults(ToolResultsMessage::new([ToolResult::new(&call, ResultStatus::Ok, tree)])).with_id(id("m4")),
+    ];
+    Conversation::new(messages.map(Message::shared))
+        .with_tools([ToolDefinition::new("find_contract", "Finds a lease by its tenant", schema)])
+}
+
+const LEASE: &str = "%PDF-1.4
+1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
+2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj
+3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >> endobj
+4 0 obj << /Length 100 >> stream
+BT /F1 12 Tf 72 770 Td (Lease of the Harbour Bakery) Tj 0 -20 Td (It runs until 30 June 2031.) Tj ET
+endstream endobj
+5 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> endobj
+trailer << /Root 1 0 R >>
+%%EOF
+";
+
+/// A PNG of one grey pixel.
+const FLOOR_PLAN: &[u8] = &[
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00, 0x01,
+    0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00, 0x00, 0x3a, 0x7e, 0x9b, 0x55, 0x00, 0x00, 0x00, 0x0a, 0x49, 0x44, 0x41,
+    0x54, 0x78, 0x9c, 0x63, 0x68, 0x00, 0x00, 0x00, 0x82, 0x00, 0x81, 0x77, 0xcd, 0x72, 0xb6, 0x00, 0x00, 0x00, 0x00, 0x49,
+    0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+];

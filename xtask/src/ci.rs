@@ -1,0 +1,34 @@
+//! Everything that CI runs, in the order in which it fails soonest.
+
+use crate::{Failure, root, run as command, run_with, test, tidy};
+
+/// The crates that a team may pick alone.
+const ALONE: &[&str] = &[
+    "attache-core",
+    "attache-documents",
+    "attache-convert",
+    "attache-transport",
+    "attache-openai",
+    "attache-anthropic",
+    "attache-offline",
+    "attache-agent",
+];
+
+/// The features of the facade, each of which builds without the others.
+const FEATURES: &[&str] = &["agent", "macros", "openai", "anthropic", "offline", "convert"];
+
+pub(crate) fn run() -> Result<(), Failure> {
+    tidy::run(&root())?;
+    command("cargo", &["fmt", "--all", "--check"])?;
+    command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    for package in ALONE {
+        command("cargo", &["check", "-p", package])?;
+    }
+    command("cargo", &["check", "-p", "attache", "--no-default-features"])?;
+    for feature in FEATURES {
+        command("cargo", &["check", "-p", "attache", "--no-default-features", "--features", feature])?;
+    }
+    run_with("cargo", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
+    test(&[])
+}
+
