@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use attache::{Agent, Document, ToolError, tool};
-//! # use attache::offline::Offline;
+//! # use attache::offline::OfflineModel;
 //!
 //! /// Fetches an invoice by its number.
 //! #[tool(effect = "read")]
@@ -19,7 +19,7 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! // Any provider serves: this one needs no key.
-//! let model = Offline::new("extractive");
+//! let model = OfflineModel::new();
 //! let agent = Agent::builder(model).tool(fetch_invoice_tool()).build()?;
 //! let outcome = agent.run("What is the total of invoice 2026-0417?").outcome().await?;
 //! assert!(outcome.text.contains("EUR 4,812.36"));
@@ -57,7 +57,7 @@ pub use attache_documents as documents;
 
 #[cfg(feature = "macros")]
 #[doc(inline)]
-pub use attache_macros::{tool, toolbox};
+pub use attache_macros::{facade_tool as tool, facade_toolbox as toolbox};
 
 #[cfg(feature = "anthropic")]
 #[doc(inline)]

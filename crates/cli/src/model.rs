@@ -1,10 +1,8 @@
 //! Models by name: `PROVIDER/MODEL`.
 
-use std::sync::Arc;
-
-use attache_anthropic::{Anthropic, Settings};
+use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{ErrorKind, Matrix, ModelCapabilities, ModelHandle, ProviderError};
-use attache_offline::Offline;
+use attache_offline::OfflineModel;
 use attache_openai::{ChatCodec, OpenAiChat, Profile};
 
 /// Something must be set up before a model can be asked.
@@ -69,7 +67,7 @@ pub(crate) fn handle(name: &str, base_url: Option<&str>) -> Result<ModelHandle, 
         Provider::Offline if base_url.is_some() => {
             Err(SetupError::new("the offline model has no address: leave --base-url out"))
         }
-        Provider::Offline => Ok(Offline::new(model).into()),
+        Provider::Offline => Ok(OfflineModel::named(model).into()),
         Provider::Anthropic => {
             let provider = Anthropic::from_env(model).map_err(setup)?;
             Ok(match base_url {
@@ -89,8 +87,8 @@ pub(crate) fn handle(name: &str, base_url: Option<&str>) -> Result<ModelHandle, 
 
 /// What the wire of a provider looks like; the offline model has none.
 pub(crate) enum Wire {
-    Anthropic(Box<Settings>),
-    OpenAiChat(Arc<ChatCodec>),
+    Anthropic(Box<MessagesCodec>),
+    OpenAiChat(Box<ChatCodec>),
 }
 
 /// The codec of a model, with a key that is shown as dots.
@@ -99,18 +97,18 @@ pub(crate) fn wire(name: &str, base_url: Option<&str>) -> Result<Wire, SetupErro
     match provider {
         Provider::Offline => Err(SetupError::new("the offline model sends nothing over a wire")),
         Provider::Anthropic => {
-            let mut settings = Settings::new(model).with_key("…");
-            if let Some(url) = base_url {
-                settings = settings.with_base_url(url);
-            }
-            Ok(Wire::Anthropic(Box::new(settings)))
+            let codec = MessagesCodec::new(model);
+            Ok(Wire::Anthropic(Box::new(match base_url {
+                Some(url) => codec.with_base_url(url),
+                None => codec,
+            })))
         }
         Provider::OpenAiChat => {
             let mut profile = Profile::openai_chat();
             if let Some(url) = base_url {
                 url.clone_into(&mut profile.base_url);
             }
-            Ok(Wire::OpenAiChat(Arc::new(ChatCodec::new(profile, model))))
+            Ok(Wire::OpenAiChat(Box::new(ChatCodec::new(profile, model))))
         }
     }
 }

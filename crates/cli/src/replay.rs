@@ -1,14 +1,13 @@
 //! `attache replay`: what recorded replies say, as our decoders understand them.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use attache_anthropic::{MessagesEvents, decode_response};
-use attache_core::{Completion, ProviderError, StreamChunk, ToolCall, ToolSet};
+use attache_anthropic::MessagesCodec;
+use attache_core::{Completion, ProviderError, ToolCall, Usage};
 use attache_openai::{ChatCodec, Profile};
 use attache_testkit::{Cassette, Interaction, chunked};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use crate::args::Replay;
@@ -59,34 +58,26 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
     };
     let response = &interaction.response;
     let status = StatusCode::from_u16(response.status).map_err(|_| format!("{} is no HTTP status", response.status))?;
-    let headers = headers(&response.headers);
     let body = response.body.bytes();
     let chunks: Vec<Bytes> = match seed {
         Some(seed) => chunked(&body, seed),
         None => vec![body],
     };
-    let (completion, error) = decode(api, status, &headers, &chunks);
-    let finished = completion.as_ref();
-    let calls = finished.map(|completion| completion.message.tool_calls().map(call).collect::<Vec<_>>());
-    let usage = finished.map(|completion| &completion.usage);
-    let count = |of: fn(&attache_core::Usage) -> Option<u64>| usage.and_then(of);
+    let (completion, error) = decode(api, status, &response.headers, &chunks);
+    let Completion { message, usage, finish_reason, raw_finish_reason, .. } = &completion;
+    // A reply that failed has no finish of its own.
+    let finish_reason = (error.is_none() || raw_finish_reason.is_some()).then_some(finish_reason);
     Ok(json!({
         "file": shown(file),
         "index": index,
         "api": match api { Api::Chat => "openai-chat", Api::Messages => "anthropic" },
-        "text": finished.map(|completion| completion.message.text()).unwrap_or_default(),
-        "thinking": finished.map(|completion| completion.message.thinking()).unwrap_or_default(),
-        "refusal": finished.and_then(|completion| completion.message.refusal()),
-        "tool_calls": calls.unwrap_or_default(),
-        "finish_reason": finished.map(|completion| &completion.finish_reason),
-        "raw_finish_reason": finished.and_then(|completion| completion.raw_finish_reason.as_deref()),
-        "usage": {
-            "input_tokens": count(|usage| usage.input_tokens),
-            "output_tokens": count(|usage| usage.output_tokens),
-            "cached_tokens": count(|usage| usage.cached_tokens),
-            "cache_write_tokens": count(|usage| usage.cache_write_tokens),
-            "reasoning_tokens": count(|usage| usage.reasoning_tokens),
-        },
+        "text": message.text(),
+        "thinking": message.thinking(),
+        "refusal": message.refusal(),
+        "tool_calls": message.tool_calls().map(call).collect::<Vec<_>>(),
+        "finish_reason": finish_reason,
+        "raw_finish_reason": raw_finish_reason,
+        "usage": counts(usage),
         "error": error.as_ref().map(|error| json!({
             "kind": error.kind().as_str(),
             "status": error.status(),
@@ -112,4 +103,37 @@ fn api(interaction: &Interaction) -> Result<Option<Api>, String> {
         Some(ending) => Err(format!("the API behind {ending} is not understood yet")),
         None => Ok(None),
     }
+}
+
+fn decode(api: Api, status: StatusCode, headers: &HeaderMap, chunks: &[Bytes]) -> (Completion, Option<ProviderError>) {
+    match api {
+        Api::Chat => {
+            // The decoder is lenient for every server; the name only tags what would go back to it.
+            let codec = ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded");
+            let replay = codec.replay(status, headers, chunks);
+            (replay.completion, replay.error)
+        }
+        Api::Messages => {
+            let replay = MessagesCodec::new("recorded").replay(status, headers, chunks);
+            (replay.completion, replay.error)
+        }
+    }
+}
+
+fn counts(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    })
+}
+
+fn call(call: &ToolCall) -> Value {
+    json!({
+        "id": call.provider_id,
+        "name": call.name,
+        "arguments": call.arguments.object().ok(),
+    })
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use attache_convert::Limits;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, ConvertedText, Document,
+    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Document,
     DocumentId, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
     Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
-use attache_documents::{Materials, RouteOptions, Routing, plan, route};
+use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan, route};
 use attache_transport::RequestParts;
 use serde_json::{Map, Value, json};
 
@@ -53,7 +53,7 @@ fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
     let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
     let capabilities = match wire {
-        Wire::Anthropic(settings) => settings.capabilities(),
+        Wire::Anthropic(codec) => codec.capabilities(),
         Wire::OpenAiChat(codec) => codec.capabilities(),
     };
     let Routing { messages, report, .. } =
@@ -75,11 +75,11 @@ fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
 }
 
 fn encode(wire: &Wire, request: &ChatRequest) -> Result<RequestParts, ProviderError> {
+    // The key is masked wherever the request is shown.
+    let (config, key) = (ProviderConfig::new(), Secret::new("…"));
     match wire {
-        Wire::Anthropic(settings) => Ok(attache_anthropic::encode(request, settings)?.request),
-        Wire::OpenAiChat(codec) => {
-            Ok(codec.encode(request, &ProviderConfig::new(), Some(&Secret::new("…")))?.parts)
-        }
+        Wire::Anthropic(codec) => Ok(codec.encode(request, &config, Some(&key))?.parts),
+        Wire::OpenAiChat(codec) => Ok(codec.encode(request, &config, Some(&key))?.parts),
     }
 }
 
@@ -103,7 +103,11 @@ fn routed(
             let media_type = document.media_type().essence();
             let converted = document.bytes().map(|bytes| attache_convert::convert(media_type, bytes, &Limits::new()));
             match converted {
-                Some(Ok(converted)) => materials.insert_converted(document, ConvertedText::new(converted.text)),
+                Some(Ok(converted)) => {
+                    let text = ConvertedText::new(converted.text);
+                    let text = converted.notes.iter().fold(text, |text, note| text.with_note(note.to_string()));
+                    materials.insert_converted(document, text);
+                }
                 Some(Err(error)) => materials.insert_unconvertible(document, error.to_string()),
                 None => materials.insert_unconvertible(document, "its content is not here"),
             }

@@ -51,7 +51,7 @@ pub enum Note {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Parts of these units were left out because they are too large or too deeply nested.
+    /// Parts of these units were left out because they are too large, nested too deep, or damaged.
     PartsLeftOut {
         /// What the units are.
         unit: Unit,
@@ -82,7 +82,7 @@ impl fmt::Display for Note {
             }
             Self::TextCut { limit } => write!(f, "the text is cut after {limit} bytes"),
             Self::PartsLeftOut { unit, numbers } => {
-                write!(f, "parts that are too large are left out on {}", Numbers(*unit, numbers))
+                write!(f, "parts that are too large or damaged are left out on {}", Numbers(*unit, numbers))
             }
             Self::WithoutText { unit, numbers } => {
                 write!(f, "no text is on {}", Numbers(*unit, numbers))
@@ -123,9 +123,8 @@ mod tests {
 
     #[test]
     fn numbers_are_listed_as_ranges() {
-        let note = |numbers: &[usize]| {
-            Note::WithoutText { unit: Unit::Page, numbers: numbers.to_vec() }.to_string()
-        };
+        let note =
+            |numbers: &[usize]| Note::WithoutText { unit: Unit::Page, numbers: numbers.to_vec() }.to_string();
         assert_eq!(note(&[3]), "no text is on page 3");
         assert_eq!(note(&[1, 3, 4, 5, 9]), "no text is on pages 1, 3\u{2013}5, 9");
     }

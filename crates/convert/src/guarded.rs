@@ -87,7 +87,9 @@ fn run_counted<T: Send + 'static>(
         .map_err(|_| ConvertError::Busy)?;
     match receiver.recv_timeout(limit.saturating_add(GRACE)) {
         Ok(result) => result,
-        Err(_) => {
+        // The thread ended without a word: dropping what a panic left behind panicked again.
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err(ConvertError::Failed),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
             // Counted before the state changes, so that the thread never takes off what was not added.
             abandoned.fetch_add(1, Ordering::AcqRel);
             if state.compare_exchange(RUNNING, LEFT, Ordering::AcqRel, Ordering::Acquire).is_err() {

@@ -1,1 +1,110 @@
 //! Documents to text for models that cannot read them natively.
+//!
+//! [`convert`] takes the bytes of a document and its media type and gives back its text with markers
+//! (`[page 2]`) that a model can cite, lines and table rows kept together: what stands side by side is
+//! separated by ` | `, so that an amount can be told from its label. PDF is read today
+//! ([`can_convert`] says what else). An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
+//!
+//! # Hostile documents
+//!
+//! A document may be made to break its reader. [`convert`] runs on a thread of its own, catches panics, and
+//! holds [`Limits`] on input, output, pages, decoded bytes and time. Two things it cannot do:
+//!
+//! - **A thread cannot be killed.** Our own code looks at its clock all the time, but a call into a library
+//!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and
+//!   leaves the thread behind: it goes on using a core and its memory until the call ends, at worst until the
+//!   process does. At most four threads are left behind like this; after that, conversions are refused with
+//!   [`ConvertError::Busy`] until one of them ends. Who converts documents of strangers for many users puts
+//!   the conversion into a process of its own.
+//! - **A panic can only be caught where panics unwind.** In a program built with `panic = "abort"` it ends the
+//!   process. A caught panic is still reported by the program's panic hook, which prints to stderr by default.
+//!
+//! # Blocking
+//!
+//! [`convert`] blocks its caller for as long as the conversion takes; async code calls it on a thread made for
+//! blocking.
+//!
+//! # Example
+//!
+//! ```
+//! use attache_convert::{ConvertError, Limits, can_convert, convert};
+//! use bytes::Bytes;
+//!
+//! // A document of one page, as small as they come.
+//! let pdf = "%PDF-1.4
+//! 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
+//! 2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj
+//! 3 0 obj << /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >> endobj
+//! 4 0 obj << /Length 88 >> stream
+//! BT /F1 12 Tf 72 720 Td (Total due) Tj 300 0 Td (EUR 1,250.00) Tj ET
+//! endstream endobj
+//! 5 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> endobj
+//! trailer << /Root 1 0 R >>
+//! %%EOF";
+//!
+//! assert!(can_convert("application/pdf"));
+//! let converted = convert("application/pdf", Bytes::from(pdf), &Limits::new())?;
+//! assert_eq!(converted.text, "[page 1]\nTotal due | EUR 1,250.00\n");
+//! assert_eq!(converted.units, 1);
+//!
+//! let error = convert("application/pdf", Bytes::from("no PDF"), &Limits::new()).unwrap_err();
+//! assert!(matches!(error, ConvertError::Malformed { .. }));
+//! # Ok::<(), ConvertError>(())
+//! ```
+
+mod converted;
+mod converter;
+mod error;
+mod guarded;
+mod limits;
+mod pdf;
+
+use bytes::Bytes;
+
+pub use converter::DocumentConverter;
+pub use converted::{Converted, Note, Unit};
+pub use error::ConvertError;
+pub use limits::Limits;
+
+/// What a converter reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Pdf,
+}
+
+impl Format {
+    fn of(media_type: &str) -> Option<Self> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        let is = |name: &str| essence.eq_ignore_ascii_case(name);
+        (is("application/pdf") || is("application/x-pdf")).then_some(Self::Pdf)
+    }
+}
+
+/// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
+pub fn can_convert(media_type: &str) -> bool {
+    Format::of(media_type).is_some()
+}
+
+/// Turns a document into text. Blocks, at most about as long as `limits` allow.
+///
+/// The same document and limits give the same text, the time limit aside. The bytes are not copied.
+///
+/// # Errors
+///
+/// See [`ConvertError`]: the media type is not supported, the document is encrypted, malformed, too large or
+/// without text, or reading it took too long or failed.
+pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Converted, ConvertError> {
+    let Some(format) = Format::of(media_type) else {
+        return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
+    };
+    if bytes.is_empty() {
+        return Err(ConvertError::Malformed { reason: "it is empty" });
+    }
+    if bytes.len() > limits.max_input_bytes {
+        return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_input_bytes });
+    }
+    let limits = *limits;
+    guarded::run(limits.max_time, move |clock| match format {
+        Format::Pdf => pdf::convert(bytes, &limits, clock),
+    })
+}

@@ -1,1 +1,92 @@
 //! Which document reaches which model how, as pure functions.
+//!
+//! Tools return documents; models differ in what they can read, and where. This crate decides for every document
+//! of a conversation in which form it is shown: natively inside its tool result, in a labelled *synthetic* user
+//! message right after it, as its own text, as text that a converter made of it, or at the very least as a note
+//! that says what cannot be shown and why. Nothing is dropped in silence: each decision is in the
+//! [`RoutingReport`].
+//!
+//! A step of an agent calls, with the window of messages that it is about to send:
+//!
+//! 1. [`plan`]: which documents must be loaded or converted for this model; the caller does that and puts the
+//!    outcome into [`Materials`];
+//! 2. [`route`]: the messages as this model shall see them, and the report.
+//!
+//! Nothing here does I/O, reads a clock or draws a random number. Routing is a projection: it reads originals and
+//! writes only `routed` content and synthetic messages, so it can be repeated at any time, for any model.
+//!
+//! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
+//!
+//! ```
+//! use attache_core::{Arguments, AssistantMessage, Capture, Content, Document, DocumentId, Matrix, Message};
+//! use attache_core::{ProviderCallId, ResultStatus, ToolCall, ToolResult, ToolResultsMessage, ToolSet};
+//! use attache_documents::{Materials, Outcome, RouteOptions, route};
+//!
+//! // A tool returned `{"lease": …}`.
+//! let lease = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf")
+//!     .with_id(DocumentId::parse("7d41c0b2-93e5-4f6a-8b1d-2a6e5f0c9d34").unwrap())
+//!     .with_file_name("lease.pdf");
+//! let tree = Capture::new().finish(&std::collections::BTreeMap::from([("lease", &lease)]))?;
+//! let call = ToolCall::new("find_contract", Arguments::new("{}")).with_provider_id(ProviderCallId::parse("call_7"));
+//! let result = ToolResult::new(&call, ResultStatus::Ok, tree);
+//! let messages = [
+//!     Message::user("Who is the tenant?").shared(),
+//!     Message::Assistant(AssistantMessage::new([call.into()])).shared(),
+//!     Message::ToolResults(ToolResultsMessage::new([result])).shared(),
+//! ];
+//!
+//! let (tools, materials, options) = (ToolSet::default(), Materials::new(), RouteOptions::new());
+//! let routed = |family, model| {
+//!     let capabilities = Matrix::bundled().resolve(family, model);
+//!     route(&messages, &capabilities, &tools, &materials, &options)
+//! };
+//!
+//! // Chat Completions: a synthetic user message follows the results.
+//! let chat = routed("openai-chat", "gpt-4o")?;
+//! assert_eq!(chat.report.decisions[0].outcome, Outcome::Synthetic);
+//! let Message::User(synthetic) = &*chat.messages[3] else { unreachable!() };
+//! let [Content::Text(preamble), Content::Text(label), Content::Document(document)] = synthetic.shown() else { unreachable!() };
+//! assert_eq!(preamble.text(), "Documents extracted from tool call results:");
+//! assert_eq!(
+//!     label.text(),
+//!     r#"<document tool-name="find_contract" tool-call-id="call_7" document-short-id="7d41c0b2" filename="lease.pdf" />"#
+//! );
+//! assert_eq!(document, &lease);
+//!
+//! // Messages: the PDF stands inside the tool result.
+//! let claude = routed("anthropic", "claude-opus-4-8")?;
+//! assert_eq!(claude.report.decisions[0].outcome, Outcome::Native);
+//! assert_eq!(claude.messages.len(), 3);
+//! let Message::ToolResults(results) = &*claude.messages[2] else { unreachable!() };
+//! assert_eq!(results.results[0].attached(), [Content::Document(lease)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod decide;
+mod deliberate;
+mod fence;
+mod label;
+mod limits;
+mod materials;
+mod options;
+mod plan;
+mod repeat;
+mod report;
+mod route;
+mod stamp;
+mod survey;
+mod text;
+mod verdict;
+mod walk;
+
+/// What a converter made of a document, for [`Materials`].
+#[doc(no_inline)]
+pub use attache_core::ConvertedText;
+pub use fence::unfence;
+pub use label::{Label, LabelProfile, ReadLabel};
+pub use materials::Materials;
+pub use options::{Repeats, RouteOptions};
+pub use plan::{Plan, plan};
+pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};
+pub use route::{Routing, explain, route, unresolved};
+pub use walk::{walk, walk_value};

@@ -127,7 +127,8 @@ mod tests {
     fn data_uris_need_a_media_type_and_base64() {
         let uri = parse_data_uri("data:image/png;base64,AAAA").expect("well formed");
         assert_eq!((uri.media_type, uri.data), ("image/png", "AAAA"));
-        for bad in ["data:;base64,AAAA", "data:image/png,AAAA", "image/png;base64,AAAA", "data:png;base64,A"] {
+        for bad in ["data:;base64,AAAA", "data:image/png,AAAA", "image/png;base64,AAAA", "data:png;base64,A"]
+        {
             assert!(parse_data_uri(bad).is_none(), "{bad}");
         }
     }

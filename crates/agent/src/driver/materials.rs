@@ -69,7 +69,10 @@ impl Library {
             return;
         };
         match converter.convert(document, bytes).await {
-            Ok(text) => self.materials.insert_converted(document, text),
+            Ok(text) => {
+                let mapped = attache_documents::ConvertedText::new(text.text);
+                self.materials.insert_converted(document, text.notes.into_iter().fold(mapped, |t, n| t.with_note(n)));
+            }
             Err(reason) => self.materials.insert_unconvertible(document, reason),
         }
     }

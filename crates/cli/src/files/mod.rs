@@ -10,7 +10,7 @@ use attache_core::schemars::{self, JsonSchema};
 use attache_core::{Document, Effect, ToolError};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use folder::{FileError, Folders, Listing};
+pub(crate) use folder::{FileError, Folders};
 
 #[derive(Deserialize, JsonSchema)]
 struct ListFiles {

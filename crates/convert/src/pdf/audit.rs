@@ -17,7 +17,7 @@ use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 
 /// Most dictionaries in a file. Each costs the library about a kilobyte if it is made a page.
-const MAX_DICTS: usize = 400_000;
+const MAX_DICTS: usize = 250_000;
 
 /// What an entry of a cross-reference stream, and one of an object stream's directory, takes in memory.
 const ENTRY_BYTES: usize = 48;
@@ -33,32 +33,28 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         clock.check()?;
         at += offset;
         audit.count_dicts(1)?;
-        match Object::from_bytes(from(file, at)) {
-            Some(Object::Dict(dict)) => encrypted |= dict.contains_key("Encrypt"),
-            Some(Object::Stream(stream)) => {
-                let dict = stream.dict();
-                encrypted |= dict.contains_key("Encrypt");
-                if dict.contains_key("W") {
-                    audit.cross_references(&stream, from(file, at))?;
-                } else {
-                    streams.push((at, says_object_stream(dict)));
-                }
+        if let Some(dict) = Dict::from_bytes(from(file, at)) {
+            encrypted |= dict.contains_key("Encrypt");
+            let is_references = dict.contains_key("W") && dict.contains_key("Size");
+            if !may_start_stream(from(file, at + dict.data().len())) {
+                // Just a dictionary.
+            } else if !is_references {
+                streams.push((at, Claim::of(&dict)));
+            } else if let Some(stream) = Stream::from_bytes(from(file, at)) {
+                audit.cross_references(&stream, from(file, at))?;
             }
-            _ => {}
         }
         at += 1;
     }
-    for (at, is_container) in streams {
+    for (at, claim) in streams {
         clock.check()?;
         let (before, rest) = file.split_at(at);
-        if !is_container && !audit.may_be_container(before) {
-            continue;
-        }
-        if encrypted {
+        let is_container = claim == Claim::Objects || audit.may_be_container(before);
+        if encrypted && (is_container || claim == Claim::Hidden) {
             // What it holds shows only after decryption, which the library does not do without decoding.
             return Err(ConvertError::Encrypted { reason: "its object tables are encrypted, too" });
         }
-        if let Some(stream) = Stream::from_bytes(rest) {
+        if is_container && let Some(stream) = Stream::from_bytes(rest) {
             audit.objects(&stream, rest)?;
         }
     }
@@ -69,12 +65,31 @@ fn from(file: &[u8], at: usize) -> &[u8] {
     file.get(at..).unwrap_or_default()
 }
 
-/// Whether a stream calls itself an object stream, or keeps its type in another object.
-fn says_object_stream(dict: &Dict<'_>) -> bool {
-    match dict.get_raw::<Object<'_>>("Type") {
-        Some(MaybeRef::Ref(_)) => true,
-        Some(MaybeRef::NotRef(Object::Name(name))) => name.as_ref() == b"ObjStm",
-        _ => false,
+/// Whether the data of a stream may follow behind its dictionary. A comment may stand between them.
+fn may_start_stream(behind: &[u8]) -> bool {
+    let is_space = |byte: &u8| matches!(byte, b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ');
+    let spaces = behind.iter().take_while(|byte| is_space(byte)).count();
+    let rest = from(behind, spaces);
+    rest.starts_with(b"stream") || rest.starts_with(b"%")
+}
+
+/// What a stream says it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    /// An object stream.
+    Objects,
+    /// It says so in another object, which the library reads when the file is encrypted.
+    Hidden,
+    Other,
+}
+
+impl Claim {
+    fn of(dict: &Dict<'_>) -> Self {
+        match dict.get_raw::<Object<'_>>("Type") {
+            Some(MaybeRef::Ref(_)) => Self::Hidden,
+            Some(MaybeRef::NotRef(Object::Name(name))) if name.as_ref() == b"ObjStm" => Self::Objects,
+            _ => Self::Other,
+        }
     }
 }
 
@@ -109,20 +124,20 @@ impl Audit<'_> {
     ///
     /// What refers to other objects cannot be followed before the file is open. A length need not be known.
     fn decode<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<Cow<'f, [u8]>, ConvertError> {
-        let refers =
-            |key: &str| matches!(stream.dict().get_raw::<Object<'_>>(key), Some(MaybeRef::Ref(_)));
+        let refers = |key: &str| stream.dict().get_raw(key).is_some_and(|value| has_reference(&value));
         if ["Filter", "F", "DecodeParms", "DP"].into_iter().any(refers) {
             return Err(ConvertError::Malformed { reason: "the filters of an object table are hidden" });
         }
         let tail = refers("Length").then(|| {
-            let start = stream.raw_data().as_ptr().addr() - rest.as_ptr().addr();
+            let start = stream.raw_data().as_ptr().addr().saturating_sub(rest.as_ptr().addr());
             from(rest, start)
         });
         match decode_like_library(stream, tail, self.left) {
             Ok(data) => self.charge(data.len()).map(|()| data),
+            Err(Refused::Image) => Ok(Cow::default()),
             Err(Refused::TooLong) => Err(self.too_large()),
-            Err(Refused::Filter) => {
-                Err(ConvertError::Malformed { reason: "the filters of an object table are unusual" })
+            Err(Refused::Rows) => {
+                Err(ConvertError::Malformed { reason: "the rows of an object table are absurd" })
             }
         }
     }
@@ -134,9 +149,9 @@ impl Audit<'_> {
             .get::<Array<'_>>("W")
             .map(|widths| widths.iter::<u8>().take(3).map(usize::from).collect())
             .unwrap_or_default();
-        let [kind, target, index] = widths.as_slice() else { return Ok(()) };
+        let &[kind, target, index] = widths.as_slice() else { return Ok(()) };
         // The library reads one byte of the first field, whatever its width.
-        let kind = usize::from(*kind > 0);
+        let kind = kind.min(1);
         let width = kind + target + index;
         if width == 0 {
             return Ok(());
@@ -144,9 +159,9 @@ impl Audit<'_> {
         self.charge((data.len() / width).saturating_mul(ENTRY_BYTES))?;
         for entry in data.chunks_exact(width) {
             let (kind, fields) = entry.split_at(kind);
+            let number = fields.iter().take(target).fold(0, |n: u64, byte| (n << 8) | u64::from(*byte));
             if kind == [2]
-                && let Some(target) = fields.get(..*target)
-                && let Ok(number) = u32::try_from(target.iter().fold(0, |n: u64, b| (n << 8) | u64::from(*b)))
+                && let Ok(number) = u32::try_from(number)
             {
                 self.containers.insert(number);
             }
@@ -172,6 +187,16 @@ impl Audit<'_> {
         (0..number.len()).any(|skip| {
             number.get(skip..).and_then(|n| n.parse().ok()).is_some_and(|n| self.containers.contains(&n))
         })
+    }
+}
+
+/// Whether a value is, or holds, a reference to another object.
+fn has_reference(value: &MaybeRef<Object<'_>>) -> bool {
+    match value {
+        MaybeRef::Ref(_) => true,
+        MaybeRef::NotRef(Object::Array(list)) => list.raw_iter().any(|value| has_reference(&value)),
+        MaybeRef::NotRef(Object::Dict(dict)) => dict.entries().any(|(_, value)| has_reference(&value)),
+        MaybeRef::NotRef(_) => false,
     }
 }
 

@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
-use flate2::{Decompress, FlushDecompress, Status};
 use hayro_syntax::Filter;
 use hayro_syntax::object::{Array, Dict, FromBytes, Object, Stream};
+
+use super::filters::{Output, Sound, ascii_hex, ascii85, flate, lzw, run_length};
 
 /// Most bytes that one byte of deflated data can stand for: 258 bytes for every two bits.
 const FLATE_RATIO: usize = 258 * 4;
@@ -23,8 +24,10 @@ const MAX_PREDICTOR_COLORS: i64 = 32;
 pub(super) enum Refused {
     /// It would be longer than allowed.
     TooLong,
-    /// It is an image, or its filters cannot be undone within limits.
-    Filter,
+    /// It is an image, which the library refuses to decode as text as well.
+    Image,
+    /// The library would need more memory for its rows than anybody can know.
+    Rows,
 }
 
 /// The decoded bytes of a stream, at most `limit`; what can be had of a damaged one.
@@ -32,7 +35,7 @@ pub(super) fn decode(stream: &Stream<'_>, limit: usize) -> Result<Vec<u8>, Refus
     let chain = Chain::of(stream)?;
     if chain.predicted {
         decoded_len(stream, limit)?;
-        return stream.decoded_data().map(Cow::into_owned).map_err(|_| Refused::Filter);
+        return Ok(stream.decoded_data().unwrap_or_default().into_owned());
     }
     chain.expand(stream.raw_data(), limit).map(|expanded| expanded.bytes.into_owned())
 }
@@ -50,7 +53,8 @@ pub(super) fn decoded_len(stream: &Stream<'_>, limit: usize) -> Result<usize, Re
     // The library goes on where a strict decoder stops.
     match chain.filters.as_slice() {
         [(Filter::FlateDecode, _)] => lenient_len(&raw, limit),
-        _ => Err(Refused::Filter),
+        // Damage in the middle of a chain cannot be measured.
+        _ => Err(Refused::TooLong),
     }
 }
 
@@ -69,10 +73,10 @@ pub(super) fn decode_like_library<'a>(
         return Ok(expanded.bytes);
     }
     if tail.is_some() {
-        return Err(Refused::Filter);
+        return Err(Refused::TooLong);
     }
     decoded_len(stream, limit)?;
-    stream.decoded_data().map_err(|_| Refused::Filter)
+    Ok(stream.decoded_data().unwrap_or_default())
 }
 
 struct Chain {
@@ -84,8 +88,7 @@ struct Chain {
 
 struct Expanded<'r> {
     bytes: Cow<'r, [u8]>,
-    /// Whether the data was free of errors up to its end; a cut end is no error.
-    sound: bool,
+    sound: Sound,
 }
 
 impl Chain {
@@ -104,12 +107,12 @@ impl Chain {
                     if number("Columns").is_some_and(|n| !(0..=MAX_PREDICTOR_COLUMNS).contains(&n))
                         || number("Colors").is_some_and(|n| !(0..=MAX_PREDICTOR_COLORS).contains(&n))
                     {
-                        return Err(Refused::Filter);
+                        return Err(Refused::Rows);
                     }
                 }
                 Filter::AsciiHexDecode | Filter::Ascii85Decode | Filter::RunLengthDecode => {}
                 Filter::Crypt if index == 0 => continue,
-                _ => return Err(Refused::Filter),
+                _ => return Err(Refused::Image),
             }
             filters.push((filter, number("EarlyChange").is_none_or(|n| n != 0)));
         }
@@ -122,7 +125,7 @@ impl Chain {
         }
         let mut expanded = Expanded { bytes: raw, sound: true };
         for &(filter, early_change) in &self.filters {
-            let mut out = Output { bytes: Vec::new(), limit };
+            let mut out = Output::new(limit);
             let input = &expanded.bytes;
             let sound = match filter {
                 Filter::FlateDecode => flate(input, &mut out)?,
@@ -152,58 +155,6 @@ fn all<'a>(list: &Array<'a>) -> impl Iterator<Item = Object<'a>> {
     list.iter::<Object<'a>>().take(16)
 }
 
-struct Output {
-    bytes: Vec<u8>,
-    limit: usize,
-}
-
-impl Output {
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        if self.limit - self.bytes.len() < bytes.len() {
-            return Err(Refused::TooLong);
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
-/// Whether the data is free of errors.
-type Sound = bool;
-
-fn flate(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
-    let mut decoder = Decompress::new(false);
-    let mut rest = deflated(data);
-    let mut buffer = vec![0; 32 << 10];
-    loop {
-        let (read, written) = (decoder.total_in(), decoder.total_out());
-        let status = decoder.decompress(rest, &mut buffer, FlushDecompress::None);
-        let read = usize::try_from(decoder.total_in() - read).unwrap_or(usize::MAX);
-        let written = usize::try_from(decoder.total_out() - written).unwrap_or(usize::MAX);
-        out.push(buffer.get(..written).unwrap_or_default())?;
-        rest = rest.get(read..).unwrap_or_default();
-        match status {
-            Err(_) => return Ok(false),
-            Ok(Status::StreamEnd) => return Ok(true),
-            Ok(_) if read == 0 && written == 0 => return Ok(true),
-            Ok(_) => {}
-        }
-    }
-}
-
-/// The deflated data behind a zlib header, where there is one; the checksum behind it is not looked at.
-fn deflated(data: &[u8]) -> &[u8] {
-    match data {
-        [method, flags, rest @ ..]
-            if method & 0x0f == 8
-                && u16::from_be_bytes([*method, *flags]).is_multiple_of(31)
-                && flags & 0x20 == 0 =>
-        {
-            rest
-        }
-        _ => data,
-    }
-}
-
 /// How much the library's own decoder makes of damaged deflated data.
 ///
 /// It is asked about prefixes that stay within the limit even at the worst ratio.
@@ -211,10 +162,11 @@ fn lenient_len(data: &[u8], limit: usize) -> Result<usize, Refused> {
     let mut end = 0;
     let mut known = 0;
     loop {
-        let step = limit.saturating_sub(known) / FLATE_RATIO;
-        if step == 0 {
+        // Close to the limit the steps become too small to go on.
+        if known > limit / 4 * 3 {
             return Err(Refused::TooLong);
         }
+        let step = (limit - known) / FLATE_RATIO;
         end = data.len().min(end + step);
         let prefix = data.get(..end).unwrap_or(data);
         let header = format!("<</Filter/FlateDecode/Length {end}>>stream\n");
@@ -229,136 +181,69 @@ fn lenient_len(data: &[u8], limit: usize) -> Result<usize, Refused> {
     }
 }
 
-fn lzw(data: &[u8], early_change: bool, out: &mut Output) -> Result<Sound, Refused> {
-    const CLEAR: usize = 256;
-    const END: usize = 257;
-    const FULL: usize = 4096;
-    // A text of the table is the text of an earlier code and one byte more.
-    let mut table: Vec<(usize, u8)> = Vec::new();
-    let mut previous: Option<usize> = None;
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    let mut text = Vec::new();
-    for &byte in data {
-        bits = (bits << 8) | u32::from(byte);
-        held += 8;
-        let width = match END + 1 + table.len() + usize::from(early_change) {
-            2048.. => 12,
-            1024.. => 11,
-            512.. => 10,
-            _ => 9,
-        };
-        if held < width {
-            continue;
-        }
-        held -= width;
-        let code = (bits >> held) as usize;
-        bits &= (1 << held) - 1;
-        match code {
-            CLEAR => {
-                table.clear();
-                previous = None;
-                continue;
-            }
-            END => return Ok(true),
-            _ => {}
-        }
-        let known = code < END + 1 + table.len();
-        let start = match (known, previous) {
-            (true, _) => code,
-            (false, Some(previous)) if code == END + 1 + table.len() => previous,
-            _ => return Ok(false),
-        };
-        text.clear();
-        let mut at = start;
-        while let Some(&(parent, last)) = at.checked_sub(END + 1).and_then(|index| table.get(index)) {
-            text.push(last);
-            at = parent;
-        }
-        let first = at.to_le_bytes()[0];
-        text.push(first);
-        text.reverse();
-        if !known {
-            text.push(first);
-        }
-        out.push(&text)?;
-        if let Some(previous) = previous
-            && END + 1 + table.len() < FULL
-        {
-            table.push((previous, first));
-        }
-        previous = Some(code);
-    }
-    Ok(true)
-}
+#[cfg(test)]
+mod tests {
+    use super::super::filters::deflated;
+    use super::{Refused, decode, decode_like_library, decoded_len};
+    use hayro_syntax::object::{FromBytes, Stream};
 
-fn run_length(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
-    let mut rest = data;
-    while let [length, tail @ ..] = rest {
-        let length = usize::from(*length);
-        match length {
-            128 => break,
-            0..=127 => {
-                let end = tail.len().min(length + 1);
-                let (run, after) = tail.split_at(end);
-                out.push(run)?;
-                rest = after;
-            }
-            _ => {
-                let [byte, after @ ..] = tail else { break };
-                out.push(&vec![*byte; 257 - length])?;
-                rest = after;
-            }
-        }
+    /// A stream with these entries and data, given to `look`.
+    fn with<T>(entries: &str, data: &[u8], look: impl FnOnce(&Stream<'_>) -> T) -> T {
+        let head = format!("<< {entries} /Length {} >> stream\n", data.len());
+        let source = [head.as_bytes(), data, b"\nendstream"].concat();
+        look(&Stream::from_bytes(&source).expect("a stream"))
     }
-    Ok(true)
-}
 
-fn ascii85(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
-    let mut group = 0_u32;
-    let mut digits = 0_usize;
-    for &byte in data {
-        match byte {
-            b'!'..=b'u' => {
-                group = group.wrapping_mul(85).wrapping_add(u32::from(byte - b'!'));
-                digits += 1;
-                if digits == 5 {
-                    out.push(&group.to_be_bytes())?;
-                    (group, digits) = (0, 0);
-                }
-            }
-            b'z' if digits == 0 => out.push(&[0; 4])?,
-            b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' => {}
-            b'~' => break,
-            _ => return Ok(false),
+    #[test]
+    fn filters_are_undone_as_the_library_does() {
+        // The example of the PDF reference, 7.4.4.2, for LZW.
+        let lzw = [0x80, 0x0b, 0x60, 0x50, 0x22, 0x0c, 0x0c, 0x85, 0x01];
+        let flate = [0x78, 0x9c, 0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x05, 0x8c, 0x01, 0xf5];
+        let cases: [(&str, &[u8], &[u8]); 8] = [
+            ("/Filter /LZWDecode", &lzw, b"-----A---B"),
+            ("/Filter /FlateDecode", &flate, b"Hello"),
+            ("/Filter /FlateDecode", deflated(&flate), b"Hello"),
+            ("/Filter /FlateDecode", &flate[..6], b"Hel"),
+            ("/Filter /ASCII85Decode", b"87cUR\nD]j~>", b"Hello "),
+            ("/Filter /ASCII85Decode", b"z!!~>", b"\0\0\0\0\0"),
+            ("/Filter /ASCIIHexDecode", b"48 65 6c6C 7>ff", b"Hellp"),
+            ("/Filter /RunLengthDecode", &[1, b'a', b'b', 254, b'c', 128, 9], b"abccc"),
+        ];
+        for (entries, data, expected) in cases {
+            with(entries, data, |stream| {
+                assert_eq!(decode(stream, 100).as_deref(), Ok(expected), "{entries}");
+                let library = stream.decoded_data().unwrap_or_default();
+                assert_eq!(decoded_len(stream, 100), Ok(library.len()), "{entries}");
+                assert_eq!(decode_like_library(stream, None, 100).as_deref(), Ok(&*library), "{entries}");
+                assert_eq!(decode(stream, expected.len() - 1), Err(Refused::TooLong), "{entries}");
+            });
         }
     }
-    if digits > 1 {
-        for _ in digits..5 {
-            group = group.wrapping_mul(85).wrapping_add(84);
-        }
-        out.push(group.to_be_bytes().get(..digits - 1).unwrap_or_default())?;
-    }
-    Ok(true)
-}
 
-fn ascii_hex(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
-    let mut high = None;
-    for &byte in data {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            b'A'..=b'F' => byte - b'A' + 10,
-            b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' => continue,
-            b'>' => break,
-            _ => return Ok(false),
-        };
-        match high.take() {
-            None => high = Some(digit << 4),
-            Some(high) => out.push(&[high | digit])?,
+    #[test]
+    fn damaged_data_is_measured_by_what_the_library_makes_of_it() {
+        // A stored block whose length is denied, and another one behind it.
+        let data = [0, 2, 0, 0, 0, b'a', b'b', 1, 3, 0, 0, 0, b'c', b'd', b'e'];
+        with("/Filter /FlateDecode", &data, |stream| {
+            assert_eq!(stream.decoded_data().as_deref().ok(), Some(b"abcde".as_slice()));
+            assert_eq!(decoded_len(stream, 1 << 20), Ok(5));
+            // We take what is sound.
+            assert_eq!(decode(stream, 1 << 20), Ok(Vec::new()));
+        });
+    }
+
+    #[test]
+    fn images_and_rows_of_absurd_width_are_refused() {
+        for (entries, refused) in [
+            ("/Filter /DCTDecode", Refused::Image),
+            ("/Filter [/FlateDecode /JPXDecode]", Refused::Image),
+            ("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9999999999 >>", Refused::Rows),
+            ("/Filter [/FlateDecode] /DecodeParms [<< /Predictor 12 /Colors 1000 >>]", Refused::Rows),
+        ] {
+            with(entries, b"", |stream| {
+                assert_eq!(decode(stream, 100), Err(refused), "{entries}");
+                assert_eq!(decoded_len(stream, 100), Err(refused), "{entries}");
+            });
         }
     }
-    if let Some(high) = high {
-        out.push(&[high])?;
-    }
-    Ok(true)
 }

@@ -1,1 +1,24 @@
-//! attache provider crate for the Anthropic Messages API.
+//! Models behind the Anthropic Messages API, for attache.
+//!
+//! [`Anthropic`] is the provider: a model that answers `anthropic/<model>`. It is a thin client around
+//! [`MessagesCodec`], which turns requests into HTTP requests and replies into chunks without doing I/O.
+//!
+//! # What the API says in its own way
+//! - Documents of tool results stand natively inside the result, next to its text; only those of a failed result
+//!   follow in the user's turn, where routing put them.
+//! - Instructions have one place, before the messages. Later ones stay in place as marked text.
+//! - Thinking goes back byte for byte with its signature, to the model that signed it and to no other.
+//! - Prompt caching is asked for by markers, which are placed for the caller.
+
+mod capabilities;
+mod client;
+mod codec;
+mod error;
+mod request;
+mod response;
+mod stream;
+
+pub use client::Anthropic;
+pub use codec::MessagesCodec;
+pub use request::EncodedRequest;
+pub use stream::{MessagesDecoder, Replay};

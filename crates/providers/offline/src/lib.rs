@@ -1,1 +1,43 @@
-//! A deterministic extractive model for attache: no key, no network, no weights.
+//! A deterministic extractive model: no key, no network, no weights.
+//!
+//! [`OfflineModel`] stands behind the same [`LlmProvider`](attache_core::LlmProvider) trait as the models of
+//! providers, so that an agent with real tools and real documents runs on any machine, in tests and demonstrations.
+//! **It is no language model.** It writes no sentence of its own but the frame around quotes:
+//!
+//! - It picks tools by matching the question against their names, descriptions and parameter schemas, and fills
+//!   arguments from the user's words, from earlier results and from what listings name. Tools that change something
+//!   are called only when the question begins with their verb. An identical call is never made twice, nor more than
+//!   64 for one question.
+//! - When it has material, it quotes what matches best: sentences, pairs of label and value, rows of tables, each with
+//!   its file and page, one line for each fact that is asked for. Amounts in rows are added up where the question asks
+//!   for that, and the line says so.
+//! - What it does not find it says it did not find, with what it looked at and what was not shown to it.
+//!
+//! Instructions, in system messages or in documents, it does not follow: what documents say is only ever quoted.
+//! Questions may be English or German; what it writes around quotes is English.
+//!
+//! | | |
+//! | --- | --- |
+//! | API family | `offline`; its row of the matrix takes text only, so documents arrive as routing converts them |
+//! | model | `extractive`; any other name is the same model |
+//! | tokens | words, that is what stands between white space: in [`Usage`](attache_core::Usage), and for `max_tokens` |
+//! | the same request | the same reply, ids included |
+//! | options | `max_tokens`, `stop`, `parallel_tool_calls` and the tool choice are honoured; `system` is read as text that asks nothing; `seed`, `top_p`, `top_k` and a temperature of 0 hold by themselves; others are [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported), or recorded where the request allows that |
+
+mod answer;
+mod arguments;
+mod capabilities;
+mod client;
+mod json;
+mod material;
+mod options;
+mod passages;
+mod question;
+mod rank;
+mod reply;
+mod table;
+mod tools;
+mod values;
+mod words;
+
+pub use client::OfflineModel;

@@ -1,1 +1,28 @@
-//! attache provider crate for Chat Completions and compatible servers.
+//! OpenAI's Chat Completions, and the servers that imitate it, as an attache provider.
+//!
+//! [`OpenAiChat`] is the provider: a model that answers `openai-chat/<model>`, or one behind any [`Profile`]. It is
+//! a thin client around [`ChatCodec`], which turns requests into HTTP requests and answers into chunks without
+//! doing I/O.
+//!
+//! What a server does in its own way is data: a [`Profile`] names each quirk, and no code asks for a server's name.
+//! Answers are read leniently whatever the profile says, since every server leaves out, nulls or renames something.
+//!
+//! # What the API cannot say
+//! - A tool message takes only text. Documents of tool results stand in the synthetic user message that routing
+//!   makes; one that is attached to a result is an error.
+//! - A failed result has no flag: its text is the JSON object `{"error": …}`.
+//! - OpenAI takes no reasoning back. Servers that do get theirs in the member that it came in.
+
+mod capabilities;
+mod chat;
+mod client;
+mod error;
+mod lenient;
+mod profile;
+
+pub use capabilities::capabilities;
+pub use chat::{ChatCodec, ChatDecoder, EncodedRequest, Replay};
+pub use client::OpenAiChat;
+pub use profile::{
+    CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
+};

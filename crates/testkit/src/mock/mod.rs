@@ -10,6 +10,9 @@ mod schema;
 mod server;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;

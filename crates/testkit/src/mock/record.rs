@@ -179,7 +179,11 @@ impl Log {
         self.wait(timeout, |state| state.disconnects.pop_front()).await
     }
 
-    async fn wait<T>(&self, timeout: Duration, mut look: impl FnMut(&mut LogState) -> Option<T>) -> Option<T> {
+    async fn wait<T>(
+        &self,
+        timeout: Duration,
+        mut look: impl FnMut(&mut LogState) -> Option<T>,
+    ) -> Option<T> {
         let looking = async {
             loop {
                 let mut changed = std::pin::pin!(self.changed.notified());

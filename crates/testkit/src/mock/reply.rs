@@ -160,7 +160,11 @@ impl Reply {
 
     /// A body as given.
     pub fn raw(status: u16, content_type: impl Into<String>, body: impl Into<Bytes>) -> Self {
-        Self::with_body(ReplyBody::Raw { status, content_type: content_type.into(), events: vec![body.into()] })
+        Self::with_body(ReplyBody::Raw {
+            status,
+            content_type: content_type.into(),
+            events: vec![body.into()],
+        })
     }
 
     /// An HTML page, such as a gateway or a CDN sends instead of an answer.
@@ -224,7 +228,10 @@ impl Reply {
 
     /// Adds a tool call, its arguments streamed in pieces of at most eight characters after an empty one.
     #[must_use]
-    #[expect(clippy::needless_pass_by_value, reason = "scripts pass `json!` values, a borrow would only add noise")]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "scripts pass `json!` values, a borrow would only add noise"
+    )]
     pub fn call(self, id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
         let text: Vec<char> = arguments.to_string().chars().collect();
         let pieces = text.chunks(8).map(|piece| piece.iter().collect::<String>());

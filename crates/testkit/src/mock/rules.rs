@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Rules {
     alternation: Option<bool>,
-    extra_fields: bool,
+    compatible_fields: bool,
     authentication: bool,
     anthropic_version: String,
     anthropic_betas: Vec<String>,
@@ -26,7 +26,7 @@ impl Rules {
     pub fn new() -> Self {
         Self {
             alternation: None,
-            extra_fields: false,
+            compatible_fields: false,
             authentication: true,
             anthropic_version: "2023-06-01".to_owned(),
             anthropic_betas: Vec::new(),
@@ -48,7 +48,7 @@ impl Rules {
     /// compatible servers, such as `thinking`, `reasoning_content` or an empty id. Off by default.
     #[must_use]
     pub fn with_compatible_fields(mut self, accepted: bool) -> Self {
-        self.extra_fields = accepted;
+        self.compatible_fields = accepted;
         self
     }
 
@@ -80,7 +80,7 @@ impl Rules {
     }
 
     pub(crate) fn compatible_fields(&self) -> bool {
-        self.extra_fields
+        self.compatible_fields
     }
 
     pub(crate) fn authentication(&self) -> bool {

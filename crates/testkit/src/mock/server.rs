@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -31,6 +32,9 @@ const MAX_BODY: usize = 64 << 20;
 /// retries it.
 const MISUSE: u16 = 418;
 
+/// How long to wait after a failed accept, so that a lasting failure does not spin.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(10);
+
 type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Accepts connections until the task is aborted, which aborts its connections too.
@@ -39,9 +43,10 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                // A connection that died in the queue is the client's affair.
-                if let Ok((stream, _)) = accepted {
-                    connections.spawn(serve(stream, Arc::clone(&shared)));
+                match accepted {
+                    Ok((stream, _)) => { connections.spawn(serve(stream, Arc::clone(&shared))); }
+                    // The process is out of descriptors, or the connection died in the queue.
+                    Err(_) => tokio::time::sleep(ACCEPT_BACKOFF).await,
                 }
             }
             Some(_) = connections.join_next() => {}
@@ -99,7 +104,8 @@ async fn answer(
     }
 
     let mut response = Response::new(());
-    *response.status_mut() = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let own = response.headers_mut();
     if let Ok(content_type) = HeaderValue::try_from(rendered.content_type) {
         own.insert(header::CONTENT_TYPE, content_type);
@@ -173,7 +179,10 @@ fn body_of(pieces: Vec<Bytes>, delivery: &Delivery, mut tracker: Tracker, reset:
 
 /// Says that the script and the request do not fit.
 fn misuse(reason: &str) -> Rendered {
-    Rendered::json(MISUSE, &serde_json::json!({"error": {"type": "mock_misuse", "message": format!("mock provider: {reason}")}}))
+    Rendered::json(
+        MISUSE,
+        &serde_json::json!({"error": {"type": "mock_misuse", "message": format!("mock provider: {reason}")}}),
+    )
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<Body> {

@@ -65,13 +65,14 @@ pub(crate) fn judge(api: Api, request: &RecordedRequest, rules: &Rules) -> Resul
         return Err(Violation::invalid("the request body is not valid JSON"));
     };
     match api {
-        Api::ChatCompletions => chat::validate_with(body, &rules),
-        Api::Messages => messages::validate_with(body, &rules),
+        Api::ChatCompletions => chat::validate_chat_with(body, &rules),
+        Api::Messages => messages::validate_messages_with(body, &rules),
     }
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Violation> {
-    let value = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let value =
+        headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = value.split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case(JSON) {
         Ok(())
@@ -94,19 +95,29 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
         (_, None) => Err(format!("no API speaks at `{}`", request.uri.path())),
         (ReplyBody::Error { status, kind, code, message }, Some(api)) => Ok(error(
             api,
-            &ErrorAnswer { status: *status, kind: kind.as_deref(), code: code.as_deref(), path: None, message },
+            &ErrorAnswer {
+                status: *status,
+                kind: kind.as_deref(),
+                code: code.as_deref(),
+                path: None,
+                message,
+            },
             request.index,
         )),
         (ReplyBody::Model, Some(api)) => {
             let stream = request.wants_stream() && !reply.ignores_stream;
             let terminated = !reply.delivery.no_terminator;
             let mut events = match (api, stream) {
-                (Api::ChatCompletions, false) => return Ok(Rendered::json(200, &chat::render(reply, request)?)),
+                (Api::ChatCompletions, false) => {
+                    return Ok(Rendered::json(200, &chat::render(reply, request)?));
+                }
                 (Api::Messages, false) => return Ok(Rendered::json(200, &messages::render(reply, request)?)),
                 (Api::ChatCompletions, true) => chat::render_stream(reply, request, terminated)?,
                 (Api::Messages, true) => messages::render_stream(reply, request, terminated)?,
             };
-            reply.delivery.insert_into(&mut events, |kind, message| error_event(api, kind, message, request.index));
+            reply
+                .delivery
+                .insert_into(&mut events, |kind, message| error_event(api, kind, message, request.index));
             Ok(Rendered { status: 200, content_type: EVENT_STREAM.to_owned(), events })
         }
     }

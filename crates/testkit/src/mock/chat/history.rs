@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::problems::{
-    Check, array, bad_pattern, bad_value, invalid, missing, object, only, optional, optional_string, string, too_long,
-    wrong_type,
+    Check, array, bad_pattern, bad_value, invalid, missing, object, only, optional, optional_string, string,
+    too_long, wrong_type,
 };
 use super::{parts, tools};
 use crate::mock::rules::{Path, Rules, Violation, is_plain_name};
@@ -25,7 +25,10 @@ pub(super) fn check(messages: &[Value], rules: &Rules) -> Check {
             check_answered(&open, &path)?;
             open = check_message(message, role, &path, rules)?;
             if rules.alternation_or(false) && role == previous && matches!(role, "user" | "assistant") {
-                let message = format!("Invalid '{}': roles must alternate, got two '{role}' messages in a row.", path.bracketed());
+                let message = format!(
+                    "Invalid '{}': roles must alternate, got two '{role}' messages in a row.",
+                    path.bracketed()
+                );
                 return Err(invalid(&path, "invalid_value", message));
             }
         }
@@ -98,8 +101,8 @@ fn check_message<'v>(
     }
     optional_string(message, "refusal", path)?;
     let ids = check_calls(message, path, rules)?;
-    let says_something = !ids.is_empty()
-        || ["refusal", "audio"].iter().any(|key| optional(message, key).is_some());
+    let says_something =
+        !ids.is_empty() || ["refusal", "audio"].iter().any(|key| optional(message, key).is_some());
     if !says_something || optional(message, "content").is_some() {
         check_content(message, role, path, rules)?;
     }
@@ -163,7 +166,8 @@ fn check_arguments(text: &str, path: &Path<'_>) -> Check {
         Ok(Value::Object(_)) => Ok(()),
         _ => {
             let path = path.key("arguments");
-            let message = format!("Invalid '{}': expected a string that holds a JSON object.", path.bracketed());
+            let message =
+                format!("Invalid '{}': expected a string that holds a JSON object.", path.bracketed());
             Err(invalid(&path, "invalid_value", message))
         }
     }

@@ -15,7 +15,6 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 pub(crate) use self::render::{render, render_stream};
-pub(crate) use self::validate::validate_with;
 
 use super::rules::{Rules, Violation};
 use super::wire::ErrorAnswer;
@@ -26,7 +25,7 @@ use super::wire::ErrorAnswer;
 ///
 /// The first broken rule, as the real API would report it.
 pub fn validate_chat(body: &Value) -> Result<(), Violation> {
-    validate_with(body, &Rules::new())
+    validate::check(body, &Rules::new())
 }
 
 /// Judges the body of a Chat Completions request by rules of your own.
@@ -35,7 +34,7 @@ pub fn validate_chat(body: &Value) -> Result<(), Violation> {
 ///
 /// The first broken rule, as the real API would report it.
 pub fn validate_chat_with(body: &Value, rules: &Rules) -> Result<(), Violation> {
-    validate_with(body, rules)
+    validate::check(body, rules)
 }
 
 /// A key comes as `Authorization: Bearer …`, or as Azure's `api-key`.

@@ -37,7 +37,8 @@ impl Model {
 
 /// The rules of a model, or `None` where nothing is known of it.
 pub(super) fn model(id: &str) -> Option<Model> {
-    let with = |reasoning| Model { reasoning, no_tools_with_reasoning: false, minimal_effort: true, stop: true };
+    let with =
+        |reasoning| Model { reasoning, no_tools_with_reasoning: false, minimal_effort: true, stop: true };
     if ["gpt-4", "gpt-3.5", "chatgpt-4"].iter().any(|family| id.starts_with(family)) {
         return Some(with(Reasoning::Never));
     }

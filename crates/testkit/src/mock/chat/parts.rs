@@ -18,7 +18,11 @@ pub(super) fn check(part: &Value, role: &str, path: &Path<'_>, rules: &Rules) ->
         _ => &["text"],
     };
     if !allowed.contains(&kind) {
-        return if rules.compatible_fields() { Ok(()) } else { Err(bad_value(&path.key("type"), kind, allowed)) };
+        return if rules.compatible_fields() {
+            Ok(())
+        } else {
+            Err(bad_value(&path.key("type"), kind, allowed))
+        };
     }
     if !rules.compatible_fields() {
         only(part, &["type", kind, BREAKPOINT], path)?;
@@ -26,7 +30,12 @@ pub(super) fn check(part: &Value, role: &str, path: &Path<'_>, rules: &Rules) ->
     if let Some(breakpoint) = optional(part, BREAKPOINT) {
         let path = path.key(BREAKPOINT);
         let breakpoint = object(breakpoint, &path)?;
-        one_of(breakpoint.get("mode").ok_or_else(|| missing(&path.key("mode")))?, &["explicit"], &path.key("mode"))?;
+        only(breakpoint, &["mode"], &path)?;
+        one_of(
+            breakpoint.get("mode").ok_or_else(|| missing(&path.key("mode")))?,
+            &["explicit"],
+            &path.key("mode"),
+        )?;
     }
     let path = path.key(kind);
     let spec = || object(part.get(kind).ok_or_else(|| missing(&path))?, &path);
@@ -54,7 +63,8 @@ fn check_image(image: &Map<String, Value>, path: &Path<'_>) -> Check {
         return Ok(());
     }
     let Some(uri) = parse_data_uri(url) else {
-        let message = "Invalid image URL: expected an http(s) URL or a data URI such as 'data:image/png;base64,...'.";
+        let message =
+            "Invalid image URL: expected an http(s) URL or a data URI such as 'data:image/png;base64,...'.";
         return Err(invalid(&path, "invalid_image_url", message));
     };
     let unsupported = || {
@@ -69,7 +79,10 @@ fn check_image(image: &Map<String, Value>, path: &Path<'_>) -> Check {
     match sniff(&bytes) {
         Some(found) if found == uri.media_type => Ok(()),
         Some(found) if IMAGES.contains(&found) => {
-            let message = format!("Invalid image data: the data URI says '{}', the bytes are '{found}'.", uri.media_type);
+            let message = format!(
+                "Invalid image data: the data URI says '{}', the bytes are '{found}'.",
+                uri.media_type
+            );
             Err(invalid(&path, "invalid_image_format", message))
         }
         _ => Err(unsupported()),
@@ -83,7 +96,11 @@ fn check_file(file: &Map<String, Value>, path: &Path<'_>) -> Check {
     }
     let data = string(file, "file_data", path)?;
     if string(file, "filename", path)?.trim().is_empty() {
-        return Err(invalid(&path.key("filename"), "invalid_value", "Invalid 'filename': must not be empty."));
+        return Err(invalid(
+            &path.key("filename"),
+            "invalid_value",
+            "Invalid 'filename': must not be empty.",
+        ));
     }
     let path = path.key("file_data");
     let Some(uri) = parse_data_uri(data) else {
@@ -95,7 +112,10 @@ fn check_file(file: &Map<String, Value>, path: &Path<'_>) -> Check {
         return Err(invalid(&path, "invalid_value", message));
     };
     if uri.media_type != "application/pdf" {
-        let message = format!("Invalid file data: unsupported MIME type '{}'. Expected 'application/pdf'.", uri.media_type);
+        let message = format!(
+            "Invalid file data: unsupported MIME type '{}'. Expected 'application/pdf'.",
+            uri.media_type
+        );
         return Err(invalid(&path, "unsupported_file", message));
     }
     match sniff(&decode(uri.data, &path)?) {

@@ -28,7 +28,8 @@ pub(super) fn wrong_type(path: &Path<'_>, expected: &str, got: &Value) -> Violat
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     };
-    let message = format!("Invalid type for '{}': expected {expected}, but got {got} instead.", path.bracketed());
+    let message =
+        format!("Invalid type for '{}': expected {expected}, but got {got} instead.", path.bracketed());
     invalid(path, "invalid_type", message)
 }
 

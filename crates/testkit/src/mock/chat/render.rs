@@ -35,7 +35,8 @@ impl Envelope {
 
 pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Value, String> {
     check(reply)?;
-    let choices: Vec<Value> = reply.choices.iter().enumerate().map(|(index, choice)| whole(index, choice)).collect();
+    let choices: Vec<Value> =
+        reply.choices.iter().enumerate().map(|(index, choice)| whole(index, choice)).collect();
     let mut body = Envelope::new(reply, request).object("chat.completion", &choices);
     if let (Some(usage), Some(body)) = (&reply.usage, body.as_object_mut()) {
         body.insert("usage".to_owned(), usage_of(usage));
@@ -74,7 +75,10 @@ pub(crate) fn render_stream(
         let mut wrote = false;
         for (index, stream) in streams.iter_mut().enumerate() {
             if let Some(delta) = stream.next() {
-                send(&[json!({"index": index, "delta": delta, "logprobs": null, "finish_reason": null})], Value::Null);
+                send(
+                    &[json!({"index": index, "delta": delta, "logprobs": null, "finish_reason": null})],
+                    Value::Null,
+                );
                 wrote = true;
             }
         }
@@ -165,7 +169,9 @@ fn deltas(choice: &ChoiceScript) -> Vec<Value> {
                     "index": slot, "id": id, "type": "function", "function": {"name": name, "arguments": first},
                 }]}));
                 deltas.extend(
-                    pieces.map(|piece| json!({"tool_calls": [{"index": slot, "function": {"arguments": piece}}]})),
+                    pieces.map(
+                        |piece| json!({"tool_calls": [{"index": slot, "function": {"arguments": piece}}]}),
+                    ),
                 );
                 slot += 1;
             }

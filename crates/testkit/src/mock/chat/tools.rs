@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::problems::{
-    Check, array, bad_pattern, bad_value, invalid, missing, object, one_of, only, optional, optional_string, string,
-    too_long, wrong_type,
+    Check, array, bad_pattern, bad_value, invalid, missing, object, one_of, only, optional, optional_string,
+    string, too_long, wrong_type,
 };
 use crate::mock::rules::{Path, Rules, Violation, is_plain_name};
 use crate::mock::schema::{self, Dialect};
@@ -14,7 +14,10 @@ use crate::mock::schema::{self, Dialect};
 const MAX_TOOLS: usize = 128;
 
 /// Checks `tools`, `tool_choice` and `parallel_tool_calls`; returns the tools' names.
-pub(super) fn check<'v>(request: &'v Map<String, Value>, rules: &Rules) -> Result<HashSet<&'v str>, Violation> {
+pub(super) fn check<'v>(
+    request: &'v Map<String, Value>,
+    rules: &Rules,
+) -> Result<HashSet<&'v str>, Violation> {
     let mut names = HashSet::new();
     if let Some(tools) = optional(request, "tools") {
         let path = Path::Root.key("tools");
@@ -38,12 +41,13 @@ pub(super) fn check<'v>(request: &'v Map<String, Value>, rules: &Rules) -> Resul
     }
     for key in ["tool_choice", "parallel_tool_calls"] {
         if names.is_empty() && optional(request, key).is_some() {
-            let message = format!("Invalid value for '{key}': '{key}' is only allowed when 'tools' are specified.");
+            let message =
+                format!("Invalid value for '{key}': '{key}' is only allowed when 'tools' are specified.");
             return Err(invalid(&Path::Root.key(key), "invalid_value", message));
         }
     }
     if let Some(choice) = optional(request, "tool_choice") {
-        check_choice(choice, &names)?;
+        check_choice(choice, &names, rules)?;
     }
     Ok(names)
 }
@@ -103,21 +107,22 @@ pub(super) fn check_name<'v>(spec: &'v Map<String, Value>, path: &Path<'_>) -> R
     Ok(name)
 }
 
-fn check_choice(choice: &Value, names: &HashSet<&str>) -> Check {
+fn check_choice(choice: &Value, names: &HashSet<&str>, rules: &Rules) -> Check {
     let path = Path::Root.key("tool_choice");
     if choice.is_string() {
+        if rules.compatible_fields() && choice == "any" {
+            return Ok(());
+        }
         return one_of(choice, &["none", "auto", "required"], &path);
     }
     let choice = object(choice, &path)?;
     match string(choice, "type", &path)? {
-        kind @ ("function" | "custom") => {
-            only(choice, &["type", kind], &path)?;
-            check_reference(choice, kind, &path, names)
-        }
+        kind @ ("function" | "custom") => check_reference(choice, kind, &path, names),
         "allowed_tools" => {
             only(choice, &["type", "allowed_tools"], &path)?;
             let path = path.key("allowed_tools");
             let allowed = object(choice.get("allowed_tools").ok_or_else(|| missing(&path))?, &path)?;
+            only(allowed, &["mode", "tools"], &path)?;
             one_of(
                 allowed.get("mode").ok_or_else(|| missing(&path.key("mode")))?,
                 &["auto", "required"],
@@ -137,8 +142,11 @@ fn check_choice(choice: &Value, names: &HashSet<&str>) -> Check {
 }
 
 fn check_reference(choice: &Map<String, Value>, kind: &str, path: &Path<'_>, names: &HashSet<&str>) -> Check {
+    only(choice, &["type", kind], path)?;
     let path = path.key(kind);
-    let name = string(object(choice.get(kind).ok_or_else(|| missing(&path))?, &path)?, "name", &path)?;
+    let reference = object(choice.get(kind).ok_or_else(|| missing(&path))?, &path)?;
+    only(reference, &["name"], &path)?;
+    let name = string(reference, "name", &path)?;
     if names.contains(name) {
         return Ok(());
     }

@@ -12,17 +12,46 @@ use crate::mock::rules::{Path, Rules, is_plain_name};
 use crate::mock::schema::{self, Dialect};
 
 const FIELDS: &[&str] = &[
-    "model", "messages", "stream", "stream_options", "max_completion_tokens", "max_tokens", "temperature",
-    "top_p", "presence_penalty", "frequency_penalty", "stop", "n", "seed", "logprobs", "top_logprobs",
-    "logit_bias", "tools", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort",
-    "verbosity", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
-    "service_tier", "store", "metadata", "modalities", "audio", "prediction", "web_search_options",
-    "moderation", "user",
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "max_completion_tokens",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "stop",
+    "n",
+    "seed",
+    "logprobs",
+    "top_logprobs",
+    "logit_bias",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "reasoning_effort",
+    "verbosity",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "metadata",
+    "modalities",
+    "audio",
+    "prediction",
+    "web_search_options",
+    "moderation",
+    "user",
 ];
 
 const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-pub(crate) fn validate_with(body: &Value, rules: &Rules) -> Check {
+pub(super) fn check(body: &Value, rules: &Rules) -> Check {
     let root = Path::Root;
     let Some(request) = body.as_object() else {
         return Err(invalid(&root, "invalid_type", "the request body must be a JSON object"));
@@ -63,26 +92,37 @@ fn check_numbers(request: &Map<String, Value>) -> Check {
         let path = Path::Root.key(key);
         let number = value.as_f64().ok_or_else(|| wrong_type(&path, "a decimal", value))?;
         if number < min {
-            let message = format!("Invalid '{key}': decimal below minimum value. Expected a value >= {min}, but got {value} instead.");
+            let message = format!(
+                "Invalid '{key}': decimal below minimum value. Expected a value >= {min}, but got {value} instead."
+            );
             return Err(invalid(&path, "decimal_below_min_value", message));
         }
         if number > max {
-            let message = format!("Invalid '{key}': decimal above maximum value. Expected a value <= {max}, but got {value} instead.");
+            let message = format!(
+                "Invalid '{key}': decimal above maximum value. Expected a value <= {max}, but got {value} instead."
+            );
             return Err(invalid(&path, "decimal_above_max_value", message));
         }
     }
-    for (key, min, max) in
-        [("max_tokens", 1, u64::MAX), ("max_completion_tokens", 1, u64::MAX), ("n", 1, 128), ("top_logprobs", 0, 20)]
-    {
+    for (key, min, max) in [
+        ("max_tokens", 1, u64::MAX),
+        ("max_completion_tokens", 1, u64::MAX),
+        ("n", 1, 128),
+        ("top_logprobs", 0, 20),
+    ] {
         let Some(value) = optional(request, key) else { continue };
         let path = Path::Root.key(key);
         let number = value.as_u64().ok_or_else(|| wrong_type(&path, "a non-negative integer", value))?;
         if number < min {
-            let message = format!("Invalid '{key}': integer below minimum value. Expected a value >= {min}, but got {number} instead.");
+            let message = format!(
+                "Invalid '{key}': integer below minimum value. Expected a value >= {min}, but got {number} instead."
+            );
             return Err(invalid(&path, "integer_below_min_value", message));
         }
         if number > max {
-            let message = format!("Invalid '{key}': integer above maximum value. Expected a value <= {max}, but got {number} instead.");
+            let message = format!(
+                "Invalid '{key}': integer above maximum value. Expected a value <= {max}, but got {number} instead."
+            );
             return Err(invalid(&path, "integer_above_max_value", message));
         }
     }
@@ -155,7 +195,8 @@ fn check_limits(request: &Map<String, Value>) -> Check {
     if let Some(metadata) = optional(request, "metadata") {
         let metadata = object(metadata, &path)?;
         if metadata.len() > 16 {
-            let message = "Invalid 'metadata': too many properties. Expected an object with at most 16 properties.";
+            let message =
+                "Invalid 'metadata': too many properties. Expected an object with at most 16 properties.";
             return Err(invalid(&path, "object_above_max_properties", message));
         }
         for key in metadata.keys() {
@@ -177,7 +218,7 @@ fn check_reasoning(request: &Map<String, Value>, has_tools: bool) -> Check {
     let path = Path::Root.key("reasoning_effort");
     match (model.reasoning, effort) {
         (Reasoning::Never, Some(_)) => return unsupported("reasoning_effort", ""),
-        (Reasoning::Always, Some("none")) => return Err(bad_value(&path, "none", &EFFORTS[1..])),
+        (Reasoning::Always, Some("none")) => return Err(bad_value(&path, "none", EFFORTS)),
         (_, Some("minimal")) if !model.minimal_effort => return Err(bad_value(&path, "minimal", EFFORTS)),
         _ => {}
     }

@@ -155,7 +155,10 @@ impl<'a> Checker<'a> {
         }
         let cited = block.get("citations").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
         if cited && place != Place::Assistant && self.context.rules.anthropic_version() == WITHOUT_SAMPLING {
-            return Err(bad(&path.key("citations"), "citations are not allowed on text outside assistant messages"));
+            return Err(bad(
+                &path.key("citations"),
+                "citations are not allowed on text outside assistant messages",
+            ));
         }
         Ok(())
     }
@@ -169,7 +172,8 @@ impl<'a> Checker<'a> {
             "base64" => {
                 let path = path.key("base64");
                 only(source, &["type", "media_type", "data"], &path)?;
-                let media_type = one_of(string(source, "media_type", &path)?, &IMAGES, &path.key("media_type"))?;
+                let media_type =
+                    one_of(string(source, "media_type", &path)?, &IMAGES, &path.key("media_type"))?;
                 let data = string(source, "data", &path)?;
                 if data.len() > MAX_IMAGE {
                     let what =
@@ -209,7 +213,11 @@ impl<'a> Checker<'a> {
         match kind {
             "base64" => {
                 only(source, &["type", "media_type", "data"], &inner)?;
-                one_of(string(source, "media_type", &inner)?, &["application/pdf"], &inner.key("media_type"))?;
+                one_of(
+                    string(source, "media_type", &inner)?,
+                    &["application/pdf"],
+                    &inner.key("media_type"),
+                )?;
                 match sniff(&decode(string(source, "data", &inner)?, &inner)?) {
                     Some("application/pdf") => Ok(()),
                     _ => Err(bad(&inner, "The PDF specified was not valid.")),
@@ -251,7 +259,8 @@ impl<'a> Checker<'a> {
         };
         let citations = object(citations, &path)?;
         only(citations, &["enabled"], &path)?;
-        if optional_bool(citations, "enabled", &path)? == Some(true) && self.context.output_format().is_some() {
+        if optional_bool(citations, "enabled", &path)? == Some(true) && self.context.output_format().is_some()
+        {
             return Err(bad(&path, "citations cannot be used together with output_config.format"));
         }
         Ok(())

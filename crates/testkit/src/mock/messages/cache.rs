@@ -14,7 +14,9 @@ pub(super) fn check(context: &Context<'_>) -> Check {
     let mut count = 0;
     let mut short_seen = false;
     let mut marker = |holder: &Value, path: &Path<'_>| -> Check {
-        let Some(marker) = holder.get("cache_control").filter(|marker| !marker.is_null()) else { return Ok(()) };
+        let Some(marker) = holder.get("cache_control").filter(|marker| !marker.is_null()) else {
+            return Ok(());
+        };
         let path = path.key("cache_control");
         let marker = object(marker, &path)?;
         only(marker, &["type", "ttl"], &path)?;
@@ -43,7 +45,9 @@ pub(super) fn check(context: &Context<'_>) -> Check {
     list(request.get("tools"), &root.key("tools"))?;
     list(request.get("system"), &root.key("system"))?;
     let messages = root.key("messages");
-    for (index, message) in request.get("messages").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (index, message) in
+        request.get("messages").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
         list(message.get("content"), &messages.index(index).key("content"))?;
     }
     // The automatic marker stands at the very end.
@@ -51,7 +55,9 @@ pub(super) fn check(context: &Context<'_>) -> Check {
         marker(&serde_json::json!({"cache_control": automatic}), &root)?;
     }
     if count > MAX_MARKERS {
-        let what = format_args!("A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {count}.");
+        let what = format_args!(
+            "A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {count}."
+        );
         return Err(bad(&root, what));
     }
     Ok(())

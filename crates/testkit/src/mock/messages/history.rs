@@ -47,7 +47,8 @@ pub(super) fn check(messages: &[Value], context: &Context<'_>, checker: &mut Che
         let path = root.index(index);
         let message = object(message, &path)?;
         only(message, &["role", "content"], &path)?;
-        let role = one_of(string(message, "role", &path)?, &["user", "assistant", "system"], &path.key("role"))?;
+        let role =
+            one_of(string(message, "role", &path)?, &["user", "assistant", "system"], &path.key("role"))?;
         let place = match role {
             "user" => Place::User,
             "assistant" => Place::Assistant,
@@ -66,9 +67,9 @@ pub(super) fn check(messages: &[Value], context: &Context<'_>, checker: &mut Che
     }
     check_order(messages, context)?;
     let turns = turns(messages);
-    check_last(&turns, messages, context)?;
     check_pairs(&turns)?;
-    check_server_calls(&turns)
+    check_server_calls(&turns)?;
+    check_last(&turns, messages, context)
 }
 
 fn role_of(message: &Value) -> &str {
@@ -183,7 +184,9 @@ fn check_pairs(turns: &[Turn<'_>]) -> Check {
         expected = turn.blocks.iter().copied().filter(|block| block.kind == "tool_use").collect();
         for call in &expected {
             if !seen.insert(call.text("id")) {
-                return Err(at(call.message, Some(call.index), |path| bad(path, "`tool_use` ids must be unique")));
+                return Err(at(call.message, Some(call.index), |path| {
+                    bad(path, "`tool_use` ids must be unique")
+                }));
             }
         }
         if number + 1 == turns.len() {
@@ -246,15 +249,19 @@ fn check_answered(expected: &[Block<'_>], answered: &HashSet<&str>) -> Check {
 /// Every server tool call but those of the last turn, which may be paused, has its result.
 fn check_server_calls(turns: &[Turn<'_>]) -> Check {
     let blocks = || turns.iter().flat_map(|turn| &turn.blocks);
-    let results: HashSet<&str> =
-        blocks().filter(|block| is_server_result(block.kind)).map(|block| block.text("tool_use_id")).collect();
+    let results: HashSet<&str> = blocks()
+        .filter(|block| is_server_result(block.kind))
+        .map(|block| block.text("tool_use_id"))
+        .collect();
     let last = turns.iter().rposition(|turn| turn.role == "assistant");
     for (number, turn) in turns.iter().enumerate() {
         if Some(number) == last {
             continue;
         }
-        let orphan =
-            turn.blocks.iter().find(|block| is_server_call(block.kind) && !results.contains(block.text("id")));
+        let orphan = turn
+            .blocks
+            .iter()
+            .find(|block| is_server_call(block.kind) && !results.contains(block.text("id")));
         if let Some(call) = orphan {
             let what = format!("`{}` {} has no result block", call.kind, call.text("id"));
             return Err(at(call.message, Some(call.index), |path| bad(path, what)));

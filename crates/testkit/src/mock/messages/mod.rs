@@ -17,7 +17,6 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 pub(crate) use self::render::{render, render_stream};
-pub(crate) use self::validate::validate_with;
 
 use super::rules::{Rules, Violation};
 use super::wire::{ErrorAnswer, request_id};
@@ -34,7 +33,7 @@ const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 ///
 /// The first broken rule, as the real API would report it.
 pub fn validate_messages(body: &Value) -> Result<(), Violation> {
-    validate_with(body, &Rules::new())
+    validate::check(body, &Rules::new())
 }
 
 /// Judges the body of a Messages request by rules of your own.
@@ -43,12 +42,13 @@ pub fn validate_messages(body: &Value) -> Result<(), Violation> {
 ///
 /// The first broken rule, as the real API would report it.
 pub fn validate_messages_with(body: &Value, rules: &Rules) -> Result<(), Violation> {
-    validate_with(body, rules)
+    validate::check(body, rules)
 }
 
 /// Checks key, version and betas; returns the rules with the latter two in them.
 pub(crate) fn check_headers(headers: &HeaderMap, rules: &Rules) -> Result<Rules, Violation> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+    let text =
+        |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
     let key = !text("x-api-key").is_empty();
     let bearer = text("authorization").strip_prefix("Bearer ").is_some_and(|token| !token.trim().is_empty());
     if rules.authentication() && !key && !bearer {

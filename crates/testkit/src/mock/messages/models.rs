@@ -83,11 +83,11 @@ impl Model {
 
     pub(super) fn modes(self) -> Modes {
         match self.version {
-            _ if self.is_fable() && self.version <= (5, 0) => Modes::Always,
-            ..(4, 6) => Modes::Manual,
+            version if version > (5, 0) => Modes::Unknown,
+            _ if self.is_fable() => Modes::Always,
+            version if version > (4, 6) => Modes::Adaptive,
             (4, 6) => Modes::Both,
-            ..=(5, 0) => Modes::Adaptive,
-            _ => Modes::Unknown,
+            _ => Modes::Manual,
         }
     }
 
@@ -99,10 +99,10 @@ impl Model {
     /// The effort levels it takes; none where effort is refused.
     pub(super) fn efforts(self) -> &'static [&'static str] {
         match self.version {
-            (4, 5) if self.family == Family::Opus => &["low", "medium", "high"],
-            ..(4, 6) => &[],
+            version if version > (4, 6) => &["low", "medium", "high", "xhigh", "max"],
             (4, 6) => &["low", "medium", "high", "max"],
-            _ => &["low", "medium", "high", "xhigh", "max"],
+            (4, 5) if self.family == Family::Opus => &["low", "medium", "high"],
+            _ => &[],
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Value, 
     let choice = only_choice(reply)?;
     let ending = Ending::of(choice);
     let content = choice.parts.iter().filter_map(whole_block).collect::<Vec<_>>();
-    let mut message = envelope(reply, request, content);
+    let mut message = envelope(reply, request, &content);
     if let Some(message) = message.as_object_mut() {
         ending.write(message);
         if let Some(usage) = &reply.usage {
@@ -30,7 +30,7 @@ pub(crate) fn render_stream(
     terminated: bool,
 ) -> Result<Vec<Bytes>, String> {
     let choice = only_choice(reply)?;
-    let mut start = envelope(reply, request, Vec::new());
+    let mut start = envelope(reply, request, &[]);
     if let (Some(usage), Some(message)) = (&reply.usage, start.as_object_mut()) {
         let mut counts = input_counts(usage);
         // The first count of a stream covers hardly more than its start.
@@ -54,7 +54,8 @@ pub(crate) fn render_stream(
                 &json!({"type": "content_block_delta", "index": index, "delta": delta}),
             ));
         }
-        events.push(named_event("content_block_stop", &json!({"type": "content_block_stop", "index": index})));
+        events
+            .push(named_event("content_block_stop", &json!({"type": "content_block_stop", "index": index})));
     }
     let mut delta = Map::new();
     Ending::of(choice).write(&mut delta);
@@ -79,7 +80,7 @@ fn only_choice(reply: &Reply) -> Result<&ChoiceScript, String> {
     }
 }
 
-fn envelope(reply: &Reply, request: &RecordedRequest, content: Vec<Value>) -> Value {
+fn envelope(reply: &Reply, request: &RecordedRequest, content: &[Value]) -> Value {
     let model = reply.model.clone().map(Value::String);
     json!({
         "id": reply.id.clone().unwrap_or_else(|| format!("msg_mock_{}", request.index)),

@@ -13,8 +13,16 @@ use crate::mock::rules::{Path, Violation, is_plain_name};
 use crate::mock::schema::{self, Dialect};
 
 const FIELDS: &[&str] = &[
-    "type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming",
-    "defer_loading", "input_examples", "allowed_callers",
+    "type",
+    "name",
+    "description",
+    "input_schema",
+    "strict",
+    "cache_control",
+    "eager_input_streaming",
+    "defer_loading",
+    "input_examples",
+    "allowed_callers",
 ];
 
 const MAX_NAME: usize = 128;
@@ -76,7 +84,9 @@ fn check_tool<'v>(tool: &'v Map<String, Value>, path: &Path<'_>) -> Result<&'v s
         return Err(bad(&path_of_schema.key("type"), "Input should be 'object'"));
     }
     if let Some(key) = ["oneOf", "allOf", "anyOf"].into_iter().find(|key| members.contains_key(*key)) {
-        let what = format_args!("input_schema does not support oneOf, allOf, or anyOf at the top level, found {key}");
+        let what = format_args!(
+            "input_schema does not support oneOf, allOf, or anyOf at the top level, found {key}"
+        );
         return Err(bad(&path_of_schema, what));
     }
     if optional_bool(tool, "strict", &path)? == Some(true) {

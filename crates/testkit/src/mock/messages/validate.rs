@@ -9,9 +9,26 @@ use crate::mock::rules::{Path, Rules, Violation};
 use crate::mock::schema::{self, Dialect};
 
 const FIELDS: &[&str] = &[
-    "model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking", "output_config",
-    "stop_sequences", "stream", "metadata", "service_tier", "speed", "inference_geo", "cache_control",
-    "container", "diagnostics", "temperature", "top_p", "top_k",
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "stop_sequences",
+    "stream",
+    "metadata",
+    "service_tier",
+    "speed",
+    "inference_geo",
+    "cache_control",
+    "container",
+    "diagnostics",
+    "temperature",
+    "top_p",
+    "top_k",
 ];
 
 /// Fields that need a beta flag.
@@ -51,7 +68,7 @@ impl Context<'_> {
     }
 }
 
-pub(crate) fn validate_with(body: &Value, rules: &Rules) -> Check {
+pub(super) fn check(body: &Value, rules: &Rules) -> Check {
     let root = Path::Root;
     let Some(request) = body.as_object() else {
         return Err(bad(&root, "the request body must be a JSON object"));
@@ -89,7 +106,8 @@ fn check_max_tokens(context: &Context<'_>) -> Check {
         return Err(bad(&path, "Input should be a valid integer, 0 or more"));
     };
     if tokens > MAX_OUTPUT && !context.rules.has_beta("output-") {
-        let what = format_args!("{tokens} > {MAX_OUTPUT}, which is the maximum allowed number of output tokens");
+        let what =
+            format_args!("{tokens} > {MAX_OUTPUT}, which is the maximum allowed number of output tokens");
         return Err(bad(&path, what));
     }
     if tokens == 0 {
@@ -189,7 +207,8 @@ fn check_effort(effort: &str, context: &Context<'_>) -> Result<(), Violation> {
         levels if levels.contains(&effort) => Ok(()),
         levels => {
             let levels = levels.join(", ");
-            let what = format!("This model does not support effort level '{effort}'. Supported levels: {levels}.");
+            let what =
+                format!("This model does not support effort level '{effort}'. Supported levels: {levels}.");
             Err(bad(&Path::Root, what))
         }
     }

@@ -1,0 +1,158 @@
+//! PDF to text.
+//!
+//! The file is read with the `hayro` family of crates: its syntax, decryption and fonts. What a page says and
+//! where is worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
+
+mod audit;
+mod columns;
+mod content;
+mod expand;
+mod filters;
+mod font;
+mod layout;
+mod rtl;
+mod runs;
+mod state;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
+use memchr::memmem;
+
+use crate::guarded::Clock;
+use crate::{ConvertError, Converted, Limits, Note, Unit};
+
+/// How far from the end of a file its end marker may stand.
+const END_MARKER_WITHIN: usize = 2048;
+
+pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
+    audit::check(&bytes, limits, clock)?;
+    let ends_early = {
+        let tail = bytes.get(bytes.len().saturating_sub(END_MARKER_WITHIN)..).unwrap_or_default();
+        memmem::find(tail, b"%%EOF").is_none()
+    };
+    clock.check()?;
+    let pdf = Pdf::new(Arc::new(bytes)).map_err(refusal)?;
+    let pages = pdf.pages();
+    if pages.is_empty() {
+        return Err(ConvertError::Malformed { reason: "it has no pages" });
+    }
+
+    let mut fonts = font::Fonts::new(limits.max_decoded_bytes, clock);
+    let mut output = Output::new(pages.len(), limits);
+    for (index, page) in pages.iter().enumerate().take(limits.max_units) {
+        clock.check()?;
+        let found = content::read(page, &mut fonts, limits.max_decoded_bytes, clock)?;
+        if !output.add(index + 1, found, clock)? {
+            break;
+        }
+    }
+    output.finish(ends_early)
+}
+
+fn refusal(error: LoadPdfError) -> ConvertError {
+    match error {
+        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => {
+            ConvertError::Encrypted { reason: "it needs a password" }
+        }
+        LoadPdfError::Decryption(_) => {
+            ConvertError::Encrypted { reason: "the way it is protected is not supported" }
+        }
+        LoadPdfError::Invalid => ConvertError::Malformed { reason: "it cannot be read as a PDF" },
+    }
+}
+
+/// The text so far.
+struct Output<'l> {
+    limits: &'l Limits,
+    text: String,
+    total: usize,
+    read: usize,
+    cut: bool,
+    has_text: bool,
+    images: bool,
+    unreadable: usize,
+    partial: Vec<usize>,
+    empty: Vec<usize>,
+}
+
+impl<'l> Output<'l> {
+    fn new(total: usize, limits: &'l Limits) -> Self {
+        Self {
+            limits,
+            text: String::new(),
+            total,
+            read: 0,
+            cut: false,
+            has_text: false,
+            images: false,
+            unreadable: 0,
+            partial: Vec::new(),
+            empty: Vec::new(),
+        }
+    }
+
+    /// Adds a page; `false` when no more fits.
+    fn add(&mut self, number: usize, found: content::Found, clock: Clock) -> Result<bool, ConvertError> {
+        self.read = number;
+        self.images |= found.images;
+        self.unreadable += found.unreadable;
+        if found.partial {
+            self.partial.push(number);
+        }
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&format!("[page {number}]\n"));
+        let start = self.text.len();
+        for runs in found.runs.into_frames() {
+            let text = layout::text(runs, clock)?;
+            self.text.push_str(&text);
+        }
+        let page = self.text.get(start..).unwrap_or_default();
+        if page.chars().any(|c| !c.is_whitespace() && c != char::REPLACEMENT_CHARACTER) {
+            self.has_text = true;
+        } else {
+            self.empty.push(number);
+        }
+        self.cut = self.text.len() > self.limits.max_output_bytes;
+        if self.cut {
+            self.cut_text();
+        }
+        Ok(!self.cut)
+    }
+
+    /// Cuts the text at the last line that fits, or, if that is none, at the last character.
+    fn cut_text(&mut self) {
+        let end = self.text.floor_char_boundary(self.limits.max_output_bytes);
+        self.text.truncate(end);
+        if let Some(line) = self.text.rfind('\n') {
+            self.text.truncate(line + 1);
+        }
+    }
+
+    fn finish(self, ends_early: bool) -> Result<Converted, ConvertError> {
+        let unit = Unit::Page;
+        if !self.has_text {
+            return Err(ConvertError::NoText { unit, units: self.read, images: self.images });
+        }
+        let left_out = self.read < self.total;
+        let truncated = left_out || self.cut || !self.partial.is_empty();
+        let notes = [
+            ends_early.then_some(Note::EndsEarly),
+            left_out.then_some(Note::UnitsLeftOut { unit, read: self.read, total: self.total }),
+            self.cut.then_some(Note::TextCut { limit: self.limits.max_output_bytes }),
+            (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
+            (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
+            (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable }),
+        ];
+        Ok(Converted {
+            text: self.text,
+            unit,
+            units: self.total,
+            truncated,
+            notes: notes.into_iter().flatten().collect(),
+        })
+    }
+}

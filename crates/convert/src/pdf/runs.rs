@@ -1,0 +1,205 @@
+//! Collects the shown characters of a page into runs: stretches of text that stand together on one line.
+
+use std::collections::BTreeMap;
+
+use hayro_font::kurbo::{Point, Vec2};
+
+/// Most runs of a page, and most bytes of text in them. A dense page of a newspaper has a tenth of this.
+const MAX_RUNS: usize = 100_000;
+const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// Gaps in a run are narrower than this part of its letters' height. Spaces are wider, kerning is narrower.
+pub(super) const WORD_GAP: f64 = 0.1;
+
+/// Coordinates beyond this are on no page; a page of the largest kind is 14,400 points wide.
+const FAR: f64 = 1e6;
+
+/// A stretch of text in the frame of its direction: `x` runs along the text, `y` grows against its lines.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Run {
+    pub(super) text: String,
+    pub(super) x: f64,
+    pub(super) end: f64,
+    /// The baseline.
+    pub(super) y: f64,
+    /// The height of the letters.
+    pub(super) size: f64,
+}
+
+/// Where a character stands on the page, in points from the lower left corner.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) start: Point,
+    /// Where the pen is after it.
+    pub(super) end: Point,
+    /// Where its line of text runs to; any length.
+    pub(super) direction: Vec2,
+    pub(super) size: f64,
+}
+
+/// The runs of a page by the direction of their text.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// By the angle of the text in degrees, against the clock.
+    frames: BTreeMap<i16, Vec<Run>>,
+    /// The frame of the last run while it can go on.
+    open: Option<i16>,
+    /// Replacement text of a marked part of the page, while in it.
+    replaced: Option<Replaced>,
+    runs: usize,
+    bytes: usize,
+    full: bool,
+}
+
+#[derive(Debug)]
+struct Replaced {
+    text: String,
+    place: Option<Place>,
+}
+
+impl Runs {
+    /// Whether the page holds more than is kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// The runs of each direction, upright text first.
+    pub(super) fn into_frames(self) -> impl Iterator<Item = Vec<Run>> {
+        self.frames.into_values()
+    }
+
+    /// Adds a character.
+    pub(super) fn add(&mut self, text: &str, place: Place) {
+        match &mut self.replaced {
+            Some(Replaced { place: Some(known), .. }) => known.end = place.end,
+            Some(Replaced { place: unknown, .. }) => *unknown = Some(place),
+            None => self.put(text, place),
+        }
+    }
+
+    /// From here on, characters are only places for `text`, until [`end_replacement`](Self::end_replacement).
+    pub(super) fn replace_with(&mut self, text: String) {
+        self.replaced = Some(Replaced { text, place: None });
+    }
+
+    /// Puts the replacement text where the characters were that it stands for.
+    pub(super) fn end_replacement(&mut self) {
+        if let Some(Replaced { text, place: Some(place) }) = self.replaced.take() {
+            self.put(&text, place);
+        }
+    }
+
+    fn put(&mut self, text: &str, place: Place) {
+        if text.is_empty() {
+            return;
+        }
+        if text.trim().is_empty() {
+            self.open = None;
+            return;
+        }
+        let Some((angle, run)) = framed(text, place) else { return };
+        self.bytes += text.len();
+        let frame = self.frames.entry(angle).or_default();
+        if self.open == Some(angle)
+            && let Some(last) = frame.last_mut()
+            && last.continues(&run)
+        {
+            last.text.push_str(&run.text);
+            last.end = last.end.max(run.end);
+        } else {
+            self.runs += 1;
+            self.open = Some(angle);
+            frame.push(run);
+        }
+        self.full = self.runs >= MAX_RUNS || self.bytes >= MAX_TEXT_BYTES;
+    }
+}
+
+impl Run {
+    fn continues(&self, next: &Self) -> bool {
+        let em = self.size.min(next.size);
+        let gap = next.x - self.end;
+        (next.y - self.y).abs() <= 0.1 * em
+            && self.size.max(next.size) <= 1.25 * em
+            && (-0.3 * em..WORD_GAP * em).contains(&gap)
+    }
+}
+
+/// Turns a place into the frame of its direction.
+fn framed(text: &str, place: Place) -> Option<(i16, Run)> {
+    let Place { start, end, direction, size } = place;
+    let near = |v: f64| v.abs() < FAR;
+    if ![start.x, start.y, end.x, end.y, size].into_iter().all(near) || size <= 0.0 {
+        return None;
+    }
+    let degrees = direction.y.atan2(direction.x).to_degrees();
+    if !degrees.is_finite() {
+        return None;
+    }
+    // Text that is meant to be straight is not always exactly so.
+    let quarter = (degrees / 90.0).round() * 90.0;
+    let degrees = if (degrees - quarter).abs() <= 2.0 { quarter } else { degrees.round() };
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let along = |p: Point| p.x * cos + p.y * sin;
+    let across = |p: Point| p.y * cos - p.x * sin;
+    // Whole degrees of a circle fit.
+    let angle = degrees.rem_euclid(360.0) as i16;
+    let (x, end) = (along(start), along(end));
+    let (x, end) = (x.min(end), x.max(end));
+    Some((angle, Run { text: text.to_owned(), x, end, y: across(start), size }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Runs};
+    use hayro_font::kurbo::{Point, Vec2};
+
+    fn put(runs: &mut Runs, text: &str, x: f64, y: f64) {
+        let place = Place {
+            start: Point::new(x, y),
+            end: Point::new(x + 5.0, y),
+            direction: Vec2::new(1.0, 0.0),
+            size: 10.0,
+        };
+        runs.add(text, place);
+    }
+
+    fn texts(runs: Runs) -> Vec<String> {
+        runs.into_frames().flatten().map(|run| run.text).collect()
+    }
+
+    #[test]
+    fn adjacent_characters_join_and_spaces_and_jumps_part() {
+        let mut runs = Runs::default();
+        put(&mut runs, "a", 0.0, 0.0);
+        put(&mut runs, "b", 5.0, 0.0);
+        put(&mut runs, " ", 10.0, 0.0);
+        put(&mut runs, "c", 15.0, 0.0);
+        put(&mut runs, "d", 15.0, 12.0);
+        put(&mut runs, "e", 40.0, 12.0);
+        assert_eq!(texts(runs), ["ab", "c", "d", "e"]);
+    }
+
+    #[test]
+    fn replacement_text_stands_where_its_characters_were() {
+        let mut runs = Runs::default();
+        put(&mut runs, "o", 0.0, 0.0);
+        runs.replace_with("ffi".to_owned());
+        put(&mut runs, "?", 5.0, 0.0);
+        put(&mut runs, "?", 10.0, 0.0);
+        runs.end_replacement();
+        put(&mut runs, "ce", 15.0, 0.0);
+        runs.replace_with("nothing here".to_owned());
+        runs.end_replacement();
+        assert_eq!(texts(runs), ["office"]);
+    }
+
+    #[test]
+    fn what_is_nowhere_is_left_out() {
+        let mut runs = Runs::default();
+        put(&mut runs, "a", f64::NAN, 0.0);
+        put(&mut runs, "b", f64::INFINITY, 0.0);
+        put(&mut runs, "c", 1e9, 0.0);
+        assert!(texts(runs).is_empty());
+    }
+}

@@ -1,0 +1,200 @@
+//! What the tests build documents with.
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
+use attache_convert::{ConvertError, Converted, Limits, convert};
+use bytes::Bytes;
+
+pub(crate) const PDF: &str = "application/pdf";
+
+/// A document made by one of the producers in `fixtures/make.py`.
+pub(crate) fn fixture(name: &str) -> Bytes {
+    let path = format!("{}/tests/fixtures/{name}.pdf", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}")).into()
+}
+
+pub(crate) fn read(bytes: impl Into<Bytes>) -> Result<Converted, ConvertError> {
+    convert(PDF, bytes.into(), &Limits::new())
+}
+
+pub(crate) fn text(bytes: impl Into<Bytes>) -> String {
+    read(bytes).expect("the document can be read").text
+}
+
+/// A PDF under construction, with a cross-reference table at its end.
+#[derive(Default)]
+pub(crate) struct Builder {
+    bytes: Vec<u8>,
+    offsets: Vec<(u32, usize)>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self { bytes: b"%PDF-1.7\n".to_vec(), offsets: Vec::new() }
+    }
+
+    /// A document of one page with this content, a catalog (1), a page tree (2), the page (3), its content
+    /// (4), and Helvetica as `/F1` (5).
+    pub(crate) fn page(content: &str) -> Self {
+        Self::page_with(content, "/Font << /F1 5 0 R >>")
+    }
+
+    /// The same with the page's resources given.
+    pub(crate) fn page_with(content: &str, resources: &str) -> Self {
+        Self::new()
+            .object(1, "<< /Type /Catalog /Pages 2 0 R >>")
+            .object(2, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
+            .object(
+                3,
+                &format!(
+                    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R \
+                     /Resources << {resources} >> >>"
+                ),
+            )
+            .stream(4, "", content.as_bytes())
+            .object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    }
+
+    pub(crate) fn object(mut self, number: u32, body: &str) -> Self {
+        self.offsets.push((number, self.bytes.len()));
+        self.bytes.extend_from_slice(format!("{number} 0 obj\n{body}\nendobj\n").as_bytes());
+        self
+    }
+
+    pub(crate) fn stream(mut self, number: u32, entries: &str, data: &[u8]) -> Self {
+        self.offsets.push((number, self.bytes.len()));
+        let head = format!("{number} 0 obj\n<< {entries} /Length {} >>\nstream\n", data.len());
+        self.bytes.extend_from_slice(head.as_bytes());
+        self.bytes.extend_from_slice(data);
+        self.bytes.extend_from_slice(b"\nendstream\nendobj\n");
+        self
+    }
+
+    /// Anything between objects.
+    pub(crate) fn raw(mut self, bytes: &[u8]) -> Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    /// Where the next object will start.
+    pub(crate) fn position(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Lists an object that was written by [`raw`](Self::raw).
+    pub(crate) fn listed(mut self, number: u32, offset: usize) -> Self {
+        self.offsets.push((number, offset));
+        self
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.finish_with("")
+    }
+
+    /// Ends the document with a table and further trailer entries.
+    pub(crate) fn finish_with(mut self, entries: &str) -> Vec<u8> {
+        let start = self.bytes.len();
+        let mut table = String::from("xref\n0 1\n0000000000 65535 f \n");
+        for (number, offset) in &self.offsets {
+            table.push_str(&format!("{number} 1\n{offset:010} 00000 n \n"));
+        }
+        let size = self.offsets.iter().map(|(number, _)| number + 1).max().unwrap_or(1);
+        table.push_str(&format!("trailer\n<< /Root 1 0 R /Size {size} {entries} >>\n"));
+        table.push_str(&format!("startxref\n{start}\n%%EOF\n"));
+        self.bytes.extend_from_slice(table.as_bytes());
+        self.bytes
+    }
+
+    /// Ends the document with a cross-reference stream, numbered 90, in which the objects of `inside` are
+    /// entries of the object stream `container`.
+    pub(crate) fn finish_with_stream(mut self, container: u32, inside: &[u32]) -> Vec<u8> {
+        let start = self.bytes.len();
+        let mut index = String::new();
+        let mut rows = Vec::new();
+        for (number, offset) in &self.offsets {
+            index.push_str(&format!("{number} 1 "));
+            rows.push(1);
+            rows.extend_from_slice(&u32::try_from(*offset).expect("fits").to_be_bytes());
+            rows.push(0);
+        }
+        for (position, number) in inside.iter().enumerate() {
+            index.push_str(&format!("{number} 1 "));
+            rows.push(2);
+            rows.extend_from_slice(&container.to_be_bytes());
+            rows.push(u8::try_from(position).expect("fits"));
+        }
+        let entries = format!("/Type /XRef /W [1 4 1] /Index [{index}] /Size 91 /Root 1 0 R");
+        self = self.stream(90, &entries, &rows);
+        self.bytes.extend_from_slice(format!("startxref\n{start}\n%%EOF\n").as_bytes());
+        self.bytes
+    }
+}
+
+/// An object stream's directory and data for these objects: its entries, its data.
+pub(crate) fn object_stream(objects: &[(u32, &str)]) -> (String, Vec<u8>) {
+    let (mut directory, mut data) = (String::new(), String::new());
+    for (number, body) in objects {
+        directory.push_str(&format!("{number} {} ", data.len()));
+        data.push_str(body);
+        data.push(' ');
+    }
+    let entries = format!("/N {} /First {}", objects.len(), directory.len());
+    (entries, (directory + &data).into_bytes())
+}
+
+/// Deflates bytes, with the header of zlib.
+pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut compress = flate2::Compress::new(flate2::Compression::fast(), true);
+    let mut out = Vec::with_capacity(bytes.len() + 1024);
+    let status = compress.compress_vec(bytes, &mut out, flate2::FlushCompress::Finish);
+    assert_eq!(status.ok(), Some(flate2::Status::StreamEnd));
+    out
+}
+
+/// A deflate stream that makes at least this many spaces, written by hand: one literal, then copies of 258
+/// bytes, 13 bits each.
+pub(crate) fn bomb(len: usize) -> Vec<u8> {
+    let mut bits = Bits::default();
+    // The last block, with fixed codes.
+    bits.push(0b1, 1);
+    bits.push(0b01, 2);
+    // Codes go in with their first bit first. A space is 0x50, length 258 is 0b1100_0101, distance 1 is 0.
+    bits.push_code(0x30 + 0x20, 8);
+    for _ in 0..len.div_ceil(258) {
+        bits.push_code(0b1100_0101, 8);
+        bits.push_code(0, 5);
+    }
+    bits.push_code(0, 7);
+    [&[0x78, 0x9c], bits.finish().as_slice()].concat()
+}
+
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    held: u32,
+    count: u32,
+}
+
+impl Bits {
+    fn push(&mut self, value: u32, len: u32) {
+        self.held |= value << self.count;
+        self.count += len;
+        while self.count >= 8 {
+            self.bytes.push(self.held.to_le_bytes()[0]);
+            self.held >>= 8;
+            self.count -= 8;
+        }
+    }
+
+    fn push_code(&mut self, code: u32, len: u32) {
+        self.push(code.reverse_bits() >> (32 - len), len);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.push(0, 7);
+        self.bytes
+    }
+}

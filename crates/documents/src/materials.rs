@@ -1,0 +1,247 @@
+//! What was loaded and converted for routing.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use attache_core::{ConvertedText, Document, DocumentId, DocumentSource, MediaType};
+use bytes::Bytes;
+
+use crate::fence::{Fenced, fence};
+use crate::text::{Decoded, decode, one_line};
+
+/// Bytes and texts of documents, gathered by whoever does the loading and converting that a
+/// [`Plan`](crate::Plan) asks for. Documents whose bytes are in memory need no entry.
+///
+/// It also remembers the decoded, fenced text of each text document that was routed with it, so that keeping one
+/// `Materials` for a run spares decoding them again at each step. That memory is no state: routing yields the same
+/// without it. Everything is kept until [`retain`](Self::retain) lets it go.
+#[derive(Default)]
+pub struct Materials {
+    loaded: HashMap<DocumentId, Result<Document, String>>,
+    converted: HashMap<DocumentId, Result<ConvertedText, String>>,
+    /// Under which ids something is known of what a URL leads to.
+    by_url: HashMap<Arc<str>, Vec<DocumentId>>,
+    texts: Mutex<HashMap<TextKey, Remembered>>,
+}
+
+/// What is known of a document's bytes.
+pub(crate) enum Content<'m> {
+    /// They are in memory, in this handle.
+    Here(Document),
+    /// They cannot be had.
+    Missing(&'m str),
+    /// Nobody has loaded them.
+    NotLoaded,
+}
+
+/// What a text document or a conversion reads as.
+#[derive(Clone, Debug)]
+pub(crate) enum Readable {
+    Text(Arc<Fenced>),
+    Blank,
+    Undecodable,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct TextKey {
+    id: DocumentId,
+    media_type: MediaType,
+    converted: bool,
+    limit: usize,
+}
+
+impl TextKey {
+    fn new(document: &Document, converted: bool, limit: usize) -> Self {
+        Self { id: document.id().clone(), media_type: document.media_type().clone(), converted, limit }
+    }
+}
+
+struct Remembered {
+    /// What was decoded; `None` for converted text, which is forgotten when it is replaced.
+    source: Option<DocumentSource>,
+    readable: Readable,
+}
+
+impl Materials {
+    /// Nothing loaded, nothing converted.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The bytes of a document, as a store or a fetch delivered them. Its media type is checked against them.
+    pub fn insert_bytes(&mut self, document: &Document, bytes: impl Into<Bytes>) {
+        let loaded = document.clone().with_bytes(bytes);
+        self.forget(document);
+        self.loaded.insert(document.id().clone(), Ok(loaded));
+    }
+
+    /// The bytes of a document cannot be had. The model reads the reason: one line, no full stop, no secrets.
+    pub fn insert_missing(&mut self, document: &Document, reason: impl Into<String>) {
+        self.forget(document);
+        self.loaded.insert(document.id().clone(), Err(one_line(&reason.into())));
+    }
+
+    /// The text that a converter made of a document. Blank text counts as none.
+    pub fn insert_converted(&mut self, document: &Document, converted: ConvertedText) {
+        let blank = converted.text.trim().is_empty();
+        let converted = if blank { Err("it holds no text".to_owned()) } else { Ok(converted) };
+        self.forget(document);
+        self.converted.insert(document.id().clone(), converted);
+    }
+
+    /// No text can be made of a document. The model reads the reason: one line, no full stop, no secrets.
+    pub fn insert_unconvertible(&mut self, document: &Document, reason: impl Into<String>) {
+        self.forget(document);
+        self.converted.insert(document.id().clone(), Err(one_line(&reason.into())));
+    }
+
+    /// Keeps what belongs to the documents that `keep` names and lets the rest go.
+    pub fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
+        self.loaded.retain(|id, _| keep(id));
+        self.converted.retain(|id, _| keep(id));
+        self.by_url.retain(|_, ids| {
+            ids.retain(|id| keep(id));
+            !ids.is_empty()
+        });
+        self.texts.get_mut().unwrap_or_else(PoisonError::into_inner).retain(|key, _| keep(&key.id));
+    }
+
+    /// Forgets texts that are about to be replaced, and notes where the document is from.
+    fn forget(&mut self, document: &Document) {
+        if let DocumentSource::External { url } = document.source() {
+            let ids = self.by_url.entry(Arc::clone(url)).or_default();
+            if !ids.contains(document.id()) {
+                ids.push(document.id().clone());
+            }
+        }
+        let texts = self.texts.get_mut().unwrap_or_else(PoisonError::into_inner);
+        texts.retain(|key, _| key.id != *document.id());
+    }
+
+    /// What is known of a document: under its own id, or under that of another one with the same URL.
+    fn find<'a, T>(&'a self, known: &'a HashMap<DocumentId, T>, document: &Document) -> Option<&'a T> {
+        known.get(document.id()).or_else(|| match document.source() {
+            DocumentSource::External { url } => self.by_url.get(url)?.iter().find_map(|id| known.get(id)),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn content(&self, document: &Document) -> Content<'_> {
+        if content_bytes(document).is_some() {
+            return Content::Here(document.clone());
+        }
+        match self.find(&self.loaded, document) {
+            Some(Ok(loaded)) if loaded == document => Content::Here(loaded.clone()),
+            // Two references to one document may know different names and types of it.
+            Some(Ok(loaded)) => match loaded.bytes() {
+                Some(bytes) => Content::Here(document.clone().with_bytes(bytes)),
+                None => Content::NotLoaded,
+            },
+            Some(Err(reason)) => Content::Missing(reason),
+            None => Content::NotLoaded,
+        }
+    }
+
+    /// Why no text can be made of a document, if that was tried.
+    pub(crate) fn unconvertible(&self, document: &Document) -> Option<&str> {
+        self.find(&self.converted, document)?.as_ref().err().map(String::as_str)
+    }
+
+    /// The text of a document whose content is in `document`.
+    pub(crate) fn text(&self, document: &Document, limit: usize) -> Readable {
+        self.remembered(TextKey::new(document, false, limit), Some(document.source()), || {
+            let bytes = content_bytes(document).unwrap_or_default();
+            match decode(bytes, document.media_type().charset()) {
+                Some(decoded) => readable(fence(document.id(), &decoded, "", limit)),
+                None => Readable::Undecodable,
+            }
+        })
+    }
+
+    /// The converted text of a document, if there is one.
+    pub(crate) fn conversion(
+        &self,
+        document: &Document,
+        media_type: &MediaType,
+        limit: usize,
+    ) -> Option<Arc<Fenced>> {
+        let converted = self.find(&self.converted, document)?.as_ref().ok()?;
+        let key = TextKey { media_type: media_type.clone(), ..TextKey::new(document, true, limit) };
+        let readable = self.remembered(key, None, || {
+            let decoded = Decoded { text: converted.text.as_ref().into(), guessed: None };
+            let mut about = format!("text converted from {}", one_line(media_type.essence()));
+            for note in &converted.notes {
+                about.extend(["; ", &one_line(note)]);
+            }
+            readable(fence(document.id(), &decoded, &about, limit))
+        });
+        match readable {
+            Readable::Text(fenced) => Some(fenced),
+            Readable::Blank | Readable::Undecodable => None,
+        }
+    }
+
+    fn remembered(
+        &self,
+        key: TextKey,
+        source: Option<&DocumentSource>,
+        read: impl FnOnce() -> Readable,
+    ) -> Readable {
+        let lock = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key)
+            && same_content(known.source.as_ref(), source)
+        {
+            return known.readable.clone();
+        }
+        let readable = read();
+        lock().insert(key, Remembered { source: source.cloned(), readable: readable.clone() });
+        readable
+    }
+}
+
+fn readable(fenced: Option<Fenced>) -> Readable {
+    fenced.map_or(Readable::Blank, |fenced| Readable::Text(Arc::new(fenced)))
+}
+
+/// Whether both are the same piece of memory. What is remembered keeps its memory alive, so that no other content
+/// can come to stand there.
+fn same_content(known: Option<&DocumentSource>, asked: Option<&DocumentSource>) -> bool {
+    match (known, asked) {
+        (None, None) => true,
+        (Some(DocumentSource::Bytes(a)), Some(DocumentSource::Bytes(b))) => {
+            a.as_ptr() == b.as_ptr() && a.len() == b.len()
+        }
+        (Some(DocumentSource::Inline { text: a }), Some(DocumentSource::Inline { text: b })) => {
+            Arc::ptr_eq(a, b)
+        }
+        _ => false,
+    }
+}
+
+/// The content of a document that is in memory.
+pub(crate) fn content_bytes(document: &Document) -> Option<&[u8]> {
+    match document.source() {
+        DocumentSource::Bytes(bytes) => Some(bytes),
+        DocumentSource::Inline { text } => Some(text.as_bytes()),
+        _ => None,
+    }
+}
+
+impl Clone for Materials {
+    /// The copy remembers no decoded texts.
+    fn clone(&self) -> Self {
+        let Self { loaded, converted, by_url, texts: _ } = self;
+        let (loaded, converted, by_url) = (loaded.clone(), converted.clone(), by_url.clone());
+        Self { loaded, converted, by_url, texts: Mutex::default() }
+    }
+}
+
+impl fmt::Debug for Materials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Materials")
+            .field("loaded", &self.loaded.len())
+            .field("converted", &self.converted.len())
+            .finish()
+    }
+}

@@ -1,0 +1,117 @@
+//! What a caller can decide about routing.
+
+use crate::label::LabelProfile;
+
+/// How documents are labelled and placed where the model leaves a choice. The defaults are those of the fields.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RouteOptions {
+    /// How labels look; [`LabelProfile::Spec`] by default.
+    pub profile: LabelProfile,
+    /// What happens to a document that stood in the window before; [`Repeats::AcrossMessages`] by default.
+    pub repeats: Repeats,
+    /// Whether a label stands also before documents that go natively into tool results and authors' messages;
+    /// `false` by default. (All others are always labelled, and so are these where an API demands text beside
+    /// them and there is none.)
+    pub label_native: bool,
+    /// Whether labels of the `refs` profile show the URL of an external document; `false` by default, since a
+    /// model may repeat it anywhere.
+    pub show_urls: bool,
+    /// Whether a document that an author attached may be shown as converted text where the model does not take
+    /// it; `false` by default: it is an error then.
+    pub convert_author_documents: bool,
+    /// Whether a document of an event that cannot be shown is an error instead of a note; `false` by default.
+    pub fail_on_event_documents: bool,
+    /// The most bytes of text shown of one document of a tool or an event; 256 KiB by default. Longer text is cut
+    /// between lines, and its closing line says so. What an author attached is never cut.
+    pub max_text_bytes: usize,
+}
+
+impl Default for RouteOptions {
+    fn default() -> Self {
+        Self {
+            profile: LabelProfile::default(),
+            repeats: Repeats::default(),
+            label_native: false,
+            show_urls: false,
+            convert_author_documents: false,
+            fail_on_event_documents: false,
+            max_text_bytes: 256 << 10,
+        }
+    }
+}
+
+impl RouteOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how labels look.
+    #[must_use]
+    pub fn with_profile(mut self, profile: LabelProfile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// Sets what happens to documents that stood in the window before.
+    #[must_use]
+    pub fn with_repeats(mut self, repeats: Repeats) -> Self {
+        self.repeats = repeats;
+        self
+    }
+
+    /// Sets whether native documents are labelled too.
+    #[must_use]
+    pub fn with_label_native(mut self, label: bool) -> Self {
+        self.label_native = label;
+        self
+    }
+
+    /// Sets whether labels may show URLs.
+    #[must_use]
+    pub fn with_show_urls(mut self, show: bool) -> Self {
+        self.show_urls = show;
+        self
+    }
+
+    /// Sets whether authors' documents may be shown as converted text.
+    #[must_use]
+    pub fn with_convert_author_documents(mut self, convert: bool) -> Self {
+        self.convert_author_documents = convert;
+        self
+    }
+
+    /// Sets whether a document of an event that cannot be shown is an error.
+    #[must_use]
+    pub fn with_fail_on_event_documents(mut self, fail: bool) -> Self {
+        self.fail_on_event_documents = fail;
+        self
+    }
+
+    /// Sets the most bytes of text shown of one document of a tool or an event.
+    #[must_use]
+    pub fn with_max_text_bytes(mut self, bytes: usize) -> Self {
+        self.max_text_bytes = bytes;
+        self
+    }
+}
+
+/// What happens to a document of a tool or an event whose content stands in the window already.
+///
+/// The first occurrence keeps the content, so what was sent stays as it was when messages are added; when a window
+/// drops it, the next one shows the content. Documents are the same if their ids are, or the URLs of external
+/// ones. What an author attached is always shown where it was attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Repeats {
+    /// A label and a reference back, if an earlier message shows it. Two calls of one turn that return the same
+    /// document both show it.
+    #[default]
+    AcrossMessages,
+    /// A label and a reference back, also between two calls of one turn.
+    Everywhere,
+    /// It is shown in full each time. Then routing also commutes, message by message, with a window that drops
+    /// leading turns.
+    Never,
+}

@@ -1,0 +1,220 @@
+//! What routing decided about each document, and why.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use attache_core::{DocumentId, MediaType, Place};
+use serde::{Serialize, Serializer};
+
+/// What became of every document of the messages that were routed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RoutingReport {
+    /// Exactly one decision for each document captured in a tool result or event, and for each that an author
+    /// attached, in message order. A document that two results hold has one for each.
+    pub decisions: Vec<Decision>,
+    /// References without a document in what is new: the messages after the model's last reply.
+    pub unresolved: Vec<UnresolvedReference>,
+    /// How much was looked at.
+    pub extraction: Extraction,
+}
+
+impl RoutingReport {
+    /// How many documents had this outcome.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.decisions.iter().filter(|decision| decision.outcome == outcome).count()
+    }
+}
+
+/// Totals of one routing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Extraction {
+    /// Tool results looked at.
+    pub results: usize,
+    /// Those of them that hold documents.
+    pub results_with_documents: usize,
+    /// Documents in tool results.
+    pub documents: usize,
+}
+
+/// What became of one document, and why.
+///
+/// Its JSON form has the fields under their names: the media type without parameters, the place and the outcome as
+/// words in snake case, the reason as a sentence without full stop.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The document.
+    pub document_id: DocumentId,
+    /// The wire name of the tool that returned it; `None` for documents of events and authors, and where a handler
+    /// could not tell.
+    pub tool_name: Option<String>,
+    /// The wire id of the call that returned it; `None` for documents of events and authors.
+    pub tool_call_id: Option<String>,
+    /// Its media type, checked against its bytes where they are in memory.
+    #[serde(serialize_with = "essence")]
+    pub media_type: MediaType,
+    /// Its file name, if it is known.
+    pub file_name: Option<String>,
+    /// Where its content, or the note about it, stands; `None` if nothing of it is shown.
+    pub place: Option<Place>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why.
+    pub reason: Reason,
+    /// The bytes of content that stand in the request for it, before base64: 0 where none does.
+    pub bytes: u64,
+}
+
+fn essence<S: Serializer>(media_type: &MediaType, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(media_type.essence())
+}
+
+/// What became of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It stands where it came from, as it is.
+    Native,
+    /// It stands as it is in the user message that follows the tool results.
+    Synthetic,
+    /// Its own text is shown.
+    Text,
+    /// Text that a converter made of it is shown.
+    Converted,
+    /// A label says why it is not shown, or where it is shown.
+    Note,
+    /// The tool's handler keeps it from the model.
+    Withheld,
+    /// It makes the request impossible, because its author must know.
+    Error,
+}
+
+impl Outcome {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Synthetic => "synthetic",
+            Self::Text => "text",
+            Self::Converted => "converted",
+            Self::Note => "note",
+            Self::Withheld => "withheld",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a document has its outcome. Its `Display` is a sentence without full stop, with nothing secret in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    kind: ReasonKind,
+    text: Cow<'static, str>,
+}
+
+impl Reason {
+    pub(crate) fn new(kind: ReasonKind, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, text: text.into() }
+    }
+
+    /// The reason as far as a program acts on it.
+    pub fn kind(&self) -> ReasonKind {
+        self.kind
+    }
+
+    /// The reason for people.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+/// The kinds of reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReasonKind {
+    /// The place takes the document as it is.
+    Accepted,
+    /// A tool result does not take it, the message after it does.
+    NotInResult,
+    /// It is text.
+    ReadsAsText,
+    /// A converter made text of it.
+    MadeText,
+    /// Its content stands in the window already.
+    ShownBefore,
+    /// It is the same as another one of the same result, under another id.
+    Duplicate,
+    /// The tool's handler keeps it from the model.
+    Withheld,
+    /// The call was cancelled.
+    Cancelled,
+    /// Its content cannot be had.
+    Missing,
+    /// It has no content.
+    Empty,
+    /// It claims to be text and cannot be decoded.
+    Unreadable,
+    /// No place of the model takes its media type, and no text was made of it.
+    Unsupported,
+    /// It is larger than any place of the model takes.
+    TooLarge,
+    /// The request holds as many documents as the model takes.
+    TooMany,
+    /// The request is as large as the model takes.
+    RequestFull,
+}
+
+impl ReasonKind {
+    /// The word in the `status` of a note's label; `None` for reasons that lead to no note.
+    pub(crate) fn status(self) -> Option<&'static str> {
+        match self {
+            Self::ShownBefore => Some("shown-before"),
+            Self::Missing => Some("missing"),
+            Self::Empty => Some("empty"),
+            Self::Unreadable => Some("unreadable"),
+            Self::Unsupported => Some("unsupported"),
+            Self::TooLarge => Some("too-large"),
+            Self::TooMany | Self::RequestFull => Some("left-out"),
+            Self::Accepted
+            | Self::NotInResult
+            | Self::ReadsAsText
+            | Self::MadeText
+            | Self::Duplicate
+            | Self::Withheld
+            | Self::Cancelled => None,
+        }
+    }
+}
+
+/// A document reference in a tool's output or an event that stands for none of its documents: forged, or of another
+/// conversation. It is shown as the text that it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UnresolvedReference {
+    /// The id that the reference claims.
+    pub document_id: DocumentId,
+    /// The internal name of the tool whose output holds it.
+    pub tool_name: Option<String>,
+    /// The wire id of the call.
+    pub tool_call_id: Option<String>,
+}

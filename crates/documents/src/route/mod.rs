@@ -1,0 +1,219 @@
+//! The projection of a conversation onto what one model can see.
+
+mod pieces;
+mod refusal;
+mod result;
+mod user;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use attache_core::{Content, ContentTree, Message, ModelCapabilities, ProviderError, ToolSet};
+
+use crate::deliberate::{Deliberation, deliberate, wire_call_id};
+use crate::materials::Materials;
+use crate::options::RouteOptions;
+use crate::report::{Extraction, Outcome, RoutingReport, UnresolvedReference};
+use crate::survey::Origin;
+use crate::verdict::Purpose;
+
+/// Messages as one model sees them, and what became of each document.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Routing {
+    /// The messages to send. Those with documents have their `routed` content set, each tool-results message with
+    /// documents that it cannot hold is followed by its synthetic message; the others are the very same `Arc`s.
+    pub messages: Vec<Arc<Message>>,
+    /// What became of each document, and why.
+    pub report: RoutingReport,
+}
+
+/// Brings every document of `messages` into a form that the model can read, where it can read it.
+///
+/// It reads what messages are, never what an earlier routing made of them: `routed` content is replaced, synthetic
+/// messages are made anew. So its own output may be routed again, for the same model or another; the same input
+/// always gives the same output, and messages that are added at the end change nothing before them, unless the
+/// request passes a limit of the model. For each document, the first that applies:
+///
+/// 1. its handler withholds it: nothing is shown;
+/// 2. its bytes are missing, empty, or text that no charset fits: a note, and of text made of it earlier, that;
+/// 3. it is text: its text, fenced, in the tool result or else in the user message after it;
+/// 4. the tool result takes its type and size: it stands there natively;
+/// 5. the user message after the results takes them: it stands there, in the synthetic message;
+/// 6. [`Materials`] hold text made of it: that text, as in 3;
+/// 7. a note with the reason, in the tool result if that takes text.
+///
+/// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
+/// What an author attached and the model cannot take is an error instead of a note. Then contents that stand in the
+/// window twice are replaced by references back, see [`Repeats`](crate::Repeats), and of what exceeds the model's
+/// count of documents or bytes of a request, the oldest become notes.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported), naming document, media type and model, if the
+/// model cannot take what an author attached (or what an event holds, where
+/// [`RouteOptions::fail_on_event_documents`] says so). [`explain`] yields the report all the same.
+pub fn route(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    tools: &ToolSet,
+    materials: &Materials,
+    options: &RouteOptions,
+) -> Result<Routing, ProviderError> {
+    let deliberation = deliberate(messages, capabilities, materials, options, Purpose::Route);
+    if let Some((occurrence, verdict)) = deliberation.error() {
+        return Err(refusal::refusal(occurrence, verdict, capabilities));
+    }
+    let report = report(messages, &deliberation, tools);
+    log(&report);
+    let fingerprint = format!("{:016x}", capabilities.fingerprint());
+    let scene =
+        Scene { deliberation: &deliberation, capabilities, fingerprint: &fingerprint, tools, options };
+    Ok(Routing { messages: scene.project(messages), report })
+}
+
+/// The report that [`route`] gives, also where it fails: what it fails on has the outcome
+/// [`Outcome::Error`].
+pub fn explain(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    tools: &ToolSet,
+    materials: &Materials,
+    options: &RouteOptions,
+) -> RoutingReport {
+    let deliberation = deliberate(messages, capabilities, materials, options, Purpose::Route);
+    report(messages, &deliberation, tools)
+}
+
+/// What rendering a message looks at.
+#[derive(Clone, Copy)]
+struct Scene<'a, 'm> {
+    deliberation: &'a Deliberation<'m>,
+    capabilities: &'a ModelCapabilities,
+    /// What synthetic messages say of the capabilities that they were made for.
+    fingerprint: &'a str,
+    tools: &'a ToolSet,
+    options: &'a RouteOptions,
+}
+
+impl<'m> Scene<'_, 'm> {
+    fn project(&self, messages: &'m [Arc<Message>]) -> Vec<Arc<Message>> {
+        if self.deliberation.idle {
+            return messages.to_vec();
+        }
+        let mut projected = Vec::with_capacity(messages.len() + 8);
+        let mut next = 0;
+        for (at, message) in messages.iter().enumerate() {
+            let here = self.deliberation.of_message(at, next);
+            next = here.end;
+            match &**message {
+                Message::User(_) if message.is_tool_call_documents() => {}
+                Message::ToolResults(results) if !here.is_empty() => {
+                    let (results, synthetic) = self.results(results, here);
+                    projected.push(Message::ToolResults(results).shared());
+                    projected.extend(synthetic.map(|synthetic| Message::User(synthetic).shared()));
+                }
+                Message::User(user) if !here.is_empty() => {
+                    projected.push(Message::User(self.user(user, here)).shared());
+                }
+                _ => projected.push(without_routing(message)),
+            }
+        }
+        projected
+    }
+}
+
+/// A message without documents, free of what an earlier routing of something else may have left in it.
+fn without_routing(message: &Arc<Message>) -> Arc<Message> {
+    match &**message {
+        Message::User(user) if user.routed.is_some() => {
+            let mut user = user.clone();
+            user.routed = None;
+            Message::User(user).shared()
+        }
+        Message::ToolResults(results) if results.results.iter().any(|result| result.routed.is_some()) => {
+            let mut results = results.clone();
+            for result in &mut results.results {
+                result.routed = None;
+            }
+            Message::ToolResults(results).shared()
+        }
+        _ => Arc::clone(message),
+    }
+}
+
+fn report(messages: &[Arc<Message>], deliberation: &Deliberation<'_>, tools: &ToolSet) -> RoutingReport {
+    let from_tools = deliberation.occurrences.iter().filter(|occurrence| occurrence.origin == Origin::Tool);
+    let holders: HashSet<_> =
+        from_tools.clone().map(|occurrence| (occurrence.message, occurrence.part)).collect();
+    let extraction = Extraction {
+        results: deliberation.results,
+        results_with_documents: holders.len(),
+        documents: from_tools.count(),
+    };
+    let last_reply = messages.iter().rposition(|message| matches!(**message, Message::Assistant(_)));
+    let new = messages.get(last_reply.map_or(0, |reply| reply + 1)..).unwrap_or_default();
+    RoutingReport {
+        decisions: deliberation.decisions(messages, tools),
+        unresolved: unresolved(new),
+        extraction,
+    }
+}
+
+/// The document references in tool results, events and prompts that stand for no document: forged ones, and those
+/// of other conversations.
+///
+/// [`route`] reports those of the messages after the model's last reply, since it would have to read the whole
+/// history again each time; this reads all that it is given.
+pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
+    let mut found = Vec::new();
+    let mut read = |tree: &ContentTree, tool_name: Option<&String>, tool_call_id: Option<&str>| {
+        let dangling = tree.unresolved();
+        if dangling.is_empty() {
+            return;
+        }
+        tracing::debug!(
+            tool = tool_name.map(String::as_str),
+            references = dangling.len(),
+            "the output refers to documents that it does not hold"
+        );
+        found.extend(dangling.into_iter().map(|document_id| UnresolvedReference {
+            document_id,
+            tool_name: tool_name.cloned(),
+            tool_call_id: tool_call_id.map(str::to_owned),
+        }));
+    };
+    for message in messages {
+        match &**message {
+            Message::ToolResults(results) => {
+                for result in &results.results {
+                    read(&result.tree, result.tool_name.as_ref(), Some(wire_call_id(result)));
+                }
+            }
+            Message::User(user) if !message.is_tool_call_documents() => {
+                for part in &user.parts {
+                    if let Content::Object(tree) = part {
+                        read(tree, None, None);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn log(report: &RoutingReport) {
+    let Extraction { results, results_with_documents, documents } = report.extraction;
+    tracing::debug!(
+        results,
+        results_with_documents,
+        documents,
+        native = report.count(Outcome::Native),
+        synthetic = report.count(Outcome::Synthetic),
+        text = report.count(Outcome::Text),
+        converted = report.count(Outcome::Converted),
+        notes = report.count(Outcome::Note),
+        withheld = report.count(Outcome::Withheld),
+        "routed the documents of tool results, events and prompts"
+    );
+}

@@ -1,0 +1,115 @@
+//! Messages of authors and events.
+
+use std::ops::Range;
+
+use attache_core::{Content, ContentTree, UserMessage, UserOrigin};
+
+use super::Scene;
+use super::pieces::{Labelling, Pieces};
+use crate::label::ShortIds;
+use crate::survey::Occurrence;
+use crate::verdict::Verdict;
+
+/// What stands for the payload of an event that has none to show.
+const NO_PAYLOAD: &str = "An event was triggered but no content was returned.";
+
+impl Scene<'_, '_> {
+    /// The message with its documents as the model takes them.
+    pub(super) fn user(&self, message: &UserMessage, here: Range<usize>) -> UserMessage {
+        let occurrences = self.deliberation.occurrences.get(here.clone()).unwrap_or_default();
+        let verdicts = self.deliberation.verdicts.get(here).unwrap_or_default();
+        let documents = Documents {
+            scene: *self,
+            occurrences,
+            verdicts,
+            short_ids: ShortIds::of(occurrences.iter().map(|occurrence| occurrence.document)),
+        };
+        let pieces = match message.origin {
+            UserOrigin::Event => self.event(message, &documents),
+            _ => self.author(message, &documents),
+        };
+        let mut message = message.clone();
+        message.routed = Some(pieces.routed());
+        message
+    }
+
+    /// The payload, then all documents.
+    fn event(&self, message: &UserMessage, documents: &Documents<'_, '_>) -> Pieces {
+        let mut pieces = Pieces::new();
+        for part in &message.parts {
+            match part {
+                Content::Text(text) => pieces.say(Content::Text(text.clone())),
+                Content::Object(tree) => pieces.say(object_text(tree)),
+                _ => {}
+            }
+        }
+        if pieces.is_empty() {
+            pieces.say(Content::text(NO_PAYLOAD));
+        }
+        if let Some(preamble) = self.options.profile.event_preamble() {
+            pieces.text(preamble);
+        }
+        for part in 0..message.parts.len() {
+            documents.add(part, true, &mut pieces);
+        }
+        pieces
+    }
+
+    /// The parts in their order, those in an object after its text.
+    fn author(&self, message: &UserMessage, documents: &Documents<'_, '_>) -> Pieces {
+        let mut pieces = Pieces::new();
+        let has_text = message.parts.iter().any(|part| !matches!(part, Content::Document(_)));
+        let label = self.options.label_native || documents.need_text() && !has_text;
+        for (at, part) in message.parts.iter().enumerate() {
+            match part {
+                Content::Text(text) => pieces.say(Content::Text(text.clone())),
+                Content::Document(_) => documents.add(at, label, &mut pieces),
+                Content::Object(tree) => {
+                    pieces.say(object_text(tree));
+                    documents.add(at, true, &mut pieces);
+                }
+                _ => {}
+            }
+        }
+        pieces
+    }
+}
+
+/// What an object reads as; nothing if that is blank.
+fn object_text(tree: &ContentTree) -> Option<Content> {
+    if tree.is_blank() { None } else { Content::text(tree.model_text()) }
+}
+
+/// The documents of one user message.
+struct Documents<'a, 'm> {
+    scene: Scene<'a, 'm>,
+    occurrences: &'a [Occurrence<'m>],
+    verdicts: &'a [Verdict],
+    short_ids: ShortIds<'m>,
+}
+
+impl Documents<'_, '_> {
+    /// Whether the place demands a text beside a document.
+    fn need_text(&self) -> bool {
+        let place =
+            self.occurrences.first().map(|occurrence| self.scene.capabilities.place(occurrence.place));
+        place.is_some_and(|place| place.needs_text == Some(true))
+    }
+
+    /// Adds the documents of one part.
+    fn add(&self, part: usize, label_native: bool, pieces: &mut Pieces) {
+        for (occurrence, verdict) in self.occurrences.iter().zip(self.verdicts) {
+            if occurrence.part != part {
+                continue;
+            }
+            let labelling = Labelling {
+                profile: self.scene.options.profile,
+                call: None,
+                short_id: self.short_ids.get(occurrence.document),
+                show_url: self.scene.options.show_urls,
+                native: label_native,
+            };
+            pieces.document(occurrence, verdict, labelling);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What becomes of one document: the decision itself.
+
+use std::sync::Arc;
+
+use attache_core::{Document, Place};
+
+use crate::fence::Fenced;
+use crate::materials::content_bytes;
+use crate::report::{Outcome, Reason};
+
+/// What becomes of one occurrence.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) outcome: Outcome,
+    pub(crate) place: Option<Place>,
+    pub(crate) reason: Reason,
+    pub(crate) shown: Shown,
+    /// What would have to be fetched or made for something better.
+    pub(crate) need: Option<Need>,
+    /// What would stand there then. It takes its part of the limits, so that what a plan leaves out for them is
+    /// left out for them, and not because nobody loaded it.
+    pub(crate) expected: Option<Expected>,
+}
+
+/// What stands in the message.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    Nothing,
+    /// The document itself, its bytes in memory.
+    Native(Document),
+    /// Text of it or from it.
+    Text(Arc<Fenced>),
+    /// A sentence about it.
+    Note,
+}
+
+/// What a document that is not loaded is likely to become.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    /// The place that takes it as it is, if one does.
+    pub(crate) native: Option<Place>,
+    pub(crate) bytes: u64,
+}
+
+/// What would have to be fetched or made first.
+#[derive(Clone, Debug)]
+pub(crate) enum Need {
+    Load(Document),
+    Convert(Document),
+}
+
+impl Verdict {
+    pub(crate) fn new(outcome: Outcome, place: Option<Place>, reason: Reason, shown: Shown) -> Self {
+        Self { outcome, place, reason, shown, need: None, expected: None }
+    }
+
+    pub(crate) fn note(place: Option<Place>, reason: Reason) -> Self {
+        Self::new(Outcome::Note, place, reason, Shown::Note)
+    }
+
+    pub(crate) fn error(place: Option<Place>, reason: Reason) -> Self {
+        Self::new(Outcome::Error, place, reason, Shown::Nothing)
+    }
+
+    /// How good the form is in which the content is shown: 0 where it is not. A plan hopes for the best.
+    pub(crate) fn rank(&self, purpose: Purpose) -> u8 {
+        match (&self.shown, self.outcome, self.expected) {
+            (Shown::Native(_), ..) | (Shown::Text(_), Outcome::Text, _) => 2,
+            (Shown::Text(_), ..) => 1,
+            (_, _, Some(expected)) if purpose == Purpose::Plan => 1 + u8::from(expected.native.is_some()),
+            (Shown::Nothing | Shown::Note, ..) => 0,
+        }
+    }
+
+    /// The bytes of content that stand in the request, before base64.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        match &self.shown {
+            Shown::Native(document) => content_bytes(document).map_or(0, <[u8]>::len) as u64,
+            Shown::Text(fenced) => fenced.shown as u64,
+            Shown::Nothing | Shown::Note => 0,
+        }
+    }
+}
+
+/// Whether the decision is for a request, or for finding out what a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Route,
+    Plan,
+}

@@ -1,0 +1,118 @@
+//! Limits of a request: D16, D18.
+
+use attache_core::{Document, ErrorKind, ModelCapabilities};
+use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions};
+
+use crate::builder::{Chat, csv, doc, model, only, outcomes, pdf, png, shown};
+
+fn at_most(documents: u64) -> ModelCapabilities {
+    let mut capabilities = model("anthropic");
+    for place in [&mut capabilities.user, &mut capabilities.tool_result, &mut capabilities.beside_result] {
+        place.max_count = Some(documents);
+    }
+    capabilities
+}
+
+fn routed(chat: &Chat, capabilities: &ModelCapabilities) -> Vec<&'static str> {
+    outcomes(&chat.routed(capabilities, &Materials::new(), &RouteOptions::new()).unwrap())
+}
+
+/// One turn per document.
+fn turns(documents: impl IntoIterator<Item = Document>) -> Chat {
+    documents.into_iter().fold(Chat::new(), |chat, document| chat.user("?").tool(&[document]).reply("ok"))
+}
+
+fn numbered(count: usize) -> Chat {
+    turns((0..count).map(|n| pdf(&format!("{n}.pdf"))))
+}
+
+// D18: a document of one place's size goes to the next place, else it is a note
+#[test]
+fn a_document_that_is_too_large_moves_or_is_a_note() {
+    let mut small = model("anthropic");
+    small.tool_result.max_image_bytes = Some(10);
+    let chat = Chat::new().user("?").tool(&[png("a.png"), pdf("b.pdf")]);
+    assert_eq!(routed(&chat, &small), ["synthetic", "native"]);
+    small.beside_result.max_image_bytes = Some(12);
+    let routing = chat.routed(&small, &Materials::new(), &RouteOptions::new()).unwrap();
+    assert_eq!(outcomes(&routing), ["note", "native"]);
+    assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::TooLarge);
+    let note = &shown(&routing.messages[2])[0];
+    assert!(
+        note.contains("status=\"too-large\"") && note.ends_with("takes at most 12 of image/png."),
+        "{note}"
+    );
+}
+
+// The oldest go, a quarter of the limit at a time, so that the next documents change nothing.
+#[test]
+fn the_oldest_contents_are_left_out_in_blocks() {
+    let limit = at_most(8);
+    assert_eq!(routed(&numbered(8), &limit), ["native"; 8]);
+    let left_out = |count: usize| {
+        let outcomes = routed(&numbered(count), &limit);
+        let notes = outcomes.iter().take_while(|outcome| **outcome == "note").count();
+        assert!(outcomes[notes..].iter().all(|outcome| *outcome == "native"));
+        notes
+    };
+    assert_eq!([9, 10, 11, 12, 13].map(left_out), [2, 2, 4, 4, 6]);
+    let routing = numbered(9).routed(&limit, &Materials::new(), &RouteOptions::new()).unwrap();
+    assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::TooMany);
+    let note = &shown(&routing.messages[2])[0];
+    assert!(
+        note.ends_with("status=\"left-out\" />\nContent not shown here: a request to this model holds at most 8 documents, and newer documents are in it."),
+        "{note}"
+    );
+}
+
+// Text is no document to an API that counts them.
+#[test]
+fn text_does_not_count() {
+    let chat = turns((0..9).map(|n| csv(&format!("{n}.csv"))));
+    assert_eq!(routed(&chat, &at_most(2)), ["text"; 9]);
+}
+
+// What was left out and comes again is shown where it comes again, so that asking again helps.
+#[test]
+fn a_document_that_was_left_out_can_be_asked_for_again() {
+    let names = ["a.pdf", "b.pdf", "c.pdf", "a.pdf"];
+    assert_eq!(routed(&turns(names.map(pdf)), &at_most(2)), ["note", "note", "native", "native"]);
+    let names = ["a.pdf", "b.pdf", "a.pdf", "a.pdf", "c.pdf"];
+    assert_eq!(routed(&turns(names.map(pdf)), &at_most(2)), ["note", "note", "native", "note", "native"]);
+}
+
+// D16: bytes of the whole request, base64 included
+#[test]
+fn a_request_has_a_size() {
+    let large = |name: &str| doc(name, &[b"%PDF-", &[b'x'; 2_995][..]].concat(), "application/pdf");
+    let chat = turns(["a.pdf", "b.pdf", "c.pdf"].map(large));
+    let mut capabilities = model("anthropic");
+    capabilities.files.max_request_bytes = Some(16_000);
+    assert_eq!(routed(&chat, &capabilities), ["native"; 3], "3 × 4,000 bytes of base64 fit into 15,000");
+    capabilities.files.max_request_bytes = Some(12_000);
+    let routing = chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
+    assert_eq!(outcomes(&routing), ["note", "native", "native"]);
+    assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::RequestFull);
+    let talk = chat.user(&"talk ".repeat(1_000));
+    assert_eq!(routed(&talk, &capabilities), ["note", "note", "native"], "texts take their part");
+}
+
+// The author's last message is never thinned out in silence.
+#[test]
+fn too_much_of_an_author_is_an_error() {
+    let many: Vec<_> = (0..3).map(|n| pdf(&format!("{n}.pdf"))).collect();
+    let chat = Chat::new().author("Compare.", &many);
+    let error = chat.routed(&at_most(2), &Materials::new(), &RouteOptions::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().ends_with("a request to this model holds at most 2 documents"), "{error}");
+    let later = chat.reply("ok").author("And these?", &many[..2]);
+    assert_eq!(routed(&later, &at_most(2)), ["note", "note", "note", "native", "native"]);
+}
+
+#[test]
+fn an_older_result_yields_to_the_authors_documents() {
+    let chat = Chat::new().user("?").tool(&[pdf("a.pdf")]).reply("ok").author("Now this.", &[pdf("b.pdf")]);
+    let routing = chat.routed(&at_most(1), &Materials::new(), &RouteOptions::new()).unwrap();
+    assert_eq!(outcomes(&routing), ["note", "native"]);
+    assert_eq!(only(&Chat::new().author("x", &[pdf("b.pdf")]).route("anthropic")).outcome, Outcome::Native);
+}

@@ -1,0 +1,24 @@
+//! What routing does, seen from outside. Numbers with `#` are rows of the behaviour table, `D` numbers known
+//! defects of other implementations, `C` numbers rows of the ledger.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "the helpers of a test may fail as loudly as the test"
+)]
+
+mod authors;
+mod builder;
+mod defects;
+mod goldens;
+mod handlers;
+mod limits;
+mod logging;
+mod materials;
+mod properties;
+mod random;
+mod repeats;
+mod results;
+mod texts;
+mod walker;

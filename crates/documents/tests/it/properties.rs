@@ -1,0 +1,323 @@
+//! The invariants, over random conversations, materials, models and options.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache_core::{Content, Document, DocumentId, Message, ModelCapabilities, Place, ToolSet, UserOrigin};
+use attache_documents::{
+    Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions, Routing, explain, plan, route, unfence,
+};
+use proptest::prelude::*;
+
+use crate::random::{Case, any_model, any_options, case, tight_model};
+
+fn routed(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    materials: &Materials,
+    options: &RouteOptions,
+) -> Option<Routing> {
+    route(messages, capabilities, &ToolSet::default(), materials, options).ok()
+}
+
+/// Every captured document with the call that it belongs to, and every document of events and authors.
+fn captured(messages: &[Arc<Message>]) -> HashMap<(Option<String>, DocumentId, usize), usize> {
+    let mut captured = HashMap::new();
+    for (at, message) in messages.iter().enumerate() {
+        match &**message {
+            Message::ToolResults(results) => {
+                for result in &results.results {
+                    let call = result.provider_id.as_ref().unwrap().to_string();
+                    for document in result.tree.documents() {
+                        captured.insert((Some(call.clone()), document.id().clone(), 0), 1);
+                    }
+                }
+            }
+            Message::User(user) => {
+                for part in &user.parts {
+                    let documents = match part {
+                        Content::Document(document) => std::slice::from_ref(document),
+                        Content::Object(tree) => tree.documents(),
+                        _ => &[],
+                    };
+                    for document in documents {
+                        *captured.entry((None, document.id().clone(), at)).or_default() += 1;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    captured
+}
+
+fn totals(
+    counts: impl IntoIterator<Item = ((Option<String>, DocumentId), usize)>,
+) -> HashMap<(Option<String>, DocumentId), usize> {
+    let mut totals = HashMap::new();
+    for (key, count) in counts {
+        *totals.entry(key).or_default() += count;
+    }
+    totals
+}
+
+/// Each content that is shown, with its place.
+fn emitted(messages: &[Arc<Message>]) -> Vec<(Place, Content)> {
+    let mut emitted = Vec::new();
+    let mut beside = false;
+    for message in messages {
+        match &**message {
+            Message::Assistant(_) => beside = false,
+            Message::ToolResults(results) => {
+                beside = true;
+                for result in &results.results {
+                    let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+                    emitted.extend(result.attached().iter().map(|content| (place, content.clone())));
+                }
+            }
+            Message::User(user) => {
+                let place = if beside { Place::BesideResult } else { Place::User };
+                emitted.extend(user.shown().iter().map(|content| (place, content.clone())));
+            }
+            _ => {}
+        }
+    }
+    emitted
+}
+
+fn without_synthetic(messages: &[Arc<Message>]) -> Vec<&Arc<Message>> {
+    messages.iter().filter(|message| !message.is_tool_call_documents()).collect()
+}
+
+fn size(document: &Document) -> u64 {
+    document.bytes().map_or(0, |bytes| bytes.len() as u64)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    // Invariant 1: every captured document has exactly one decision, also where routing fails
+    #[test]
+    fn no_document_is_lost(case in case(), capabilities in tight_model(), options in any_options()) {
+        let Case { chat, materials, .. } = case;
+        let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);
+        let decided = totals(report.decisions.iter().map(|d| ((d.tool_call_id.clone(), d.document_id.clone()), 1)));
+        let expected = totals(captured(&chat.messages).into_iter().map(|((call, id, _), n)| ((call, id), n)));
+        prop_assert_eq!(decided, expected);
+        let routing = routed(&chat.messages, &capabilities, &materials, &options);
+        match &routing {
+            Some(routing) => prop_assert_eq!(&routing.report, &report),
+            None => prop_assert!(report.count(Outcome::Error) > 0),
+        }
+        // The request holds what the report says, no more and no less.
+        let Some(routing) = routing else { return Ok(()) };
+        let emitted = emitted(&routing.messages);
+        let own = |outcomes: &[Outcome]| {
+            let own = |d: &&attache_documents::Decision| d.reason.kind() != ReasonKind::Duplicate;
+            report.decisions.iter().filter(own).filter(|d| outcomes.contains(&d.outcome)).count()
+        };
+        let natives = emitted.iter().filter(|(_, content)| matches!(content, Content::Document(_))).count();
+        prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic]));
+        let texts = |test: &dyn Fn(&str) -> bool| {
+            emitted.iter().filter(|(_, content)| matches!(content, Content::Text(text) if test(text.text()))).count()
+        };
+        prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[Outcome::Text, Outcome::Converted]));
+        prop_assert_eq!(texts(&|text| ReadLabel::split_note(text).is_some()), own(&[Outcome::Note]));
+        let bytes: u64 = report.decisions.iter().map(|decision| decision.bytes).sum();
+        prop_assert_eq!(bytes > 0, natives + own(&[Outcome::Text, Outcome::Converted]) > 0);
+    }
+
+    // Invariant 2, C27: pure and idempotent, report included
+    #[test]
+    fn routing_is_pure_and_idempotent(case in case(), capabilities in tight_model(), options in any_options()) {
+        let Case { chat, materials, .. } = case;
+        let Some(once) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
+        // The copy has decoded nothing yet.
+        let copy = materials.clone();
+        let fresh = routed(&chat.messages, &capabilities, &copy, &options).unwrap();
+        prop_assert_eq!(&fresh, &once);
+        let twice = routed(&once.messages, &capabilities, &materials, &options).unwrap();
+        prop_assert_eq!(twice, once);
+    }
+
+    // Invariant 2: ids, order, calls and texts are preserved; synthetic messages follow their anchors
+    #[test]
+    fn what_was_said_is_preserved(case in case(), capabilities in any_model(), options in any_options()) {
+        let Case { chat, materials, .. } = case;
+        let Some(routing) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
+        let kept = without_synthetic(&routing.messages);
+        prop_assert_eq!(kept.len(), chat.messages.len());
+        for (after, before) in kept.into_iter().zip(&chat.messages) {
+            prop_assert_eq!((after.id(), after.metadata()), (before.id(), before.metadata()));
+            let documents = !captured(std::slice::from_ref(before)).is_empty();
+            prop_assert!(documents || Arc::ptr_eq(after, before));
+            match (&**after, &**before) {
+                (Message::User(after), Message::User(before)) => {
+                    prop_assert_eq!((&after.parts, after.origin), (&before.parts, before.origin));
+                    prop_assert_eq!(after.routed.is_some(), documents);
+                }
+                (Message::ToolResults(after), Message::ToolResults(before)) => {
+                    for (after, before) in after.results.iter().zip(&before.results) {
+                        let mut bare = after.clone();
+                        bare.routed = None;
+                        prop_assert_eq!(&bare, before);
+                        prop_assert!(!after.is_unrouted());
+                    }
+                }
+                (after, before) => prop_assert_eq!(after, before),
+            }
+        }
+        for pair in routing.messages.windows(2) {
+            if let Message::User(synthetic) = &*pair[1] && synthetic.origin == UserOrigin::ToolCallDocuments {
+                prop_assert_eq!(&synthetic.id, &pair[0].id().derived("documents"));
+                prop_assert!(matches!(&*pair[0], Message::ToolResults(_)));
+                prop_assert!(pair[1].stamp() != 0);
+                prop_assert!(synthetic.parts.len() >= 2);
+                let notes = synthetic.parts.iter().filter(|part| {
+                    matches!(part, Content::Text(text) if ReadLabel::split_note(text.text()).is_some())
+                });
+                prop_assert_eq!((synthetic.parts.len() - notes.count()) % 2, 1, "1 + 2n, and the notes");
+            }
+        }
+    }
+
+    // Invariant 2, D5: nothing that the matrix does not allow
+    #[test]
+    fn nothing_is_emitted_that_the_model_does_not_take(
+        case in case(), capabilities in tight_model(), options in any_options()
+    ) {
+        let Case { chat, materials, .. } = case;
+        let Some(routing) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
+        let emitted = emitted(&routing.messages);
+        let mut wire: u64 = 0;
+        for (place, content) in &emitted {
+            let takes = capabilities.place(*place);
+            match content {
+                Content::Document(document) => {
+                    let media = document.media_type();
+                    prop_assert!(takes.accepts(media), "{:?} {}", place, media);
+                    prop_assert!(size(document) > 0);
+                    prop_assert!(takes.byte_limit(media).is_none_or(|limit| size(document) <= limit));
+                    wire += size(document).div_ceil(3) * 4;
+                }
+                Content::Text(text) => {
+                    prop_assert!(takes.accepts_text() || *place == Place::BesideResult, "{:?}", place);
+                    wire += unfence(text.text()).map_or(0, str::len) as u64;
+                }
+                Content::Object(tree) => prop_assert!(tree.documents().is_empty()),
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+        let natives = emitted.iter().filter(|(_, content)| matches!(content, Content::Document(_))).count();
+        prop_assert!(capabilities.user.max_count.is_none_or(|most| natives as u64 <= most));
+        let authors = routing.report.decisions.iter().filter(|d| d.outcome == Outcome::Text && d.tool_call_id.is_none());
+        let authors: u64 = authors.map(|d| d.bytes).sum();
+        prop_assert!(capabilities.files.max_request_bytes.is_none_or(|most| wire <= most.max(authors)));
+    }
+
+    // Invariant 2: with a window that drops whole leading turns, routing commutes
+    #[test]
+    fn routing_commutes_with_the_window(
+        case in case(), capabilities in any_model(), options in any_options(), at in any::<prop::sample::Index>()
+    ) {
+        let Case { chat, materials, starts, .. } = case;
+        let start = *at.get(&starts);
+        let window = &chat.messages[start..];
+        let Some(whole) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
+        let windowed = routed(window, &capabilities, &materials, &options).unwrap();
+        let kept: Vec<_> = {
+            let first = window[0].id();
+            let skipped = whole.messages.iter().position(|message| message.id() == first).unwrap();
+            whole.messages[skipped..].to_vec()
+        };
+        // Whatever the options: windowing before or after a first routing leads to the same request.
+        prop_assert_eq!(&routed(&kept, &capabilities, &materials, &options).unwrap(), &windowed);
+        // Message by message, unless a document of a dropped turn comes again and is to be referred to.
+        let dropped = captured(&chat.messages[..start]);
+        let shared = captured(window).keys().any(|(_, id, _)| {
+            // Two handles of these tests may share a URL, so neighbours count as the same.
+            let near = |other: &DocumentId| other.as_str().get(..4) == id.as_str().get(..4);
+            dropped.keys().any(|(_, other, _)| near(other))
+        });
+        if options.repeats == Repeats::Never || !shared {
+            prop_assert_eq!(&kept, &windowed.messages);
+            let decisions = &whole.report.decisions;
+            let skipped = decisions.len() - windowed.report.decisions.len();
+            prop_assert_eq!(&decisions[skipped..], &windowed.report.decisions[..]);
+        }
+    }
+
+    // Invariant 4: what was sent stays the prefix of what is sent next
+    #[test]
+    fn later_messages_leave_the_prefix(case in case(), capabilities in any_model(), options in any_options()) {
+        let Case { chat, materials, requests, .. } = case;
+        let mut sent: Vec<Arc<Message>> = Vec::new();
+        for request in requests {
+            let Some(routing) = routed(&chat.messages[..request], &capabilities, &materials, &options) else { continue };
+            prop_assert_eq!(&routing.messages[..sent.len()], &sent[..]);
+            let stamps = |messages: &[Arc<Message>]| messages.iter().map(|m| m.stamp()).collect::<Vec<_>>();
+            prop_assert_eq!(stamps(&routing.messages[..sent.len()]), stamps(&sent));
+            sent = routing.messages;
+        }
+    }
+
+    // #103: a switch of the model routes everything anew, from whatever was routed before
+    #[test]
+    fn switching_models_leaves_no_trace(
+        case in case(), first in any_model(), second in any_model(), options in any_options()
+    ) {
+        let Case { chat, materials, .. } = case;
+        let Some(before) = routed(&chat.messages, &first, &materials, &options) else { return Ok(()) };
+        let direct = routed(&chat.messages, &second, &materials, &options);
+        prop_assert_eq!(routed(&before.messages, &second, &materials, &options), direct);
+    }
+
+    // A stamp stands for what is shown.
+    #[test]
+    fn stamps_differ_when_content_does(case in case(), first in any_model(), second in any_model()) {
+        let Case { chat, materials, .. } = case;
+        let options = RouteOptions::new();
+        let one = routed(&chat.messages, &first, &materials, &options);
+        let two = routed(&chat.messages, &second, &materials, &options);
+        let (Some(one), Some(two)) = (one, two) else { return Ok(()) };
+        let shown = |message: &Message| match message {
+            Message::User(user) => vec![user.shown().to_vec()],
+            Message::ToolResults(results) => results.results.iter().map(|r| r.attached().to_vec()).collect(),
+            _ => Vec::new(),
+        };
+        for (a, b) in without_synthetic(&one.messages).into_iter().zip(without_synthetic(&two.messages)) {
+            prop_assert_eq!(a.stamp() == b.stamp(), shown(a) == shown(b));
+        }
+    }
+
+    // A plan asks for each document once, never for what is withheld, and comes to an end.
+    #[test]
+    fn plans_come_to_an_end(case in case(), capabilities in tight_model(), options in any_options()) {
+        let Case { chat, mut materials, .. } = case;
+        let mut rounds = 0;
+        loop {
+            let next = plan(&chat.messages, &capabilities, &options, &materials);
+            if next.is_empty() {
+                break;
+            }
+            rounds += 1;
+            prop_assert!(rounds <= 20, "{:?}", next);
+            let mut seen = Vec::new();
+            for document in next.load.iter().chain(&next.convert) {
+                prop_assert!(!seen.contains(document.id()));
+                seen.push(document.id().clone());
+            }
+            for document in next.load {
+                prop_assert!(document.bytes().is_none());
+                materials.insert_bytes(&document, &b"%PDF-1.7 fetched"[..]);
+            }
+            for document in next.convert {
+                prop_assert!(document.bytes().is_some());
+                materials.insert_unconvertible(&document, "no converter");
+            }
+        }
+        let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);
+        let lost = report.decisions.iter().filter(|d| d.reason.as_str() == "it was not loaded");
+        prop_assert_eq!(lost.count(), 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! The options of `#[tool(…)]`, `#[toolbox(…)]` and `#[arg(…)]`.
+
+use proc_macro2::Span;
+use syn::meta::ParseNestedMeta;
+use syn::parse::ParseStream;
+use syn::spanned::Spanned;
+use syn::{Expr, Lit, LitBool, LitStr, Path, Result, Token};
+
+use crate::text;
+
+/// What `#[tool(…)]` says.
+#[derive(Default)]
+pub(crate) struct ToolOptions {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) description: Option<String>,
+    /// The variant of `Effect`.
+    pub(crate) effect: Option<&'static str>,
+    pub(crate) timeout_millis: Option<u64>,
+    pub(crate) return_direct: bool,
+    pub(crate) blocking: bool,
+    pub(crate) sequential: bool,
+    pub(crate) disabled: bool,
+    pub(crate) strict: bool,
+    pub(crate) krate: Option<Path>,
+}
+
+impl ToolOptions {
+    pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let key = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        match key.as_str() {
+            "name" => {
+                let name: LitStr = meta.value()?.parse()?;
+                if name.value().trim().is_empty() {
+                    return Err(syn::Error::new(name.span(), "a tool needs a name"));
+                }
+                self.name = Some(name);
+            }
+            "description" => self.description = Some(meta.value()?.parse::<LitStr>()?.value()),
+            "effect" => {
+                let effect: LitStr = meta.value()?.parse()?;
+                self.effect = Some(match effect.value().as_str() {
+                    "read" => "Read",
+                    "idempotent" => "Idempotent",
+                    "effect" => "Effect",
+                    other => {
+                        let text = format!("`{other}` is no effect: `read`, `idempotent` or `effect`");
+                        return Err(syn::Error::new(effect.span(), text));
+                    }
+                });
+            }
+            "timeout" => {
+                let timeout: LitStr = meta.value()?.parse()?;
+                let millis = text::millis(&timeout.value());
+                self.timeout_millis =
+                    Some(millis.map_err(|problem| syn::Error::new(timeout.span(), problem))?);
+            }
+            "return_direct" => self.return_direct = flag(meta)?,
+            "blocking" => self.blocking = flag(meta)?,
+            "sequential" => self.sequential = flag(meta)?,
+            "enabled" => self.disabled = !flag(meta)?,
+            "strict" => self.strict = flag(meta)?,
+            "crate" => self.krate = Some(path(meta)?),
+            _ => {
+                return Err(meta.error(
+                    "unknown option: a tool knows `name`, `description`, `effect`, `timeout`, `return_direct`, \
+                     `blocking`, `sequential`, `enabled`, `strict` and `crate`",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What `#[arg(…)]` says of one parameter.
+#[derive(Default)]
+pub(crate) struct ArgOptions {
+    pub(crate) description: Option<String>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) example: Option<Expr>,
+    pub(crate) default: Option<DefaultValue>,
+    pub(crate) required: Option<Span>,
+    pub(crate) flat: Option<Span>,
+}
+
+/// Where the value of an omitted argument comes from.
+pub(crate) enum DefaultValue {
+    /// `Default::default()`.
+    OfType,
+    /// An expression.
+    Expression(Expr),
+}
+
+impl ArgOptions {
+    pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let key = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        match key.as_str() {
+            "description" => self.description = Some(meta.value()?.parse::<LitStr>()?.value()),
+            "rename" => self.rename = Some(meta.value()?.parse()?),
+            "example" => self.example = Some(meta.value()?.parse()?),
+            "default" => {
+                let given = meta.input.peek(Token![=]);
+                self.default = Some(if given {
+                    DefaultValue::Expression(meta.value()?.parse()?)
+                } else {
+                    DefaultValue::OfType
+                });
+            }
+            "required" => self.required = flag(meta)?.then(|| meta.path.span()),
+            "flat" => self.flat = flag(meta)?.then(|| meta.path.span()),
+            _ => {
+                return Err(meta.error(
+                    "unknown option: an argument knows `description`, `rename`, `example`, `default`, `required` \
+                     and `flat`",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the options of `#[toolbox(…)]`.
+pub(crate) fn toolbox(input: ParseStream<'_>) -> Result<Option<Path>> {
+    let mut krate = None;
+    let parser = syn::meta::parser(|meta| {
+        if !meta.path.is_ident("crate") {
+            return Err(
+                meta.error("unknown option: a toolbox knows `crate`; the rest is said by `#[tool(…)]`")
+            );
+        }
+        krate = Some(path(&meta)?);
+        Ok(())
+    });
+    syn::parse::Parser::parse2(parser, input.parse()?)?;
+    Ok(krate)
+}
+
+/// Whether an expression is a literal, so that a schema can show it.
+pub(crate) fn is_literal(expression: &Expr) -> bool {
+    match expression {
+        Expr::Lit(_) => true,
+        Expr::Unary(unary) => matches!(&*unary.expr, Expr::Lit(_)),
+        _ => false,
+    }
+}
+
+/// Whether an expression is a string literal.
+pub(crate) fn is_string(expression: &Expr) -> bool {
+    matches!(expression, Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)))
+}
+
+/// `flag` or `flag = true`.
+fn flag(meta: &ParseNestedMeta<'_>) -> Result<bool> {
+    if meta.input.peek(Token![=]) { Ok(meta.value()?.parse::<LitBool>()?.value) } else { Ok(true) }
+}
+
+fn path(meta: &ParseNestedMeta<'_>) -> Result<Path> {
+    meta.value()?.parse::<LitStr>()?.parse()
+}

@@ -1,0 +1,351 @@
+//! Encodes a request of the Messages API.
+
+mod blocks;
+mod cache;
+mod history;
+mod options;
+mod refusal;
+mod schema;
+mod tools;
+
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
+    RequestHeaders, Secret, ToolSet,
+};
+use attache_transport::{EncodedBody, EncodedLog, Envelope, Marker, RequestParts, RoleTag};
+use http::HeaderName;
+use serde_json::{Map, Value};
+
+use self::blocks::{ASSISTANT, Renderer};
+use self::cache::Markers;
+use self::history::{Plan, is_ours};
+use self::refusal::Refusals;
+use crate::capabilities::{FAMILY, takes_prefill};
+use crate::codec::MessagesCodec;
+use crate::error;
+
+/// A request ready to be sent, and what was left out of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EncodedRequest {
+    /// The HTTP request.
+    pub parts: RequestParts,
+    /// Options that were left out or changed because the caller allowed it.
+    pub degradations: Vec<Degradation>,
+}
+
+/// What is to be encoded.
+#[derive(Clone, Copy, Debug)]
+struct Ask<'a> {
+    request: &'a ChatRequest,
+    config: &'a ProviderConfig,
+    codec: &'a MessagesCodec,
+}
+
+impl MessagesCodec {
+    /// The HTTP request for `request`, whose messages routing has looked at, with `config` as the options: the
+    /// provider's, overruled by the request's. A key goes into `x-api-key`, unless the options bring their own
+    /// `authorization` header.
+    ///
+    /// What a conversation's messages render to is kept in the request's transcript, so each is rendered once.
+    ///
+    /// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
+    ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
+    /// * Neighbours of one role share a turn. Messages that leave nothing are left out.
+    /// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
+    ///   time, on the call and on its result.
+    /// * Thinking goes back byte for byte if it is signed and of this model. All other reasoning stays out.
+    /// * Blocks of the provider's own tools go back verbatim, except calls that were never answered.
+    /// * A conversation may end with the assistant only to continue a paused turn or, on models that allow it, a text.
+    /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
+    ///   less.
+    /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time.
+    /// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
+    ///   objects are merged.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidHistory`] for calls without results, results without calls, documents that were not
+    /// routed, and conversations that do not begin with the user; [`ErrorKind::Unsupported`] for options and
+    /// documents that the model does not take; [`ErrorKind::Configuration`] for what is wrong on our side.
+    pub fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let ask = Ask { request, config, codec: self };
+        let mut parts = parts(ask, key)?;
+        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
+        let mut state = kept.unwrap_or_else(State::new);
+        let encoded = state.encode(ask);
+        if let Some(transcript) = &request.transcript {
+            transcript.put(FAMILY, state);
+        }
+        let (body, degradations) = encoded?;
+        parts.body = body;
+        Ok(EncodedRequest { parts, degradations })
+    }
+}
+
+/// What is kept of a conversation between its requests.
+#[derive(Debug)]
+struct State {
+    log: EncodedLog,
+    plan: Plan,
+    model: Arc<str>,
+    tools: Arc<ToolSet>,
+    /// The tools as they were written last, unless that took a degradation.
+    written_tools: Option<Arc<str>>,
+}
+
+static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
+
+fn opening(role: RoleTag) -> &'static str {
+    if role == ASSISTANT { r#"{"role":"assistant","content":["# } else { r#"{"role":"user","content":["# }
+}
+
+fn joint(before: RoleTag, after: RoleTag) -> &'static str {
+    match (before == after, after == ASSISTANT) {
+        (true, _) => ",",
+        (false, true) => r#"]},{"role":"assistant","content":["#,
+        (false, false) => r#"]},{"role":"user","content":["#,
+    }
+}
+
+impl State {
+    fn new() -> Self {
+        Self {
+            log: EncodedLog::new(&ENVELOPE),
+            plan: Plan::default(),
+            model: Arc::from(""),
+            tools: Arc::default(),
+            written_tools: None,
+        }
+    }
+
+    fn encode(&mut self, ask: Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+        let Ask { request, config, codec } = ask;
+        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        self.messages(ask)?;
+
+        let mut options = options::read(ask, &mut refusals)?;
+        self.check_ends(ask, &options)?;
+        let tools = self.tools(ask, &mut refusals)?;
+        if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
+            options.members.insert("tool_choice".to_owned(), choice);
+        }
+        let more_tools = merge(&mut options.members, &config.extra_body)?;
+
+        let marker = cache::marker(ask, &mut refusals)?;
+        let system = self.system(ask);
+        let has_tools = !tools.is_empty() || !more_tools.is_empty();
+        let automatic = options.members.contains_key("cache_control");
+        let markers = match marker {
+            Some(_) => Markers::place(&request.messages, &self.log, has_tools, !system.is_empty(), automatic),
+            None => Markers::default(),
+        };
+        let mark = |wanted: bool| if wanted { marker.unwrap_or_default() } else { "" };
+
+        let mut head = head(&options.members)?;
+        if has_tools {
+            head.push_str(r#""tools":["#);
+            list(&mut head, &tools, &more_tools, mark(markers.tools));
+            head.push_str("],");
+        }
+        if !system.is_empty() {
+            head.push_str(r#""system":["#);
+            list(&mut head, &system, &[], mark(markers.system));
+            head.push_str("],");
+        }
+        head.push_str(r#""messages":["#);
+        let markers: Vec<Marker> =
+            markers.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
+        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded()))
+    }
+
+    /// Plans and renders what is new of the conversation.
+    fn messages(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
+        let Ask { request, codec, .. } = ask;
+        if *self.model != *codec.model() || !Arc::ptr_eq(&self.tools, &request.tools) {
+            // What was rendered stays; what it depends on is looked at again.
+            self.plan = Plan::default();
+            self.model = Arc::from(codec.model());
+            if self.tools != request.tools {
+                self.written_tools = None;
+            }
+            self.tools = Arc::clone(&request.tools);
+        }
+        let messages = &request.messages;
+        self.plan.extend(messages, &request.tools, codec)?;
+        let plan = &self.plan;
+        let ending = messages.last().filter(|message| matches!(&***message, Message::Assistant(_)));
+        let renderer = Renderer {
+            codec,
+            tools: &request.tools,
+            plan,
+            ending: ending.map(|message| &**message),
+            leading: messages.iter().take(plan.leading()).map(|message| &**message).collect(),
+        };
+        let last = messages.len().saturating_sub(1);
+        let variant = |index: usize, _: &Message| {
+            // The end of a conversation is written without white space behind it.
+            plan.variant(index) ^ u64::from(ending.is_some() && index == last) << 63
+        };
+        self.log.sync(messages, variant, |message, item| renderer.message(message, item))
+    }
+
+    /// Holds the ends of the conversation against the rules of the API.
+    fn check_ends(&self, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
+        let Ask { request, codec, .. } = ask;
+        let invalid = |message: String| Err(ProviderError::new(ErrorKind::InvalidHistory, message));
+        match self.log.first_role() {
+            None => return invalid("there is no message to answer".to_owned()),
+            Some(ASSISTANT) => {
+                return invalid(
+                    "the conversation begins with the assistant, it must begin with the user".to_owned(),
+                );
+            }
+            Some(_) => {}
+        }
+        if self.log.last_role() != Some(ASSISTANT) {
+            return Ok(());
+        }
+        let paused = request.messages.iter().rev().find_map(|message| match &**message {
+            Message::Assistant(message) => Some(
+                message
+                    .parts
+                    .iter()
+                    .any(|part| matches!(part, AssistantPart::Opaque(part) if is_ours(&part.replay))),
+            ),
+            _ => None,
+        });
+        let prefill = takes_prefill(codec.capabilities()) && !options.manual_thinking && !options.structured;
+        if paused == Some(true) || prefill {
+            return Ok(());
+        }
+        invalid(format!("the conversation ends with the assistant, {} answers only the user", codec.model()))
+    }
+
+    /// The tools, joined by commas; written once for as long as they stay the same.
+    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>, ProviderError> {
+        if ask.request.tools.is_empty() {
+            return Ok(Arc::default());
+        }
+        if !ask.codec.capabilities().tools {
+            refusals.refuse("tools", "the model calls no tools", "there are none")?;
+            return Ok(Arc::default());
+        }
+        if let Some(written) = &self.written_tools {
+            return Ok(Arc::clone(written));
+        }
+        let before = refusals.count();
+        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, refusals)?);
+        if refusals.count() == before {
+            self.written_tools = Some(Arc::clone(&written));
+        }
+        Ok(written)
+    }
+
+    /// The system blocks, joined by commas.
+    fn system(&self, ask: Ask<'_>) -> String {
+        let own = ask.config.system.as_deref().filter(|text| !text.trim().is_empty());
+        let leading = ask.request.messages.iter().take(self.plan.leading());
+        let parts = leading.filter_map(|message| match &**message {
+            Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
+            _ => None,
+        });
+        let mut blocks = String::new();
+        for text in own.into_iter().chain(parts.flatten()) {
+            if !blocks.is_empty() {
+                blocks.push(',');
+            }
+            blocks.push_str(r#"{"type":"text","text":"#);
+            // A string always serialises.
+            blocks.push_str(&serde_json::to_string(text).unwrap_or_default());
+            blocks.push('}');
+        }
+        blocks
+    }
+}
+
+/// Merges the caller's own members; returns the tools among them.
+fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<Value>, ProviderError> {
+    let mut tools = Vec::new();
+    for (key, value) in extra {
+        match (key.as_str(), value, members.get_mut(key)) {
+            ("messages" | "system", _, _) => {
+                let message = format!("extra_body must not hold {key}, which come from the conversation");
+                return Err(error::configuration(message));
+            }
+            ("tools", Value::Array(more), _) => tools.extend(more.iter().cloned()),
+            ("tools", _, _) => return Err(error::configuration("the tools of extra_body must be a list")),
+            (_, Value::Object(over), Some(Value::Object(own))) => {
+                own.extend(over.iter().map(|(name, value)| (name.clone(), value.clone())));
+            }
+            (_, value, _) => {
+                members.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    Ok(tools)
+}
+
+/// The body up to its lists: `{"model":…,`.
+fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
+    let mut head = serde_json::to_string(members)
+        .map_err(|cause| error::configuration("the options cannot be written as JSON").with_source(cause))?;
+    // There is always a model, so the object is never empty.
+    head.pop();
+    head.push(',');
+    Ok(head)
+}
+
+/// JSON objects `own`, joined by commas, then `more`, the last of them all with `marker`.
+fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
+    out.push_str(own);
+    for value in more {
+        if !out.ends_with('[') {
+            out.push(',');
+        }
+        out.push_str(&value.to_string());
+    }
+    let marked = more.last().is_some_and(|tool| tool.get("cache_control").is_some());
+    if !marker.is_empty() && !marked && out.ends_with('}') {
+        out.pop();
+        out.push_str(marker);
+        out.push('}');
+    }
+}
+
+/// The request without its body.
+fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+    let codec = ask.codec;
+    let extra = &ask.config.extra_headers;
+    let mut parts = RequestParts::post_json(codec.url()?, EncodedBody::default())
+        .with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    let authorised = extra.iter().any(|(name, _)| name == "authorization");
+    if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
+        parts = parts.with_secret_header(HeaderName::from_static("x-api-key"), "", key);
+    }
+    parts = parts.with_extra_headers(extra)?;
+    let betas = betas(codec.betas(), extra);
+    if !betas.is_empty() {
+        parts = parts.with_header(HeaderName::from_static("anthropic-beta"), betas.join(","));
+    }
+    Ok(parts)
+}
+
+/// The flags of the codec and those of the request, each once.
+fn betas<'a>(own: &'a [String], extra: &'a RequestHeaders) -> Vec<&'a str> {
+    let extra = extra.iter().filter(|(name, _)| *name == "anthropic-beta").map(|(_, value)| value.expose());
+    let mut flags = Vec::new();
+    for flag in own.iter().map(String::as_str).chain(extra).flat_map(|flags| flags.split(',')).map(str::trim)
+    {
+        if !flag.is_empty() && !flags.contains(&flag) {
+            flags.push(flag);
+        }
+    }
+    flags
+}

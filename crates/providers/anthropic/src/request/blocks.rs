@@ -1,0 +1,337 @@
+//! Messages as content blocks (fact sheet §3, §4).
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, Place,
+    ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
+};
+use attache_transport::{ItemWriter, RoleTag};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::history::{CallReplay, Plan, is_ours, is_replayed};
+use crate::capabilities::FAMILY;
+use crate::codec::MessagesCodec;
+use crate::error;
+
+pub(super) const USER: RoleTag = RoleTag::new(0);
+pub(super) const ASSISTANT: RoleTag = RoleTag::new(1);
+
+/// Renders the messages of one conversation.
+pub(super) struct Renderer<'a> {
+    pub(super) codec: &'a MessagesCodec,
+    pub(super) tools: &'a ToolSet,
+    pub(super) plan: &'a Plan,
+    /// Where the assistant's last message stands if the conversation ends with it: its text must not end in white
+    /// space.
+    pub(super) ending: Option<&'a Message>,
+    /// System messages that stand at the top level.
+    pub(super) leading: Vec<&'a Message>,
+}
+
+impl Renderer<'_> {
+    /// Writes the blocks of `message`, separated by commas; nothing for one that leaves nothing.
+    pub(super) fn message(
+        &self,
+        message: &Message,
+        item: &mut ItemWriter<'_>,
+    ) -> Result<Option<RoleTag>, ProviderError> {
+        let role = match message {
+            Message::System(_) if self.leading.iter().any(|leading| std::ptr::eq(*leading, message)) => {
+                return Ok(None);
+            }
+            // The API has one place for instructions. Later ones stay where they were given, as marked text, so
+            // that what stands before them is still read from the cache.
+            Message::System(system) => {
+                for part in &system.parts {
+                    next(item);
+                    item.raw(r#"{"type":"text","text":"<system>\n"#);
+                    item.escaped(part.text());
+                    item.raw(r#"\n</system>""#);
+                    end(item);
+                }
+                USER
+            }
+            Message::User(user) => {
+                self.user(user, item)?;
+                USER
+            }
+            Message::Assistant(assistant) => {
+                let ending = self.ending.is_some_and(|ending| std::ptr::eq(ending, message));
+                self.assistant(assistant, ending, item);
+                ASSISTANT
+            }
+            Message::ToolResults(results) => {
+                for result in &results.results {
+                    self.result(result, item)?;
+                }
+                USER
+            }
+            _ => return Err(error::configuration("this kind of message is not known here")),
+        };
+        Ok((!item.is_empty()).then_some(role))
+    }
+
+    fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        let unrouted = message.routed.is_none();
+        let place = match message.origin {
+            UserOrigin::ToolCallDocuments => Place::BesideResult,
+            _ => Place::User,
+        };
+        for content in message.shown() {
+            match content {
+                Content::Object(tree) if unrouted && !tree.documents().is_empty() => {
+                    let count = tree.documents().len();
+                    return Err(unrouted_documents(&format!("the message {}", message.id), count));
+                }
+                content => self.content(content, place, unrouted, item)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn content(
+        &self,
+        content: &Content,
+        place: Place,
+        unrouted: bool,
+        item: &mut ItemWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        match content {
+            Content::Text(part) => text(part.text(), item),
+            Content::Object(tree) if tree.is_blank() => {}
+            Content::Object(tree) => {
+                next(item);
+                item.raw(r#"{"type":"text","text":"#);
+                item.raw(&tree.model_text_literal());
+                end(item);
+            }
+            Content::Document(document) => self.document(document, place, unrouted, item)?,
+            _ => return Err(error::configuration("this kind of content is not known here")),
+        }
+        Ok(())
+    }
+
+    fn document(
+        &self,
+        document: &Document,
+        place: Place,
+        unrouted: bool,
+        item: &mut ItemWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        let media = document.media_type();
+        if place == Place::FailedResult {
+            return Err(self.cannot_take(document, place, "only text may stand there"));
+        }
+        let accepted = self.codec.capabilities().place(place);
+        if !accepted.accepts(media) {
+            return Err(self.cannot_take(document, place, "the model does not take this type there"));
+        }
+        if let (Some(size), Some(limit)) = (document.size(), accepted.byte_limit(media))
+            && size > limit
+        {
+            let why = format!("it has {size} bytes, the limit is {limit}");
+            return Err(self.cannot_take(document, place, &why));
+        }
+        let block = match media.kind() {
+            MediaKind::Image => r#"{"type":"image","source":{"type":""#,
+            MediaKind::Pdf | MediaKind::Text => r#"{"type":"document","source":{"type":""#,
+            _ => return Err(self.cannot_take(document, place, "the API has no block for this type")),
+        };
+        let bytes = match document.source() {
+            // Showing an address is a decision of routing, so one that nobody looked at is not sent.
+            DocumentSource::External { url } if !unrouted && media.kind() != MediaKind::Text => {
+                next(item);
+                item.raw(block);
+                item.raw(r#"url","url":"#);
+                item.string(url);
+                self.end_document(document, item);
+                return Ok(());
+            }
+            DocumentSource::External { .. } => {
+                return Err(self.cannot_take(document, place, "its address was not cleared for the model"));
+            }
+            _ => document
+                .bytes()
+                .ok_or_else(|| self.cannot_take(document, place, "its bytes are not loaded"))?,
+        };
+        if media.kind() == MediaKind::Text {
+            let text = std::str::from_utf8(&bytes)
+                .map_err(|_| self.cannot_take(document, place, "its text is not UTF-8"))?;
+            next(item);
+            item.raw(block);
+            item.raw(r#"text","media_type":"text/plain","data":"#);
+            item.string(text);
+        } else {
+            next(item);
+            item.raw(block);
+            item.raw(r#"base64","media_type":"#);
+            item.string(media.essence());
+            item.raw(r#","data":""#);
+            item.base64(&bytes);
+            item.raw("\"");
+        }
+        self.end_document(document, item);
+        Ok(())
+    }
+
+    /// Ends the source and the block; documents, but not images, have a title.
+    fn end_document(&self, document: &Document, item: &mut ItemWriter<'_>) {
+        item.raw("}");
+        if document.media_type().kind() != MediaKind::Image
+            && let Some(name) = document.file_name()
+        {
+            item.raw(r#","title":"#);
+            item.string(name);
+        }
+        end(item);
+    }
+
+    /// What C25 asks for: the document, its type, the model, and why.
+    fn cannot_take(&self, document: &Document, place: Place, why: &str) -> ProviderError {
+        let name = document.file_name().unwrap_or_else(|| document.id().as_str());
+        let message = format!(
+            "{} cannot take the {} {name} ({}) in a {}: {why}",
+            self.codec.model(),
+            document.media_type().kind().as_str(),
+            document.media_type().essence(),
+            place.as_str().replace('_', " ")
+        );
+        ProviderError::new(ErrorKind::Unsupported, message)
+    }
+
+    fn result(&self, result: &ToolResult, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        if result.is_unrouted() {
+            return Err(unrouted_documents(
+                &format!("the result of {}", result.call_id),
+                result.documents.len(),
+            ));
+        }
+        let theirs = || result.provider_id.as_ref().map(|id| id.as_str());
+        let id = self.plan.renamed(&result.call_id).or_else(theirs).unwrap_or(result.call_id.as_str());
+        next(item);
+        item.raw(r#"{"type":"tool_result","tool_use_id":"#);
+        item.string(id);
+        if result.is_error() {
+            item.raw(r#","is_error":true"#);
+        }
+        item.raw(r#","content":"#);
+        let text = result.tree.model_text_literal();
+        if result.attached().is_empty() {
+            item.raw(&text);
+        } else {
+            item.raw(r#"[{"type":"text","text":"#);
+            item.raw(&text);
+            item.raw("}");
+            let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+            for content in result.attached() {
+                self.content(content, place, false, item)?;
+            }
+            item.raw("]");
+        }
+        if let Some(name) = self.plan.toolset(&result.call_id) {
+            item.raw(r#","toolset_name":"#);
+            item.raw(name.get());
+        }
+        // Blocks inside a result take no marker; the result does.
+        end(item);
+        Ok(())
+    }
+
+    fn assistant(&self, message: &AssistantMessage, ending: bool, item: &mut ItemWriter<'_>) {
+        let last = message.parts.len().saturating_sub(1);
+        for (at, part) in message.parts.iter().enumerate() {
+            match part {
+                AssistantPart::Text(part) => said(part, ending && at == last, item),
+                AssistantPart::Reasoning(part) if is_replayed(part, self.codec) => reasoning(part, item),
+                AssistantPart::ToolCall(call) => self.call(call, item),
+                AssistantPart::Opaque(part) if is_ours(&part.replay) && !self.plan.is_orphan(part) => {
+                    next(item);
+                    item.raw(part.replay.json().trim());
+                }
+                // Reasoning and blocks that mean nothing to this model.
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
+        let theirs = || call.provider_id.as_ref().map(|id| id.as_str());
+        let id = self.plan.renamed(&call.id).or_else(theirs).unwrap_or(call.id.as_str());
+        next(item);
+        item.raw(r#"{"type":"tool_use","id":"#);
+        item.string(id);
+        item.raw(r#","name":"#);
+        item.string(&self.tools.wire_name(&call.name));
+        item.raw(r#","input":"#);
+        item.raw(call.arguments.replay_json());
+        if let Some(replay) = call.replay.as_ref().and_then(|replay| replay.read::<CallReplay>(FAMILY)) {
+            for (member, value) in [("caller", replay.caller), ("toolset_name", replay.toolset_name)] {
+                if let Some(value) = value {
+                    item.raw(&format!(",\"{member}\":"));
+                    item.raw(value.get());
+                }
+            }
+        }
+        end(item);
+    }
+}
+
+/// A text of the model, with the citations that came with it.
+fn said(part: &TextPart, ending: bool, item: &mut ItemWriter<'_>) {
+    #[derive(Deserialize)]
+    struct Replay {
+        citations: Box<RawValue>,
+    }
+    next(item);
+    item.raw(r#"{"type":"text","text":"#);
+    item.string(if ending { part.text().trim_end() } else { part.text() });
+    if let Some(replay) = part.replay().and_then(|replay| replay.read::<Replay>(FAMILY)) {
+        item.raw(r#","citations":"#);
+        item.raw(replay.citations.get());
+    }
+    end(item);
+}
+
+/// Thinking with its signature, or the hidden block as it came. Neither takes a marker.
+fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
+    #[derive(Deserialize)]
+    struct Replay {
+        signature: Box<RawValue>,
+    }
+    let Some(replay) = part.replay() else { return };
+    if part.is_redacted() {
+        next(item);
+        item.raw(replay.json().trim());
+    } else if let Some(Replay { signature }) = replay.read(FAMILY) {
+        next(item);
+        item.raw(r#"{"type":"thinking","thinking":"#);
+        item.string(part.text());
+        item.raw(r#","signature":"#);
+        item.raw(signature.get());
+        item.raw("}");
+    }
+}
+
+fn text(text: &str, item: &mut ItemWriter<'_>) {
+    next(item);
+    item.raw(r#"{"type":"text","text":"#);
+    item.string(text);
+    end(item);
+}
+
+fn next(item: &mut ItemWriter<'_>) {
+    if !item.is_empty() {
+        item.raw(",");
+    }
+}
+
+/// The end of a block that may carry a cache marker.
+fn end(item: &mut ItemWriter<'_>) {
+    item.marker_here();
+    item.raw("}");
+}
+
+fn unrouted_documents(place: &str, count: usize) -> ProviderError {
+    let message = format!("{place} holds {count} documents that were not routed");
+    ProviderError::new(ErrorKind::InvalidHistory, message)
+}

@@ -1,0 +1,348 @@
+//! What a conversation decides before any of it is rendered: pairing, ids, and what stays out.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, ErrorKind, Message, OpaquePart, ProviderError, ReasoningPart,
+    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, wire_name,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::capabilities::{FAMILY, is_same_model};
+use crate::codec::MessagesCodec;
+
+/// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    planned: Vec<Arc<Message>>,
+    variants: Vec<u64>,
+    /// System messages before everything else, which stand at the top level of the request.
+    leading: usize,
+    /// Ids of calls on the wire.
+    ids: HashSet<String>,
+    /// The ids of calls whose provider's id cannot be used.
+    renamed: HashMap<ToolCallId, String>,
+    /// `toolset_name`s of calls, which their results repeat.
+    toolsets: HashMap<ToolCallId, Box<RawValue>>,
+    /// The assistant message whose calls have no results yet.
+    waiting: Option<usize>,
+    /// The messages since the last assistant message began with tool results.
+    after_results: bool,
+    /// Calls of server tools without a result so far: the message and the id.
+    server_calls: Vec<(usize, String)>,
+    /// Calls of server tools that nothing will answer.
+    orphans: HashSet<String>,
+}
+
+/// What the API wants back with a call.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct CallReplay {
+    #[serde(default)]
+    pub(super) caller: Option<Box<RawValue>>,
+    #[serde(default)]
+    pub(super) toolset_name: Option<Box<RawValue>>,
+}
+
+impl Plan {
+    /// Plans `messages`, going on where the last plan ended if it was of the same conversation.
+    pub(super) fn extend(
+        &mut self,
+        messages: &[Arc<Message>],
+        tools: &ToolSet,
+        codec: &MessagesCodec,
+    ) -> Result<(), ProviderError> {
+        let known = messages.iter().zip(&self.planned).take_while(|(a, b)| is_same(a, b)).count();
+        if known < self.planned.len() {
+            *self = Self::default();
+        }
+        for message in messages.iter().skip(self.planned.len()) {
+            if let Err(error) = self.step(message, tools, codec) {
+                *self = Self::default();
+                return Err(error);
+            }
+        }
+        match self.waiting.and_then(|at| self.planned.get(at)).map(|message| &**message) {
+            Some(Message::Assistant(message)) => Err(unanswered(message.tool_calls())),
+            _ => Ok(()),
+        }
+    }
+
+    /// A number for what the rendering of a message depends on besides the message.
+    pub(super) fn variant(&self, index: usize) -> u64 {
+        self.variants.get(index).copied().unwrap_or_default()
+    }
+
+    /// How many system messages stand before everything else.
+    pub(super) fn leading(&self) -> usize {
+        self.leading
+    }
+
+    /// The id of a call, where it is not the provider's own.
+    pub(super) fn renamed(&self, id: &ToolCallId) -> Option<&str> {
+        self.renamed.get(id).map(String::as_str)
+    }
+
+    /// The `toolset_name` that the result of a call repeats.
+    pub(super) fn toolset(&self, id: &ToolCallId) -> Option<&RawValue> {
+        self.toolsets.get(id).map(|name| &**name)
+    }
+
+    /// Whether a block of the provider is left out, since it calls a server tool that never answered.
+    pub(super) fn is_orphan(&self, part: &OpaquePart) -> bool {
+        !self.orphans.is_empty() && server_call(part).is_some_and(|id| self.orphans.contains(&id))
+    }
+
+    fn step(
+        &mut self,
+        message: &Arc<Message>,
+        tools: &ToolSet,
+        codec: &MessagesCodec,
+    ) -> Result<(), ProviderError> {
+        let index = self.planned.len();
+        let waiting = self.waiting.take();
+        if let Some(Message::Assistant(calls)) = waiting.and_then(|at| self.planned.get(at)).map(|m| &**m)
+            && !matches!(&**message, Message::ToolResults(_))
+        {
+            return Err(unanswered(calls.tool_calls()));
+        }
+        let variant = match &**message {
+            Message::System(_) if index == self.leading => {
+                self.leading += 1;
+                0
+            }
+            Message::System(_) | Message::User(_) => {
+                if !self.after_results {
+                    self.give_up_server_calls();
+                }
+                u64::from(matches!(&**message, Message::System(_)))
+            }
+            Message::Assistant(message) => self.assistant(index, message, tools, codec),
+            Message::ToolResults(message) => self.results(waiting, message)?,
+            _ => 0,
+        };
+        match &**message {
+            Message::Assistant(_) => self.after_results = false,
+            Message::ToolResults(results) => self.after_results |= !results.results.is_empty(),
+            _ => {}
+        }
+        self.variants.push(variant);
+        self.planned.push(Arc::clone(message));
+        Ok(())
+    }
+
+    fn assistant(
+        &mut self,
+        index: usize,
+        message: &AssistantMessage,
+        tools: &ToolSet,
+        codec: &MessagesCodec,
+    ) -> u64 {
+        let mut variant = Variant::default();
+        for part in &message.parts {
+            match part {
+                AssistantPart::ToolCall(call) => {
+                    self.waiting = Some(index);
+                    self.call(call, &mut variant);
+                    let name = tools.wire_name(&call.name);
+                    if name != wire_name(&call.name) {
+                        variant.mix(&name);
+                    }
+                }
+                AssistantPart::Reasoning(part) if is_replayed(part, codec) => variant.mix("replayed"),
+                AssistantPart::Opaque(part) if is_ours(&part.replay) => {
+                    if let Some(id) = server_call(part) {
+                        self.server_calls.push((index, id));
+                    } else if let Some(id) = server_result(part) {
+                        self.server_calls.retain(|(_, call)| *call != id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        variant.0
+    }
+
+    /// Settles the id under which a call stands on the wire: the provider's own where it is legal and was not used
+    /// before, otherwise ours, otherwise the legal one next to it.
+    fn call(&mut self, call: &ToolCall, variant: &mut Variant) {
+        let own = call.provider_id.as_ref().map(|id| id.as_str());
+        match own.filter(|id| is_legal(id) && !self.ids.contains(*id)) {
+            Some(id) => {
+                self.ids.insert(id.to_owned());
+            }
+            None => {
+                let id = self.free_id(own.unwrap_or_default(), call.id.as_str());
+                variant.mix(&id);
+                self.ids.insert(id.clone());
+                self.renamed.insert(call.id.clone(), id);
+            }
+        }
+        if let Some(replay) = &call.replay
+            && let Some(name) = replay.read::<CallReplay>(FAMILY).and_then(|replay| replay.toolset_name)
+        {
+            self.toolsets.insert(call.id.clone(), name);
+        }
+    }
+
+    fn free_id(&self, theirs: &str, ours: &str) -> String {
+        let (theirs, stem) = (legal(theirs), legal(ours));
+        let near = [&*theirs, ours, &*stem];
+        if let Some(id) = near.into_iter().find(|id| is_legal(id) && !self.ids.contains(*id)) {
+            return id.to_owned();
+        }
+        let mut number = 2_u64;
+        loop {
+            let id = format!("{stem}_{number}");
+            if !self.ids.contains(&id) {
+                return id;
+            }
+            number += 1;
+        }
+    }
+
+    fn results(
+        &mut self,
+        waiting: Option<usize>,
+        message: &ToolResultsMessage,
+    ) -> Result<u64, ProviderError> {
+        let asked = waiting.and_then(|at| self.planned.get(at)).map(Arc::clone);
+        let calls: Vec<&ToolCall> = match asked.as_deref() {
+            Some(Message::Assistant(assistant)) => assistant.tool_calls().collect(),
+            _ => Vec::new(),
+        };
+        let mut variant = Variant::default();
+        let mut answered = HashSet::with_capacity(calls.len());
+        for result in &message.results {
+            let Some(call) = calls.iter().find(|call| call.id == result.call_id) else {
+                return Err(invalid(format!(
+                    "the result of {} answers no call of the assistant message before it",
+                    result.call_id
+                )));
+            };
+            if !answered.insert(&result.call_id) {
+                return Err(invalid(format!("the call {} has two results", result.call_id)));
+            }
+            // A result is rendered by itself; where it cannot tell the id of its call, the plan does.
+            if result.provider_id != call.provider_id
+                && let Some(id) = &call.provider_id
+                && !self.renamed.contains_key(&call.id)
+            {
+                self.renamed.insert(call.id.clone(), id.as_str().to_owned());
+            }
+            if let Some(id) = self.renamed.get(&call.id) {
+                variant.mix(id);
+            }
+            if let Some(name) = self.toolsets.get(&call.id) {
+                variant.mix(name.get());
+            }
+        }
+        if answered.len() < calls.len() {
+            return Err(unanswered(calls.into_iter().filter(|call| !answered.contains(&call.id))));
+        }
+        Ok(variant.0)
+    }
+
+    /// The user speaks: what server tools have not answered, they never will. (While client tools run, code at the
+    /// provider may wait for their results, so tool results do not end the waiting.)
+    fn give_up_server_calls(&mut self) {
+        for (index, id) in self.server_calls.drain(..) {
+            if let Some(variant) = self.variants.get_mut(index) {
+                let mut changed = Variant(*variant);
+                changed.mix(&id);
+                *variant = changed.0;
+            }
+            self.orphans.insert(id);
+        }
+    }
+}
+
+/// Whether reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does, nor
+/// that of another model, which older models reject and newer ones ignore.
+pub(super) fn is_replayed(part: &ReasoningPart, codec: &MessagesCodec) -> bool {
+    codec.capabilities().reasoning_replay != ReasoningReplay::None
+        && part.replay().is_some_and(|replay| is_ours(replay) && is_same_model(replay.model(), codec.model()))
+}
+
+/// Whether replay data comes from this API.
+pub(super) fn is_ours(replay: &ReplayData) -> bool {
+    replay.family() == FAMILY
+}
+
+/// Whether the model, asked to go on after these messages, finds the thinking that led to the tool calls it now
+/// gets the results of. True where there is no open tool loop.
+pub(super) fn loop_began_with_thinking(messages: &[Arc<Message>], codec: &MessagesCodec) -> bool {
+    let results = |message: &Arc<Message>| matches!(&**message, Message::ToolResults(results) if !results.results.is_empty());
+    let spoke = |message: &Arc<Message>| matches!(&**message, Message::Assistant(_));
+    let Some(last) = messages.iter().rposition(spoke) else { return true };
+    if !messages.get(last + 1).is_some_and(results) {
+        return true;
+    }
+    // The turn may be of several messages, and begin with parts that stay out.
+    let turn = messages.iter().take(last + 1).rev().take_while(|message| spoke(message));
+    let first = turn.filter_map(|message| match &**message {
+        Message::Assistant(message) => message.parts.iter().find(|part| match part {
+            AssistantPart::Reasoning(part) => is_replayed(part, codec),
+            AssistantPart::Opaque(part) => is_ours(&part.replay),
+            _ => true,
+        }),
+        _ => None,
+    });
+    matches!(first.last(), None | Some(AssistantPart::Reasoning(_)))
+}
+
+#[derive(Deserialize)]
+struct ServerBlock {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    tool_use_id: Option<String>,
+}
+
+fn server_call(part: &OpaquePart) -> Option<String> {
+    let calls = part.kind.ends_with("tool_use");
+    calls.then(|| part.replay.read::<ServerBlock>(FAMILY)).flatten()?.id
+}
+
+fn server_result(part: &OpaquePart) -> Option<String> {
+    let answers = part.kind.ends_with("_tool_result");
+    answers.then(|| part.replay.read::<ServerBlock>(FAMILY)).flatten()?.tool_use_id
+}
+
+fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
+    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
+}
+
+fn is_legal(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+fn legal(id: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    id.chars().map(legal).collect()
+}
+
+fn invalid(message: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::InvalidHistory, message)
+}
+
+fn unanswered<'a>(calls: impl Iterator<Item = &'a ToolCall>) -> ProviderError {
+    let calls: Vec<String> = calls.map(|call| format!("{} ({})", call.id, call.name)).collect();
+    invalid(format!("tool calls have no results directly after them: {}", calls.join(", ")))
+}
+
+/// FNV-1a, so that the number is the same in every process.
+#[derive(Default)]
+struct Variant(u64);
+
+impl Variant {
+    fn mix(&mut self, text: &str) {
+        let start = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
+        let mixed = text
+            .bytes()
+            .chain([0])
+            .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        self.0 = mixed;
+    }
+}

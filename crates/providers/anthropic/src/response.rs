@@ -1,0 +1,348 @@
+//! A reply, streamed or whole, put together block by block into one message.
+
+mod block;
+mod splice;
+mod usage;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, ReasoningPart,
+    ReplayData, TextPart,
+};
+use attache_transport::ChunkSink;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use self::block::{Block, Kind};
+use crate::capabilities::FAMILY;
+use crate::stream::Reading;
+
+/// A JSON string, borrowed where it holds no escapes. (An `Option<Cow<str>>` alone is always copied.)
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+impl Text<'_> {
+    pub(crate) fn into_filled(self) -> Option<String> {
+        (!self.0.is_empty()).then(|| self.0.into_owned())
+    }
+}
+
+/// What stands around the blocks: the `message` of a `message_start`, a whole reply, or a `message_delta`.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Envelope<'a> {
+    #[serde(borrow, default)]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    model: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    stop_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+/// One piece of a block.
+#[derive(Debug)]
+pub(crate) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    /// Of the text of a JSON object.
+    Json(Cow<'a, str>),
+    /// Whole: it replaces what came before.
+    Signature(Cow<'a, str>),
+    Citation(&'a RawValue),
+    /// Whole: the content of a block that only the provider understands.
+    Content(&'a RawValue),
+}
+
+/// The `delta` of an event. What is set in it tells what it is.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Delta<'a> {
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    partial_json: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    citation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    // A `message_delta` has its own members in the same place.
+    #[serde(borrow, default)]
+    stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    stop_details: Option<&'a RawValue>,
+}
+
+impl<'a> Delta<'a> {
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {
+        let pieces = [
+            self.text.map(|text| Piece::Text(text.0)),
+            self.thinking.map(|text| Piece::Thinking(text.0)),
+            self.partial_json.map(|text| Piece::Json(text.0)),
+            self.signature.map(|text| Piece::Signature(text.0)),
+            self.citation.map(Piece::Citation),
+            self.content.map(Piece::Content),
+        ];
+        pieces.into_iter().flatten()
+    }
+}
+
+/// The most content blocks of a reply. A cited answer has hundreds.
+const MAX_BLOCKS: usize = 10_000;
+
+/// A reply as far as it has come.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    reading: Reading,
+    id: Option<String>,
+    model: Option<String>,
+    blocks: Vec<Block>,
+    /// The place in `blocks` of the block that came last; deltas nearly always belong to it.
+    current: usize,
+    calls: usize,
+    usage: Map<String, Value>,
+    stop_reason: Option<String>,
+    explanation: Option<String>,
+}
+
+impl Reply {
+    /// An empty reply.
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            id: None,
+            model: None,
+            blocks: Vec::new(),
+            current: 0,
+            calls: 0,
+            usage: Map::new(),
+            stop_reason: None,
+            explanation: None,
+        }
+    }
+
+    /// Takes a `message_start`, or a whole reply with its blocks.
+    pub(crate) fn envelope(
+        &mut self,
+        envelope: Envelope<'_>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        if let Some(id) = envelope.id.and_then(Text::into_filled) {
+            self.id = Some(id);
+        }
+        if let Some(model) = envelope.model.and_then(Text::into_filled) {
+            self.model = Some(model);
+        }
+        for raw in envelope.content.into_iter().flatten() {
+            self.open(None, raw, out)?;
+            self.close(None, out);
+        }
+        self.stopped(envelope.stop_reason, envelope.stop_details);
+        self.used(envelope.usage);
+        Ok(())
+    }
+
+    /// Takes a `content_block_start`.
+    pub(crate) fn open(
+        &mut self,
+        index: Option<u64>,
+        raw: &RawValue,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let block = Block::open(index.unwrap_or_else(|| self.next_index()), raw, self.calls)?;
+        if block.is_call() {
+            self.calls += 1;
+        }
+        block.announce(out);
+        self.add(block)
+    }
+
+    /// Takes a piece of a `content_block_delta`.
+    pub(crate) fn piece(
+        &mut self,
+        index: Option<u64>,
+        piece: Piece<'_>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        if let Some(block) = self.place(index).and_then(|at| self.blocks.get_mut(at)) {
+            block.extend(piece, out);
+            return Ok(());
+        }
+        // The start of the block was lost; text and thinking can do without.
+        match Block::implied(index.unwrap_or_else(|| self.next_index()), &piece) {
+            Some(mut block) => {
+                block.extend(piece, out);
+                self.add(block)
+            }
+            None if matches!(piece, Piece::Json(_)) => {
+                Err(malformed("a piece of a tool call without its start"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a `content_block_stop`.
+    pub(crate) fn close(&mut self, index: Option<u64>, out: &mut ChunkSink) {
+        if let Some(block) = self.place(index).and_then(|at| self.blocks.get_mut(at)) {
+            block.close(out);
+        }
+    }
+
+    /// Takes a `message_delta`.
+    pub(crate) fn message_delta(&mut self, delta: Option<Delta<'_>>, usage: Option<&RawValue>) {
+        if let Some(delta) = delta {
+            self.stopped(delta.stop_reason, delta.stop_details);
+        }
+        self.used(usage);
+    }
+
+    fn next_index(&self) -> u64 {
+        u64::try_from(self.blocks.len()).unwrap_or(u64::MAX)
+    }
+
+    fn add(&mut self, block: Block) -> Result<(), ProviderError> {
+        if self.blocks.len() >= MAX_BLOCKS {
+            return Err(malformed(format!("the reply has more than {MAX_BLOCKS} content blocks")));
+        }
+        self.current = self.blocks.len();
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    /// The block of that index, or the last one.
+    fn place(&self, index: Option<u64>) -> Option<usize> {
+        let Some(index) = index else { return self.blocks.len().checked_sub(1) };
+        if self.blocks.get(self.current).is_some_and(|block| block.index == index) {
+            return Some(self.current);
+        }
+        self.blocks.iter().rposition(|block| block.index == index)
+    }
+
+    fn stopped(&mut self, reason: Option<Text<'_>>, details: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Details {
+            explanation: Option<String>,
+        }
+        if let Some(reason) = reason.and_then(Text::into_filled) {
+            self.stop_reason = Some(reason);
+        }
+        let details = details.and_then(|raw| serde_json::from_str::<Details>(raw.get()).ok());
+        if let Some(text) = details.and_then(|details| details.explanation) {
+            self.explanation = Some(text);
+        }
+    }
+
+    /// Counts are cumulative: later ones replace earlier ones, absent and null ones replace nothing.
+    fn used(&mut self, usage: Option<&RawValue>) {
+        let Some(Ok(usage)) = usage.map(|raw| serde_json::from_str::<Map<String, Value>>(raw.get())) else {
+            return;
+        };
+        for (name, value) in usage {
+            if !value.is_null() || !self.usage.contains_key(&name) {
+                self.usage.insert(name, value);
+            }
+        }
+    }
+
+    /// The finished reply; `cut` if it never came to its end. A call that was still open yields its last delta to
+    /// `out`. What is left is empty.
+    pub(crate) fn finish(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
+        let reason = finish_reason(self.stop_reason.as_deref());
+        let origin = Origin::new(&self.reading.model);
+        let cut = cut || matches!(reason, FinishReason::Length | FinishReason::Refusal);
+        let last = self.blocks.len().saturating_sub(1);
+        let mut parts = Vec::with_capacity(self.blocks.len());
+        // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last
+        // one, so that the message still reads as it was streamed.
+        let mut blank = String::new();
+        for (at, mut block) in self.blocks.drain(..).enumerate() {
+            block.close(out);
+            parts.extend(match block.kind {
+                Kind::Text(text) => text.into_part(&mut blank, &origin),
+                Kind::Thinking(thinking) => thinking.into_part(&origin),
+                Kind::Redacted(raw) => {
+                    Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(origin.tag(raw))))
+                }
+                Kind::Call(call) => Some(call.into_part(cut && at == last, &self.reading.tools, &origin)),
+                Kind::Opaque(block) => Some(block.into_part(&origin)),
+            });
+        }
+        append(&mut parts, &blank);
+        if reason == FinishReason::Refusal {
+            parts.extend(
+                self.explanation
+                    .take()
+                    .and_then(TextPart::new)
+                    .map(|text| AssistantPart::Text(text.as_refusal())),
+            );
+        }
+        let message = AssistantMessage::new(parts.into_iter().map(Some));
+        let reason = reason.for_message(message.has_tool_calls());
+        let mut completion =
+            Completion::new(message, reason, usage::normalised(std::mem::take(&mut self.usage)));
+        completion.raw_finish_reason = self.stop_reason.take();
+        completion.model = self.model.take();
+        completion.response_id = self.id.take();
+        completion.degradations = std::mem::take(&mut self.reading.degradations);
+        completion
+    }
+}
+
+/// Where replay data comes from: this API, and the model that was asked.
+struct Origin {
+    family: Arc<str>,
+    model: Arc<str>,
+}
+
+impl Origin {
+    fn new(model: &Arc<str>) -> Self {
+        Self { family: Arc::from(FAMILY), model: Arc::clone(model) }
+    }
+
+    fn tag(&self, raw: Box<RawValue>) -> ReplayData {
+        ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw)
+    }
+}
+
+/// Appends white space to the last text.
+fn append(parts: &mut [AssistantPart], blank: &str) {
+    if blank.is_empty() {
+        return;
+    }
+    let last = parts.iter_mut().rev().find_map(|part| match part {
+        AssistantPart::Text(text) => Some(text),
+        _ => None,
+    });
+    if let Some(text) = last
+        && let Some(longer) = TextPart::new([text.text(), blank].concat())
+    {
+        *text = longer.with_replay(text.replay().cloned());
+    }
+}
+
+/// What a `stop_reason` means. Unknown ones are kept in the provider's word; none at all is taken for an end.
+fn finish_reason(word: Option<&str>) -> FinishReason {
+    match word {
+        None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
+        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+        Some("tool_use") => FinishReason::ToolCalls,
+        Some("refusal") => FinishReason::Refusal,
+        // Both mean: send the turn back, and the provider goes on.
+        Some("pause_turn" | "compaction") => FinishReason::Pause,
+        Some(other) => FinishReason::Other(other.to_owned()),
+    }
+}
+
+pub(crate) fn malformed(what: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, what)
+}

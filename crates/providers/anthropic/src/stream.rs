@@ -1,0 +1,307 @@
+//! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
+
+use std::sync::Arc;
+
+use attache_core::{Completion, Degradation, ErrorKind, ProviderError, StreamChunk, ToolSet};
+use attache_transport::{ChunkSink, Decoder, EventDecoder, ReplyDecoder, SseEvent};
+use http::HeaderMap;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::error;
+use crate::response::{Delta, Envelope, Piece, Reply, Text, malformed};
+
+/// What a reply is read with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    /// They map wire names back.
+    pub(crate) tools: Arc<ToolSet>,
+    /// The model that was asked, which replay data is tagged with.
+    pub(crate) model: Arc<str>,
+    pub(crate) degradations: Vec<Degradation>,
+}
+
+/// Decodes one reply of the Messages API, streamed or whole; the first byte of the body tells which.
+///
+/// Unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the rest is
+/// skipped. A reply without text and calls ends in [`StreamChunk::Done`] with an empty message: whether that is an
+/// error is the caller's policy. A text block of nothing but white space cannot be sent back, so it becomes part of
+/// the text beside it.
+#[derive(Debug)]
+pub struct MessagesDecoder(ReplyDecoder<Events>);
+
+impl MessagesDecoder {
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self(ReplyDecoder::new(Events::new(reading)))
+    }
+}
+
+impl Decoder for MessagesDecoder {
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.0.push(bytes, out)
+    }
+
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.0.finish(out)
+    }
+}
+
+/// A recorded reply as the decoder understood it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Replay {
+    /// The chunks in order, those before an error included.
+    pub chunks: Vec<StreamChunk>,
+    /// The reply. After an error, what had come of it.
+    pub completion: Completion,
+    /// How it failed, if it did.
+    pub error: Option<ProviderError>,
+}
+
+impl Replay {
+    /// A reply that is nothing but an error.
+    pub(crate) fn failed(reading: Reading, error: ProviderError) -> Self {
+        let completion = Events::new(reading).partial();
+        Self { chunks: Vec::new(), completion, error: Some(error) }
+    }
+}
+
+/// Decodes the body of a reply with a success status.
+pub(crate) fn replay<B: AsRef<[u8]>>(
+    reading: Reading,
+    headers: &HeaderMap,
+    body: impl IntoIterator<Item = B>,
+) -> Replay {
+    let mut events = Events::new(reading);
+    let mut decoder = ReplyDecoder::new(&mut events);
+    let mut out = ChunkSink::new();
+    let outcome = feed(&mut decoder, body, &mut out);
+    drop(decoder);
+    let chunks: Vec<StreamChunk> = std::iter::from_fn(|| out.pop()).collect();
+    let error = match (outcome, chunks.last()) {
+        (Ok(()), Some(StreamChunk::Done(completion))) => {
+            let completion = (**completion).clone();
+            return Replay { chunks, completion, error: None };
+        }
+        (Ok(()), _) => ProviderError::new(ErrorKind::StreamCut, "the stream ended before its last event"),
+        (Err(error), _) => error,
+    };
+    let id = error.request_id().map(str::to_owned).or_else(|| error::request_id(headers));
+    let error = error.with_request_id(id);
+    let error = if chunks.is_empty() { error } else { error.after_output() };
+    Replay { chunks, completion: events.partial(), error: Some(error) }
+}
+
+fn feed<B: AsRef<[u8]>>(
+    decoder: &mut impl Decoder,
+    body: impl IntoIterator<Item = B>,
+    out: &mut ChunkSink,
+) -> Result<(), ProviderError> {
+    for piece in body {
+        decoder.push(piece.as_ref(), out)?;
+        if out.is_done() {
+            return Ok(());
+        }
+    }
+    decoder.finish(out)
+}
+
+/// The most bytes of all events of a reply. The longest reply that the API gives is far below.
+const MAX_REPLY: usize = 256 << 20;
+
+/// Reads events and JSON bodies (fact sheet §5, §9).
+#[derive(Debug)]
+struct Events {
+    reply: Reply,
+    received: usize,
+}
+
+impl Events {
+    fn new(reading: Reading) -> Self {
+        Self { reply: Reply::new(reading), received: 0 }
+    }
+
+    /// What has come of a reply that was cut or failed.
+    fn partial(&mut self) -> Completion {
+        self.reply.finish(true, &mut ChunkSink::new())
+    }
+
+    fn done(&mut self, out: &mut ChunkSink) {
+        let completion = self.reply.finish(false, out);
+        out.done(completion);
+    }
+}
+
+impl EventDecoder for &mut Events {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        (**self).event(event, out)
+    }
+
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        (**self).whole(body, out)
+    }
+
+    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        (**self).end(out)
+    }
+}
+
+/// The event that nearly all of a stream consists of, and nothing else of any event.
+#[derive(Deserialize)]
+struct Common<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(borrow, default)]
+    delta: Option<CommonDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct CommonDelta<'a> {
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    partial_json: Option<Text<'a>>,
+}
+
+impl<'a> Common<'a> {
+    /// The index and the piece, if this is all that the event is about.
+    fn read(data: &'a [u8]) -> Option<(Option<u64>, Piece<'a>)> {
+        let Self { kind, index, delta } = serde_json::from_slice(data).ok()?;
+        let piece = match delta? {
+            CommonDelta { text: Some(text), thinking: None, partial_json: None } => Piece::Text(text.0),
+            CommonDelta { text: None, thinking: Some(text), partial_json: None } => Piece::Thinking(text.0),
+            CommonDelta { text: None, thinking: None, partial_json: Some(json) } => Piece::Json(json.0),
+            _ => return None,
+        };
+        (kind?.0 == "content_block_delta").then_some((index, piece))
+    }
+}
+
+/// Any event. Which members are there depends on the type; the names are never used twice.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    content_block: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<Envelope<'a>>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+impl EventDecoder for Events {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.received = self.received.saturating_add(event.data.len());
+        if self.received > MAX_REPLY {
+            return Err(malformed(format!("the reply is longer than {MAX_REPLY} bytes")));
+        }
+        let reply = &mut self.reply;
+        if let Some((index, piece)) = Common::read(event.data) {
+            return reply.piece(index, piece, out);
+        }
+        let read = serde_json::from_slice(event.data);
+        let Event { kind, index, delta, content_block, message, usage } = match read {
+            Ok(read) => read,
+            Err(cause) => return foreign(event.data, cause),
+        };
+        // Events without a type are other people's: some gateways send metrics.
+        match kind.as_ref().map_or("", |kind| &kind.0) {
+            "content_block_delta" => {
+                let mut pieces = delta.into_iter().flat_map(Delta::into_pieces);
+                pieces.try_for_each(|piece| reply.piece(index, piece, out))
+            }
+            "content_block_start" => match content_block {
+                Some(block) => reply.open(index, block, out),
+                None => Err(malformed("a content block starts without the block")),
+            },
+            "content_block_stop" => {
+                reply.close(index, out);
+                Ok(())
+            }
+            "message_start" => message.map_or(Ok(()), |message| reply.envelope(message, out)),
+            "message_delta" => {
+                reply.message_delta(delta, usage);
+                Ok(())
+            }
+            "message_stop" => {
+                self.done(out);
+                Ok(())
+            }
+            "error" => Err(error::in_stream(event.data)),
+            _ => Ok(()),
+        }
+    }
+
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        #[derive(Deserialize)]
+        struct Outline {
+            #[serde(default, rename = "type")]
+            kind: Option<String>,
+            #[serde(default)]
+            content: Option<IgnoredAny>,
+        }
+        let not_json = |cause| malformed("the reply is not a message of the API").with_source(cause);
+        let outline: Outline = serde_json::from_slice(body).map_err(not_json)?;
+        match (outline.kind.as_deref(), outline.content) {
+            (Some("message"), _) | (None, Some(_)) => {}
+            (Some("error"), _) => return Err(error::in_stream(body)),
+            // Gateways wrap errors in shapes of their own.
+            _ => return Err(error::of_foreign_shape(body)),
+        }
+        let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(not_json)?;
+        self.reply.envelope(envelope, out)?;
+        self.done(out);
+        Ok(())
+    }
+
+    /// There is nothing to complete: a stream without `message_stop` was cut.
+    fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
+        Ok(())
+    }
+}
+
+/// An event that does not have the known form: an error if it is of a known type, otherwise of a later version of
+/// the API and skipped. So is a known event with an unknown kind of piece.
+fn foreign(data: &[u8], cause: serde_json::Error) -> Result<(), ProviderError> {
+    #[derive(Deserialize)]
+    struct Outline {
+        #[serde(default, rename = "type")]
+        kind: Option<String>,
+        #[serde(default)]
+        delta: Option<Box<RawValue>>,
+    }
+    #[derive(Deserialize)]
+    struct DeltaKind {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    const EVENTS: [&str; 5] = [
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+    ];
+    const DELTAS: [&str; 5] =
+        ["text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta"];
+    let skipped = match serde_json::from_slice::<Outline>(data) {
+        Err(_) => false,
+        Ok(Outline { kind: Some(kind), .. }) if kind == "error" => return Err(error::in_stream(data)),
+        Ok(Outline { kind: Some(kind), delta }) if kind == "content_block_delta" => {
+            let delta = delta.and_then(|raw| serde_json::from_str::<DeltaKind>(raw.get()).ok());
+            delta.is_some_and(|delta| !DELTAS.contains(&delta.kind.as_str()))
+        }
+        Ok(Outline { kind, .. }) => kind.is_none_or(|kind| !EVENTS.contains(&kind.as_str())),
+    };
+    if skipped { Ok(()) } else { Err(malformed("an event is not as the API says").with_source(cause)) }
+}

@@ -1,0 +1,333 @@
+//! Structured results taken apart: texts with the file they belong to, data that can be quoted, and what listings
+//! name.
+
+use serde_json::{Map, Value};
+
+use crate::passages::{Form, Passage, Pieces};
+use crate::table::Table;
+use crate::words::{head, name_stems};
+
+/// Entries of lists that are looked at.
+const MAX_ENTRIES: usize = 10_000;
+/// Strings from this length on, and those of several lines, are texts and not values.
+const TEXT_FROM: usize = 160;
+/// The most bytes of a value in a quote.
+const MAX_VALUE: usize = 400;
+
+/// One thing that a result names: a file of a listing, a record.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Item {
+    /// Its members; the key is empty for a bare string.
+    pub(crate) fields: Vec<(String, Value)>,
+}
+
+impl Item {
+    /// What it is called: its path, else its name, else its id.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let of = |is: fn(&str) -> bool| {
+            self.fields
+                .iter()
+                .find(|(key, value)| is(key) && value.is_string())
+                .and_then(|(_, value)| value.as_str())
+        };
+        of(|key| key.is_empty() || is_path_key(key)).or_else(|| of(is_name_key)).or_else(|| of(is_id_key))
+    }
+
+    /// Its media type or kind, if it says one.
+    pub(crate) fn kind(&self) -> Option<&str> {
+        let kind = |key: &str| {
+            name_stems(key)
+                .iter()
+                .any(|stem| matches!(stem.as_str(), "type" | "kind" | "mediatyp" | "mimetyp" | "mime"))
+        };
+        self.fields.iter().find(|(key, _)| kind(key)).and_then(|(_, value)| value.as_str())
+    }
+
+    /// Whether it is a folder of a listing.
+    pub(crate) fn is_folder(&self) -> bool {
+        let flagged = self.fields.iter().any(|(key, value)| {
+            let stems = name_stems(key);
+            *value == Value::Bool(true)
+                && stems.iter().any(|stem| matches!(stem.as_str(), "directory" | "dir" | "folder"))
+        });
+        let kind = self.kind().unwrap_or_default().to_lowercase();
+        flagged
+            || matches!(kind.as_str(), "directory" | "dir" | "folder" | "inode/directory")
+            || self.name().is_some_and(|name| name.ends_with('/'))
+    }
+
+    /// Whether it only describes a file: its content is elsewhere.
+    fn is_listing(&self) -> bool {
+        let described = |key: &str| {
+            key.is_empty()
+                || is_path_key(key)
+                || is_name_key(key)
+                || name_stems(key).iter().any(|stem| FILE_WORDS.contains(&stem.as_str()))
+        };
+        self.name().is_some()
+            && self.fields.iter().any(|(key, _)| key.is_empty() || is_path_key(key) || is_name_key(key))
+            && self.fields.iter().all(|(key, _)| described(key))
+    }
+}
+
+/// Stems of what listings say about files.
+const FILE_WORDS: [&str; 19] = [
+    "size",
+    "byte",
+    "type",
+    "kind",
+    "mime",
+    "mediatyp",
+    "mimetyp",
+    "content",
+    "modify",
+    "modified",
+    "create",
+    "creat",
+    "directory",
+    "dir",
+    "folder",
+    "extension",
+    "hash",
+    "page",
+    "readable",
+];
+
+/// What a structured result holds.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    /// Texts, with the path that stands beside them.
+    pub(crate) texts: Vec<(Option<String>, String)>,
+    /// Data that can be quoted.
+    pub(crate) pieces: Pieces,
+    /// What lists of files say, apart from data.
+    pub(crate) listing: Pieces,
+    /// What can be asked for.
+    pub(crate) items: Vec<Item>,
+    /// The path that the result itself names.
+    pub(crate) path: Option<String>,
+}
+
+/// Takes a result apart.
+pub(crate) fn read(value: &Value) -> Data {
+    let mut data = Data::default();
+    if let Value::Object(object) = value {
+        data.path = path_of(object).map(str::to_owned);
+    }
+    data.walk(value, "");
+    data
+}
+
+impl Data {
+    fn walk(&mut self, value: &Value, above: &str) {
+        match value {
+            Value::Array(entries) => self.entries(entries, above),
+            Value::Object(object) => self.object(object, above),
+            Value::String(text) => self.texts.push((None, text.clone())),
+            Value::Number(_) | Value::Bool(_) => self.pieces.passages.push(Passage {
+                text: value.to_string(),
+                heading: above.to_owned(),
+                ..Passage::default()
+            }),
+            Value::Null => {}
+        }
+    }
+
+    fn object(&mut self, object: &Map<String, Value>, above: &str) {
+        if is_reference(object) {
+            return;
+        }
+        let item = Item { fields: scalars(object) };
+        // What the object is about stands in its short texts: each member is quoted beside them.
+        let about: Vec<&str> = item.fields.iter().filter_map(|(_, value)| value.as_str()).collect();
+        let heading = format!("{above} {}", about.join(" "));
+        if !item.is_listing() {
+            for (key, value) in &item.fields {
+                let value = shown(value);
+                self.pieces.passages.push(Passage {
+                    text: format!("{key}: {value}"),
+                    heading: heading.trim().to_owned(),
+                    form: Form::Pair { label: name_stems(key).join(" "), value },
+                    page: None,
+                });
+            }
+        }
+        if !item.fields.is_empty() {
+            self.items.push(item);
+        }
+        self.nested(object, above);
+    }
+
+    /// What is no scalar in an object.
+    fn nested(&mut self, object: &Map<String, Value>, above: &str) {
+        for (key, value) in object {
+            match value {
+                Value::String(text) if is_text(text) => {
+                    self.texts.push((path_of(object).map(str::to_owned), text.clone()));
+                }
+                Value::Array(_) | Value::Object(_) => {
+                    let above = format!("{above} {}", name_stems(key).join(" "));
+                    self.walk(value, above.trim());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A list: of records, which are rows of a table, or of anything else.
+    fn entries(&mut self, entries: &[Value], above: &str) {
+        let mut rows = Vec::new();
+        for entry in entries.iter().take(MAX_ENTRIES) {
+            match entry {
+                Value::Object(object) if is_reference(object) => {}
+                Value::Object(object) => {
+                    let item = Item { fields: scalars(object) };
+                    if !item.fields.is_empty() {
+                        rows.push(item);
+                    }
+                    self.nested(object, above);
+                }
+                Value::String(text) if !is_text(text) => {
+                    rows.push(Item { fields: vec![(String::new(), entry.clone())] });
+                }
+                other => self.walk(other, above),
+            }
+        }
+        let Some(first) = rows.first() else { return };
+        let pieces = if rows.iter().all(Item::is_listing) { &mut self.listing } else { &mut self.pieces };
+        let columns: Vec<&str> = first.fields.iter().map(|(key, _)| key.as_str()).collect();
+        let table = pieces.tables.len();
+        pieces.tables.push(Table::new(&columns, &columns.join(", ")));
+        for row in &rows {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|column| row.fields.iter().find(|(key, _)| key == column).map(|(_, value)| shown(value)))
+                .map(Option::unwrap_or_default)
+                .collect();
+            let members = row.fields.iter().map(|(key, value)| match key.as_str() {
+                "" => shown(value),
+                key => format!("{key}: {}", shown(value)),
+            });
+            pieces.passages.push(Passage {
+                text: members.collect::<Vec<_>>().join(", "),
+                heading: above.to_owned(),
+                form: Form::Row { table, cells },
+                page: None,
+            });
+        }
+        self.items.append(&mut rows);
+    }
+}
+
+/// Lines that look like names of files, one each.
+pub(crate) fn named_files(text: &str) -> Vec<Item> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_file = |line: &&str| {
+        let extension = line.rsplit_once('.').map(|(_, extension)| extension).unwrap_or_default();
+        let named =
+            (1..=5).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric());
+        line.len() <= 255 && (named || line.ends_with('/')) && !line.contains(": ")
+    };
+    if lines.is_empty() || lines.len() > MAX_ENTRIES || !lines.iter().all(is_file) {
+        return Vec::new();
+    }
+    lines.into_iter().map(|line| Item { fields: vec![(String::new(), line.into())] }).collect()
+}
+
+fn scalars(object: &Map<String, Value>) -> Vec<(String, Value)> {
+    let is_scalar = |value: &Value| match value {
+        Value::String(text) => !is_text(text),
+        Value::Number(_) | Value::Bool(_) => true,
+        _ => false,
+    };
+    object
+        .iter()
+        .filter(|(_, value)| is_scalar(value))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+fn is_text(text: &str) -> bool {
+    text.len() >= TEXT_FROM || text.trim().contains('\n')
+}
+
+fn is_reference(object: &Map<String, Value>) -> bool {
+    object.contains_key("attache.document")
+}
+
+fn path_of(object: &Map<String, Value>) -> Option<&str> {
+    object
+        .iter()
+        .find(|(key, value)| is_path_key(key) && value.is_string())
+        .and_then(|(_, value)| value.as_str())
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => head(text, MAX_VALUE).to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a name in code stands for where something is.
+pub(crate) fn is_path_key(key: &str) -> bool {
+    name_stems(key)
+        .iter()
+        .any(|stem| matches!(stem.as_str(), "path" | "file" | "filenam" | "uri" | "url" | "href"))
+}
+
+fn is_name_key(key: &str) -> bool {
+    name_stems(key).iter().any(|stem| matches!(stem.as_str(), "name" | "title" | "subject"))
+}
+
+/// Whether a name in code stands for an identity.
+pub(crate) fn is_id_key(key: &str) -> bool {
+    let ids = ["id", "key", "number", "no", "nr", "code", "ref", "referenc", "uuid"];
+    name_stems(key).iter().any(|stem| ids.contains(&stem.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn listings_name_files() {
+        let data = read(&json!([
+            {"path": "a/invoice.pdf", "size": 3, "mediaType": "application/pdf"},
+            {"path": "b", "type": "directory"},
+        ]));
+        let names: Vec<_> = data.items.iter().map(|item| item.name().unwrap()).collect();
+        assert_eq!(names, ["a/invoice.pdf", "b"]);
+        assert!(data.items[1].is_folder() && !data.items[0].is_folder());
+        assert_eq!((data.pieces.passages.len(), data.listing.passages.len()), (0, 2));
+        let wrapped = read(&json!({"files": ["x.pdf", "y.md"], "truncated": false}));
+        assert_eq!(wrapped.items.iter().filter_map(Item::name).collect::<Vec<_>>(), ["x.pdf", "y.md"]);
+        assert_eq!(named_files("a.pdf\n\nsub/b.csv\n").len(), 2);
+        assert!(named_files("Dear all.\nHello").is_empty() && named_files("").is_empty());
+    }
+
+    #[test]
+    fn records_can_be_quoted() {
+        let data =
+            read(&json!({"invoices": [{"number": "R-17", "total": 12.5}, {"number": "R-18", "total": 7}]}));
+        assert_eq!(data.pieces.passages[0].text, "number: R-17, total: 12.5");
+        assert_eq!(data.pieces.tables[0].columns, ["number", "total"]);
+        assert_eq!(data.items[1].name(), Some("R-18"));
+        let one = read(&json!({"city": "Oslo", "temperature": 12, "wind": {"speed": 3}}));
+        let texts: Vec<_> = one.pieces.passages.iter().map(|passage| passage.text.as_str()).collect();
+        assert_eq!(texts, ["city: Oslo", "temperature: 12", "speed: 3"]);
+        assert_eq!(one.pieces.passages[1].heading, "Oslo");
+    }
+
+    #[test]
+    fn texts_belong_to_their_path() {
+        let data =
+            read(&json!({"path": "a.md", "text": "# A\ntext", "document": {"attache.document": "stored"}}));
+        assert_eq!(data.texts, [(Some("a.md".to_owned()), "# A\ntext".to_owned())]);
+        assert_eq!((data.path.as_deref(), data.pieces.passages.len()), (Some("a.md"), 0));
+        let found = read(&json!([{"file": "a.md", "match": "x\ny"}, {"file": "b.md", "match": "y\nz"}]));
+        assert_eq!(found.texts[1].0.as_deref(), Some("b.md"));
+    }
+}

@@ -1,0 +1,223 @@
+//! Replies of the model as they go back to it.
+
+use std::borrow::Cow;
+
+use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, TextPart, ToolCall};
+use attache_transport::ItemWriter;
+use serde_json::Value;
+
+use super::history::wire_ids;
+use super::messages::{Renderer, separate, string, text_part, unknown_part};
+use super::reasoning::Origin;
+use super::turn::EXTRA_CONTENT;
+use crate::profile::{EmptyContent, Replayed};
+
+impl Renderer<'_> {
+    /// Writes a reply of the model; `false` if nothing of it can go back.
+    pub(super) fn assistant(
+        &self,
+        message: &AssistantMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let calls: Vec<_> = message.tool_calls().collect();
+        let replay = Replaying::new(self, message, !calls.is_empty())?;
+        let says = message.parts.iter().any(|part| matches!(part, AssistantPart::Text(_)));
+        if !says && calls.is_empty() && !replay.has_parts() {
+            return Ok(false);
+        }
+        out.raw(r#"{"role":"assistant""#);
+        self.assistant_content(message, &replay, says, out);
+        replay.members(out)?;
+        for (at, (call, id)) in calls.iter().zip(wire_ids(&calls, self.profile.call_ids)).enumerate() {
+            out.raw(if at == 0 { r#","tool_calls":["# } else { "," });
+            self.call(call, &id, out);
+        }
+        out.raw(if calls.is_empty() { "}" } else { "]}" });
+        Ok(true)
+    }
+
+    fn assistant_content(
+        &self,
+        message: &AssistantMessage,
+        replay: &Replaying<'_>,
+        says: bool,
+        out: &mut ItemWriter<'_>,
+    ) {
+        let texts = || {
+            message.parts.iter().filter_map(|part| match part {
+                AssistantPart::Text(text) => Some(text),
+                _ => None,
+            })
+        };
+        let as_parts = replay.has_parts() || self.profile.refusal_parts && texts().any(TextPart::is_refusal);
+        if !as_parts {
+            let tagged =
+                replay.tags.iter().flat_map(|(text, open, close)| [open.as_str(), text, close.as_str()]);
+            if says || !replay.tags.is_empty() {
+                out.raw(r#","content":"#);
+                string(tagged.chain(texts().map(TextPart::text)), "", out);
+                return;
+            }
+            out.raw(match self.profile.empty_content {
+                EmptyContent::Null => r#","content":null"#,
+                EmptyContent::Empty => r#","content":"""#,
+                EmptyContent::Omitted => "",
+            });
+            return;
+        }
+        out.raw(r#","content":["#);
+        let mut first = true;
+        for part in &message.parts {
+            let written = match part {
+                AssistantPart::Text(text) => {
+                    separate(&mut first, out);
+                    if text.is_refusal() && self.profile.refusal_parts {
+                        out.raw(r#"{"type":"refusal","refusal":"#);
+                        out.string(text.text());
+                        out.raw("}");
+                    } else {
+                        text_part(text.text(), out);
+                    }
+                    continue;
+                }
+                AssistantPart::Reasoning(reasoning) => match replay.origin(reasoning.replay()) {
+                    Some(Origin::Content { value }) => Some(Cow::Owned(value.to_string())),
+                    _ => None,
+                },
+                AssistantPart::Opaque(opaque) if opaque.kind != EXTRA_CONTENT => {
+                    replay.verbatim(Some(&opaque.replay)).map(Cow::Borrowed)
+                }
+                _ => None,
+            };
+            if let Some(json) = written {
+                separate(&mut first, out);
+                out.raw(&json);
+            }
+        }
+        out.raw("]");
+    }
+
+    fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
+        out.raw(r#"{"id":"#);
+        out.string(id);
+        out.raw(r#","type":"function","function":{"name":"#);
+        out.string(&self.tools.wire_name(&call.name));
+        out.raw(r#","arguments":"#);
+        out.string(call.arguments.replay_json());
+        out.raw("}");
+        if let Some(extra) = self.own(call.replay.as_deref()) {
+            out.raw(r#","extra_content":"#);
+            out.raw(extra);
+        }
+        out.raw("}");
+    }
+
+    /// Data that this profile and model made, which alone may go back verbatim.
+    fn own<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r str> {
+        let replay = replay?;
+        (replay.family() == self.profile.name && replay.model() == self.model).then(|| replay.json())
+    }
+}
+
+/// What of a message's reasoning and other data goes back.
+struct Replaying<'a> {
+    renderer: &'a Renderer<'a>,
+    wanted: bool,
+    content: String,
+    reasoning: String,
+    details: Vec<Value>,
+    /// Reasoning with what stands around it.
+    tags: Vec<(&'a str, String, String)>,
+    parts: bool,
+    extra: Option<&'a str>,
+}
+
+impl<'a> Replaying<'a> {
+    fn new(
+        renderer: &'a Renderer<'a>,
+        message: &'a AssistantMessage,
+        has_calls: bool,
+    ) -> Result<Self, ProviderError> {
+        let wanted = match renderer.profile.reasoning_replay {
+            Replayed::Never => false,
+            Replayed::WithCalls => has_calls,
+            Replayed::Always => true,
+        };
+        let mut replay = Self {
+            renderer,
+            wanted,
+            content: String::new(),
+            reasoning: String::new(),
+            details: Vec::new(),
+            tags: Vec::new(),
+            parts: false,
+            extra: None,
+        };
+        for part in &message.parts {
+            match part {
+                AssistantPart::Reasoning(part) => match replay.origin(part.replay()) {
+                    Some(Origin::ReasoningContent) => replay.content.push_str(part.text()),
+                    Some(Origin::Reasoning) => replay.reasoning.push_str(part.text()),
+                    Some(Origin::ReasoningDetails { value: Value::Array(value) }) => {
+                        replay.details.extend(value)
+                    }
+                    Some(Origin::ReasoningDetails { value }) => replay.details.push(value),
+                    Some(Origin::Tags { open, close }) => replay.tags.push((part.text(), open, close)),
+                    Some(Origin::Content { .. }) => replay.parts = true,
+                    None => {}
+                },
+                AssistantPart::Opaque(part) => match replay.verbatim(Some(&part.replay)) {
+                    Some(json) if part.kind == EXTRA_CONTENT => replay.extra = Some(json),
+                    Some(_) => replay.parts = true,
+                    None => {}
+                },
+                AssistantPart::Text(_) | AssistantPart::ToolCall(_) => {}
+                _ => return Err(unknown_part(&message.id)),
+            }
+        }
+        Ok(replay)
+    }
+
+    /// Where reasoning came from, if it goes back there. What is signed or encrypted is the model's own; plain text
+    /// may go to another model of the same server.
+    fn origin(&self, replay: Option<&ReplayData>) -> Option<Origin> {
+        let replay = replay.filter(|_| self.wanted)?;
+        let origin = replay.read(&self.renderer.profile.name)?;
+        match origin {
+            Origin::ReasoningDetails { .. } | Origin::Content { .. } => {
+                (replay.model() == self.renderer.model).then_some(origin)
+            }
+            plain => Some(plain),
+        }
+    }
+
+    fn verbatim<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r str> {
+        self.renderer.own(replay)
+    }
+
+    /// Whether the content must be a list.
+    fn has_parts(&self) -> bool {
+        self.parts
+    }
+
+    /// Writes the members beside the content.
+    fn members(&self, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        for (name, text) in [("reasoning_content", &self.content), ("reasoning", &self.reasoning)] {
+            if !text.is_empty() {
+                out.raw(",\"");
+                out.raw(name);
+                out.raw("\":");
+                out.string(text);
+            }
+        }
+        if !self.details.is_empty() {
+            out.raw(r#","reasoning_details":"#);
+            out.json(&self.details)?;
+        }
+        if let Some(extra) = self.extra {
+            out.raw(r#","extra_content":"#);
+            out.raw(extra);
+        }
+        Ok(())
+    }
+}

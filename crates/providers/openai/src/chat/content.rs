@@ -1,0 +1,227 @@
+//! The content of one generation: a string, or a list of parts in order.
+
+use attache_core::{AssistantPart, OpaquePart, ReasoningPart, ReplayData};
+use attache_transport::ChunkSink;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::reasoning::Origin;
+use super::think::{Split, TagSplitter};
+use super::wire::{Content, Part};
+use crate::profile::ThinkTags;
+
+/// Text, reasoning parts and parts of other kinds, in the order of the wire. Neighbouring pieces of one kind are
+/// one segment, so that a streamed reply and a whole one come out alike.
+#[derive(Debug)]
+pub(super) struct Body {
+    tags: Option<TagSplitter>,
+    /// Reasoning that stood between tags.
+    tagged: String,
+    segments: Vec<Segment>,
+    /// Refusals among the parts.
+    refusal: String,
+}
+
+#[derive(Debug)]
+enum Segment {
+    Text {
+        text: String,
+        /// How many bytes were handed out. Blank text waits until something visible follows.
+        shown: usize,
+    },
+    Thinking(Thinking),
+    Other {
+        kind: String,
+        json: Box<RawValue>,
+    },
+}
+
+#[derive(Debug)]
+struct Thinking {
+    text: String,
+    /// The part as it came, if it came in one piece.
+    whole: Option<Box<RawValue>>,
+    signature: Option<Box<RawValue>>,
+    closed: Option<Box<RawValue>>,
+}
+
+impl Body {
+    pub(super) fn new(tags: ThinkTags) -> Self {
+        let tags = match tags {
+            ThinkTags::Text => None,
+            ThinkTags::AtStart => Some(TagSplitter::new(false)),
+            ThinkTags::Opened => Some(TagSplitter::new(true)),
+        };
+        Self { tags, tagged: String::new(), segments: Vec::new(), refusal: String::new() }
+    }
+
+    /// Takes the content of a delta or message. `mirrored` says that the reasoning also comes in a member of its
+    /// own, so that what stands between tags is a copy (openai.md D 46).
+    pub(super) fn take(&mut self, content: &Content<'_>, mirrored: bool, mut out: Option<&mut ChunkSink>) {
+        match content {
+            Content::None => {}
+            Content::Text(text) => self.text(text, mirrored, out),
+            Content::Parts(parts) => {
+                for part in parts {
+                    self.part(part, mirrored, out.as_deref_mut());
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, mirrored: bool, out: Option<&mut ChunkSink>) {
+        match &mut self.tags {
+            None => self.append(text, out),
+            Some(tags) => {
+                let split = tags.push(text);
+                self.split(&split, mirrored, out);
+            }
+        }
+    }
+
+    fn split(&mut self, split: &Split, mirrored: bool, mut out: Option<&mut ChunkSink>) {
+        if !mirrored {
+            self.tagged.push_str(&split.thinking);
+            if let Some(out) = &mut out {
+                out.thinking(split.thinking.as_str());
+            }
+        }
+        self.append(&split.text, out);
+    }
+
+    fn append(&mut self, piece: &str, out: Option<&mut ChunkSink>) {
+        if piece.is_empty() {
+            return;
+        }
+        if !matches!(self.segments.last(), Some(Segment::Text { .. })) {
+            self.segments.push(Segment::Text { text: String::new(), shown: 0 });
+        }
+        let Some(Segment::Text { text, shown }) = self.segments.last_mut() else { return };
+        text.push_str(piece);
+        let Some(out) = out else { return };
+        if *shown > 0 || !text.trim().is_empty() {
+            out.content(text.get(*shown..).unwrap_or_default());
+            *shown = text.len();
+        }
+    }
+
+    fn part(&mut self, json: &RawValue, mirrored: bool, mut out: Option<&mut ChunkSink>) {
+        let raw = json.get();
+        if raw.starts_with('"') {
+            let text: String = serde_json::from_str(raw).unwrap_or_default();
+            return self.text(&text, mirrored, out);
+        }
+        let Ok(part) = serde_json::from_str::<Part<'_>>(raw) else { return };
+        match part.kind.get().unwrap_or("text") {
+            "text" | "output_text" => {
+                if let Some(text) = part.text.get() {
+                    self.text(text, mirrored, out);
+                }
+            }
+            "refusal" => self.refusal.push_str(part.refusal.get().unwrap_or_default()),
+            "thinking" => {
+                let text = thinking_text(&part.thinking);
+                if let Some(out) = &mut out {
+                    out.thinking(text.as_str());
+                }
+                self.think(json, &part, text);
+            }
+            kind => self.segments.push(Segment::Other { kind: kind.to_owned(), json: json.to_owned() }),
+        }
+    }
+
+    fn think(&mut self, json: &RawValue, part: &Part<'_>, text: String) {
+        let (signature, closed) = (part.signature.map(ToOwned::to_owned), part.closed.map(ToOwned::to_owned));
+        match self.segments.last_mut() {
+            Some(Segment::Thinking(open)) => {
+                open.text.push_str(&text);
+                open.whole = None;
+                open.signature = signature.or_else(|| open.signature.take());
+                open.closed = closed.or_else(|| open.closed.take());
+            }
+            _ => {
+                let whole = Some(json.to_owned());
+                self.segments.push(Segment::Thinking(Thinking { text, whole, signature, closed }));
+            }
+        }
+    }
+
+    /// Ends the content: what was held back is known now.
+    pub(super) fn finish(&mut self, mirrored: bool, out: Option<&mut ChunkSink>) {
+        if let Some(split) = self.tags.as_mut().map(TagSplitter::finish) {
+            self.split(&split, mirrored, out);
+        }
+    }
+
+    /// The answer text, without what is blank.
+    pub(super) fn answer(&self) -> String {
+        let texts = self.segments.iter().filter_map(|segment| match segment {
+            Segment::Text { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        let says =
+            |segment: &Segment| matches!(segment, Segment::Text { text, .. } if !text.trim().is_empty());
+        !self.segments.iter().any(says)
+    }
+
+    pub(super) fn refusal(&self) -> &str {
+        &self.refusal
+    }
+
+    /// The parts in order, reasoning from tags first.
+    pub(super) fn into_parts(self, family: &str, model: &str) -> Vec<AssistantPart> {
+        let mut parts = Vec::with_capacity(self.segments.len() + 1);
+        if !self.tagged.is_empty() {
+            let (open, close) = self.tags.as_ref().map(TagSplitter::around).unwrap_or_default();
+            let origin = Origin::Tags { open: open.to_owned(), close: close.to_owned() };
+            parts.push(AssistantPart::Reasoning(origin.part(self.tagged, false, family, model)));
+        }
+        for segment in self.segments {
+            parts.extend(match segment {
+                Segment::Text { text, .. } => AssistantPart::text(text),
+                Segment::Thinking(thinking) => Some(AssistantPart::Reasoning(thinking.part(family, model))),
+                Segment::Other { kind, json } => {
+                    let replay = ReplayData::new(family, model, json);
+                    Some(AssistantPart::Opaque(OpaquePart::new(kind, replay)))
+                }
+            });
+        }
+        parts
+    }
+}
+
+impl Thinking {
+    fn part(self, family: &str, model: &str) -> ReasoningPart {
+        let verbatim = self.whole.and_then(|whole| serde_json::from_str(whole.get()).ok());
+        let value = verbatim.unwrap_or_else(|| {
+            let mut value = json!({"type": "thinking", "thinking": [{"type": "text", "text": self.text}]});
+            for (key, member) in [("signature", self.signature), ("closed", self.closed)] {
+                let member = member.and_then(|member| serde_json::from_str::<Value>(member.get()).ok());
+                if let (Some(member), Some(object)) = (member, value.as_object_mut()) {
+                    object.insert(key.to_owned(), member);
+                }
+            }
+            value
+        });
+        Origin::Content { value }.part(self.text, false, family, model)
+    }
+}
+
+/// The text of a thinking part, which is a string or a list of texts.
+fn thinking_text(content: &Content<'_>) -> String {
+    match content {
+        Content::None => String::new(),
+        Content::Text(text) => text.clone().into_owned(),
+        Content::Parts(parts) => {
+            let texts = parts.iter().filter_map(|part| {
+                let part: Part<'_> = serde_json::from_str(part.get()).ok()?;
+                part.text.get().map(str::to_owned)
+            });
+            texts.collect()
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! From a [`ChatRequest`] to an HTTP request.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
+    ProviderError, SystemMessage, TextPart, ToolSet,
+};
+use attache_transport::{EncodedBody, EncodedLog, Envelope, RequestParts, RoleTag};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ChatCodec;
+use super::history::{check_pairing, invalid};
+use super::messages::Renderer;
+use super::options::options;
+use crate::profile::{Profile, SystemPlace};
+
+/// Every item is a message of its own, so the roles make no difference.
+const ROLE: RoleTag = RoleTag::new(0);
+static ENVELOPE: Envelope = Envelope::LIST;
+
+/// A request ready to be sent, and what was left out of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EncodedRequest {
+    /// The request.
+    pub parts: RequestParts,
+    /// Options that were left out or changed because the caller allowed it.
+    pub degradations: Vec<Degradation>,
+}
+
+/// What is kept of a conversation between its requests.
+#[derive(Debug)]
+struct Memo {
+    profile: Arc<Profile>,
+    capabilities: Arc<ModelCapabilities>,
+    /// The tools whose names the items use.
+    tools: Arc<ToolSet>,
+    log: EncodedLog,
+    head: Option<Head>,
+}
+
+/// What stands before the items: model, tools, and instructions that are not part of the history.
+#[derive(Debug)]
+struct Head {
+    model: String,
+    system: String,
+    /// Up to the bracket that opens the messages.
+    before: String,
+    /// With the instructions, and with a comma if items follow.
+    alone: Bytes,
+    followed: Bytes,
+    cache_key: String,
+}
+
+/// How a message is rendered beside its own content.
+mod variant {
+    /// In its place.
+    pub(super) const PLAIN: u64 = 0;
+    /// Instructions that are merged into the first message.
+    pub(super) const IN_HEAD: u64 = 1;
+    /// Instructions in the words of the user.
+    pub(super) const AS_USER: u64 = 2;
+}
+
+impl ChatCodec {
+    /// The HTTP request for `request`, whose messages have been routed, with `config` as the options: the
+    /// provider's, overruled by the request's.
+    ///
+    /// What a conversation's messages render to is kept in the request's transcript, so each is rendered once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a URL, header or extra member that cannot be sent;
+    /// [`ErrorKind::InvalidHistory`] where calls and results do not pair or documents were not routed;
+    /// [`ErrorKind::Unsupported`] for an option or document that the model does not take;
+    /// [`ErrorKind::InvalidRequest`] for a tool choice that names no tool.
+    pub fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&attache_core::Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let mut parts = self.envelope(config, key)?;
+        check_pairing(&request.messages)?;
+        let wire_key = self.wire_key();
+        let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
+        let mut memo = memo
+            .filter(|memo| memo.fits(self, &request.tools))
+            .unwrap_or_else(|| Memo::new(self, &request.tools));
+        let encoded = self.body(&mut memo, request, config);
+        if let Some(transcript) = &request.transcript {
+            transcript.put(&wire_key, memo);
+        }
+        let (body, degradations) = encoded?;
+        parts.body = body;
+        Ok(EncodedRequest { parts, degradations })
+    }
+
+    fn body(
+        &self,
+        memo: &mut Memo,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+        let leading = match self.profile().system_place {
+            SystemPlace::Anywhere => 0,
+            SystemPlace::MergedFirst => {
+                request.messages.iter().take_while(|message| matches!(***message, Message::System(_))).count()
+            }
+        };
+        self.render(&mut memo.log, request, leading)?;
+        let has_items = memo.log.first_role().is_some();
+        let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
+        memo.tools = Arc::clone(&request.tools);
+        let known = memo.head.take().filter(|_| same_tools);
+        let head = memo.head.insert(self.head(known, request, config, leading)?);
+        if head.system.is_empty() && !has_items {
+            return Err(invalid("there is no message to send"));
+        }
+        let key = || head.cache_key.clone();
+        let mut options = options(self.profile(), self.capabilities(), request, config, key)?;
+        options.members.remove("model");
+        for name in ["messages", "tools"] {
+            if options.members.contains_key(name) {
+                let text = format!("extra_body cannot replace {name}");
+                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
+            }
+        }
+        let mut tail = String::from("]");
+        for (name, value) in &options.members {
+            tail.push(',');
+            write_json(name, &mut tail)?;
+            tail.push(':');
+            write_json(value, &mut tail)?;
+        }
+        tail.push('}');
+        let head = if has_items { &head.followed } else { &head.alone };
+        Ok((memo.log.body(head.clone(), tail, &[]), options.degradations))
+    }
+
+    fn render(
+        &self,
+        log: &mut EncodedLog,
+        request: &ChatRequest,
+        leading: usize,
+    ) -> Result<(), ProviderError> {
+        let place = self.profile().system_place;
+        let variant = |at: usize, message: &Message| match (message, place) {
+            (Message::System(_), SystemPlace::MergedFirst) if at < leading => variant::IN_HEAD,
+            (Message::System(_), SystemPlace::MergedFirst) => variant::AS_USER,
+            _ => variant::PLAIN,
+        };
+        let renderer = self.renderer(&request.tools);
+        // Messages are rendered in order, so the search for the one before a result goes forward only.
+        let mut from = 0;
+        log.sync(&request.messages, variant, |message, out| {
+            let here = |known: &Arc<Message>| std::ptr::eq(&**known, message);
+            if let Some(found) = request.messages.get(from..).and_then(|rest| rest.iter().position(here)) {
+                from += found;
+            }
+            let written = match message {
+                Message::System(_) if from < leading => false,
+                Message::System(system) if place == SystemPlace::MergedFirst => {
+                    renderer.system(system, "user", out)
+                }
+                Message::System(system) => renderer.system(system, renderer.system_role(), out),
+                Message::User(user) => renderer.user(user, out)?,
+                Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
+                Message::ToolResults(results) => match asked(&request.messages, from) {
+                    Some(asked) => renderer.results(results, asked, out)?,
+                    None => false,
+                },
+                _ => return Err(invalid("a message has a role that this API does not know")),
+            };
+            Ok(written.then_some(ROLE))
+        })
+    }
+
+    /// What stands before the items, out of what was known before if that still holds.
+    fn head(
+        &self,
+        known: Option<Head>,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        leading: usize,
+    ) -> Result<Head, ProviderError> {
+        let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
+            (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
+            _ => self.model(),
+        };
+        let mut texts: Vec<&str> =
+            config.system.as_deref().into_iter().filter(|text| !text.trim().is_empty()).collect();
+        for message in request.messages.iter().take(leading) {
+            if let Message::System(SystemMessage { parts, .. }) = &**message {
+                texts.extend(parts.iter().map(TextPart::text));
+            }
+        }
+        let system = texts.join("\n\n");
+        let before = match known.filter(|head| head.model == model) {
+            Some(head) if head.system == system => return Ok(head),
+            Some(head) => head.before,
+            None => before_messages(model, &request.tools)?,
+        };
+        Head::new(model, system, before, self.renderer(&request.tools).system_role())
+    }
+
+    fn renderer<'a>(&'a self, tools: &'a ToolSet) -> Renderer<'a> {
+        Renderer { profile: self.profile(), model: self.model(), capabilities: self.capabilities(), tools }
+    }
+}
+
+impl Memo {
+    fn new(codec: &ChatCodec, tools: &Arc<ToolSet>) -> Self {
+        Self {
+            profile: Arc::clone(&codec.profile),
+            capabilities: Arc::clone(&codec.capabilities),
+            tools: Arc::clone(tools),
+            log: EncodedLog::new(&ENVELOPE),
+            head: None,
+        }
+    }
+
+    /// Whether this codec would render the same with these tools.
+    fn fits(&self, codec: &ChatCodec, tools: &Arc<ToolSet>) -> bool {
+        same(&self.profile, &codec.profile)
+            && same(&self.capabilities, &codec.capabilities)
+            && same_names(&self.tools, tools)
+    }
+}
+
+fn same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {
+    Arc::ptr_eq(a, b) || a == b
+}
+
+impl Head {
+    fn new(model: &str, system: String, before: String, role: &str) -> Result<Self, ProviderError> {
+        let mut alone = before.clone();
+        if !system.is_empty() {
+            alone.push_str("{\"role\":\"");
+            alone.push_str(role);
+            alone.push_str("\",\"content\":");
+            write_json(&system, &mut alone)?;
+            alone.push('}');
+        }
+        let mut hasher = DefaultHasher::new();
+        alone.hash(&mut hasher);
+        let followed = if system.is_empty() { alone.clone() } else { format!("{alone},") };
+        Ok(Self {
+            model: model.to_owned(),
+            system,
+            before,
+            alone: alone.into(),
+            followed: followed.into(),
+            // The same for all conversations of an agent, whose common prefix it is.
+            cache_key: format!("attache-{:016x}", hasher.finish()),
+        })
+    }
+}
+
+/// Model and tools, up to the bracket that opens the messages.
+fn before_messages(model: &str, tools: &ToolSet) -> Result<String, ProviderError> {
+    #[derive(Serialize)]
+    struct Tool<'a> {
+        r#type: &'static str,
+        function: Function<'a>,
+    }
+    #[derive(Serialize)]
+    struct Function<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        description: &'a str,
+        parameters: &'a Value,
+    }
+    let mut head = String::from("{\"model\":");
+    write_json(model, &mut head)?;
+    for (at, (name, tool)) in tools.iter().enumerate() {
+        head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
+        let mut description = tool.description().trim().to_owned();
+        // The API has no member for examples.
+        for (at, example) in tool.examples().iter().enumerate() {
+            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
+            description.push_str(&example.to_string());
+        }
+        let function =
+            Function { name, description: description.trim_start(), parameters: tool.input_schema() };
+        write_json(&Tool { r#type: "function", function }, &mut head)?;
+    }
+    if !tools.is_empty() {
+        head.push(']');
+    }
+    head.push_str(",\"messages\":[");
+    Ok(head)
+}
+
+/// The message whose calls the results at `at` answer.
+fn asked(messages: &[Arc<Message>], at: usize) -> Option<&AssistantMessage> {
+    match &**messages.get(at.checked_sub(1)?)? {
+        Message::Assistant(assistant) => Some(assistant),
+        _ => None,
+    }
+}
+
+/// Whether both sets give every tool the same name on the wire.
+fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
+    let agree = |names: &ToolSet, other: &ToolSet| {
+        names.iter().all(|(wire, definition)| other.wire_name(definition.name()) == wire)
+    };
+    Arc::ptr_eq(a, b) || agree(a, b) && agree(b, a)
+}
+
+fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut String) -> Result<(), ProviderError> {
+    let json = serde_json::to_string(value).map_err(|error| {
+        ProviderError::new(ErrorKind::Configuration, "the request cannot be written as JSON")
+            .with_source(error)
+    })?;
+    out.push_str(&json);
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Token counts, wherever a server puts them and however it counts.
+
+use attache_core::Usage;
+use serde::Deserialize;
+
+use crate::lenient::{Count, Object};
+
+/// The usage object of Chat Completions with what servers add to it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Wire {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    total_tokens: Count,
+    prompt_tokens_details: Object<InputDetails>,
+    completion_tokens_details: Object<OutputDetails>,
+    /// Some servers use the names of the Responses API.
+    input_tokens: Count,
+    output_tokens: Count,
+    cached_tokens: Count,
+    num_cached_tokens: Count,
+    prompt_cache_hit_tokens: Count,
+    prompt_cache_miss_tokens: Count,
+    reasoning_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct InputDetails {
+    cached_tokens: Count,
+    cache_write_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OutputDetails {
+    reasoning_tokens: Count,
+}
+
+/// Normalises a usage object: input with what came from the cache, output with reasoning.
+///
+/// Nearly all servers count so themselves. One kind does not count reasoning as output (openai.md C.8, D 57); its
+/// total, which is the sum of all three, tells it apart.
+pub(super) fn normalise(json: &str) -> Usage {
+    let wire =
+        serde_json::from_str::<Object<Wire>>(json).ok().and_then(|object| object.0).unwrap_or_default();
+    let inner = wire.prompt_tokens_details.0.unwrap_or_default();
+    let outer = wire.completion_tokens_details.0.unwrap_or_default();
+    let hit = wire.prompt_cache_hit_tokens.0;
+    let cached = inner.cached_tokens.0.or(wire.cached_tokens.0).or(wire.num_cached_tokens.0).or(hit);
+    let split = || Some(hit?.saturating_add(wire.prompt_cache_miss_tokens.0?));
+    let input = wire.prompt_tokens.0.or(wire.input_tokens.0).or_else(split);
+    let reasoning = outer.reasoning_tokens.0.or(wire.reasoning_tokens.0);
+    let output = wire.completion_tokens.0.or(wire.output_tokens.0).map(|output| {
+        let apart = reasoning.unwrap_or(0);
+        let sum = input.unwrap_or(0).saturating_add(output).saturating_add(apart);
+        if apart > 0 && wire.total_tokens.0 == Some(sum) { output.saturating_add(apart) } else { output }
+    });
+    Usage::new(input, output)
+        .with_cached_tokens(cached)
+        .with_cache_write_tokens(inner.cache_write_tokens.0)
+        .with_reasoning_tokens(reasoning)
+        .with_raw(serde_json::from_str::<serde_json::Value>(json).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::Usage;
+
+    use super::normalise;
+
+    fn counts(json: &str) -> Usage {
+        normalise(json).with_raw(None)
+    }
+
+    // openai.md A.5
+    #[test]
+    fn the_usual_form() {
+        let json = r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,
+            "prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":3}}"#;
+        let expected =
+            Usage::new(10, 5).with_cached_tokens(4).with_cache_write_tokens(2).with_reasoning_tokens(3);
+        assert_eq!(counts(json), expected);
+        assert!(normalise(json).raw.is_some());
+    }
+
+    // openai.md D 57
+    #[test]
+    fn d57_reasoning_that_is_not_counted_as_output_is_added() {
+        let apart = r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":35,"completion_tokens_details":{"reasoning_tokens":20}}"#;
+        assert_eq!(counts(apart), Usage::new(10, 25).with_reasoning_tokens(20));
+        let within = r#"{"prompt_tokens":10,"completion_tokens":25,"total_tokens":35,"completion_tokens_details":{"reasoning_tokens":20}}"#;
+        assert_eq!(counts(within), Usage::new(10, 25).with_reasoning_tokens(20));
+    }
+
+    // openai.md D 58, C.1, C.4
+    #[test]
+    fn d58_counts_in_other_places() {
+        assert_eq!(
+            counts(r#"{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":8}"#),
+            Usage::new(9, 1).with_cached_tokens(8)
+        );
+        assert_eq!(
+            counts(r#"{"prompt_cache_hit_tokens":3,"prompt_cache_miss_tokens":4,"completion_tokens":1}"#),
+            Usage::new(7, 1).with_cached_tokens(3)
+        );
+        assert_eq!(
+            counts(r#"{"prompt_tokens":9,"completion_tokens":1,"num_cached_tokens":0}"#),
+            Usage::new(9, 1).with_cached_tokens(0)
+        );
+    }
+
+    #[test]
+    fn what_is_not_reported_is_absent() {
+        assert_eq!(counts("{}"), Usage::default());
+        let nulls = r#"{"prompt_tokens":null,"completion_tokens":2,"prompt_tokens_details":null,"completion_tokens_details":{"reasoning_tokens":null}}"#;
+        assert_eq!(counts(nulls), Usage::new(None, 2));
+        assert_eq!(counts("7"), Usage::default());
+    }
+}

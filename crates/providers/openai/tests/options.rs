@@ -1,0 +1,155 @@
+//! Options: each reaches its member, is refused before anything is sent, or is left out and recorded.
+
+#![cfg(test)]
+
+mod common;
+
+use attache_core::{
+    CachePolicy, ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
+    Unsupported,
+};
+use attache_openai::{ChatCodec, Profile};
+use attache_testkit::validate_chat;
+use serde_json::{Value, json};
+
+use common::{body, encode, openai, shown, tools, user};
+
+// P05, P28
+#[test]
+fn every_option_reaches_its_member() {
+    let options = ProviderConfig::new()
+        .with_max_tokens(100)
+        .with_temperature(0.5)
+        .with_top_p(0.9)
+        .with_stop(vec!["END".to_owned()])
+        .with_seed(-7)
+        .with_presence_penalty(0.1)
+        .with_frequency_penalty(-0.1)
+        .with_parallel_tool_calls(false)
+        .with_response_format(ResponseFormat::JsonSchema {
+            name: "out put".to_owned(),
+            schema: json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false}),
+            strict: true,
+        })
+        .with_cache(CachePolicy::Short)
+        .with_extra_body("verbosity", "low")
+        .with_extra_body("seed", 8)
+        .with_extra_header("X-Client-Request-Id", "r1");
+    let request = ChatRequest::new([user("Hi")])
+        .with_tools(tools())
+        .with_tool_choice(ToolChoice::Tool("weather.now".to_owned()))
+        .with_options(options);
+    let encoded = encode(&openai(), &request);
+    let headers: Vec<_> = encoded.parts.shown_headers().collect();
+    assert!(headers.contains(&("x-client-request-id", "***")), "{headers:?}");
+    let mut body = body(&openai(), &request);
+    let key = body["prompt_cache_key"].take();
+    assert!(key.as_str().unwrap().starts_with("attache-"));
+    body.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "tools" | "messages"));
+    insta::assert_snapshot!(shown(&body));
+}
+
+#[test]
+fn options_of_reasoning_models() {
+    let codec = |model: &str| ChatCodec::new(Profile::openai_chat(), model);
+    let with =
+        |options: ProviderConfig| ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+    let effort =
+        |effort| with(ProviderConfig::new().with_reasoning(Reasoning::Effort(effort)).with_max_tokens(9));
+    let body_of = |model: &str, request: &ChatRequest| body(&codec(model), request);
+    assert_eq!(body_of("o3", &effort(Effort::Low))["reasoning_effort"], "low");
+    assert_eq!(body_of("o3", &effort(Effort::Low))["max_completion_tokens"], 9);
+    let off = with(ProviderConfig::new().with_reasoning(Reasoning::Off).with_temperature(0.0));
+    let silent = body_of("gpt-5.1", &off);
+    assert_eq!((&silent["reasoning_effort"], &silent["temperature"]), (&json!("none"), &json!(0.0)));
+    let unasked = with(ProviderConfig::new().with_temperature(0.0));
+    assert_eq!(body_of("gpt-5.1", &unasked)["temperature"], 0.0, "it reasons only when asked");
+    assert_eq!(body_of("gpt-4o", &off).get("reasoning_effort"), None, "it has none to switch off");
+    let refused = |model: &str, request: &ChatRequest| {
+        let error = codec(model).encode(request, &request.options, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        error.param().unwrap().to_owned()
+    };
+    assert_eq!(refused("o3", &off), "reasoning");
+    assert_eq!(refused("gpt-4o", &effort(Effort::Low)), "reasoning");
+    assert_eq!(refused("gpt-5-mini", &effort(Effort::Max)), "reasoning");
+    assert_eq!(
+        refused("gpt-4o", &with(ProviderConfig::new().with_reasoning(Reasoning::Budget(1)))),
+        "reasoning"
+    );
+    assert_eq!(refused("gpt-5.5", &unasked), "temperature");
+    assert_eq!(refused("gpt-5", &with(ProviderConfig::new().with_temperature(0.0))), "temperature");
+    assert_eq!(refused("gpt-4o", &with(ProviderConfig::new().with_top_k(5))), "top_k");
+    assert_eq!(refused("o3", &with(ProviderConfig::new().with_stop(vec!["x".to_owned()]))), "stop");
+    let long = with(ProviderConfig::new().with_cache(CachePolicy::Long));
+    assert_eq!(refused("gpt-4o", &long), "cache");
+    assert_eq!(body_of("gpt-5", &long)["prompt_cache_retention"], "24h");
+}
+
+// openai.md D 20
+#[test]
+fn d20_tools_beside_reasoning_are_refused_before_anything_is_sent() {
+    let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5.5");
+    let request = ChatRequest::new([user("Hi")]).with_tools(tools()).answered_whole();
+    let error = codec.encode(&request, &request.options, None).unwrap_err();
+    assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("reasoning")));
+    let allowed = ProviderConfig::new().with_unsupported(Unsupported::Degrade);
+    let encoded = codec.encode(&request, &allowed, None).unwrap();
+    assert_eq!(encoded.degradations.len(), 1);
+    let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+    assert_eq!(body["reasoning_effort"], "none");
+    validate_chat(&body).unwrap();
+    let off = request.with_options(ProviderConfig::new().with_reasoning(Reasoning::Off));
+    assert_eq!(self::body(&codec, &off)["reasoning_effort"], "none");
+}
+
+// design.md invariant 12
+#[test]
+fn what_is_left_out_is_recorded() {
+    let options = ProviderConfig::new()
+        .with_unsupported(Unsupported::Degrade)
+        .with_temperature(0.0)
+        .with_top_k(5)
+        .with_reasoning(Reasoning::Effort(Effort::Max));
+    let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5");
+    let request = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+    let encoded = encode(&codec, &request);
+    let options: Vec<_> =
+        encoded.degradations.iter().map(|degradation| degradation.option.as_str()).collect();
+    assert_eq!(options, ["reasoning", "temperature", "top_k"]);
+    assert_eq!(body(&codec, &request)["reasoning_effort"], "high", "the nearest that it knows");
+}
+
+#[test]
+fn choices_of_tools() {
+    let request =
+        |choice: ToolChoice| ChatRequest::new([user("Hi")]).with_tools(tools()).with_tool_choice(choice);
+    assert_eq!(body(&openai(), &request(ToolChoice::Auto)).get("tool_choice"), None);
+    assert_eq!(body(&openai(), &request(ToolChoice::None))["tool_choice"], "none");
+    assert_eq!(body(&openai(), &request(ToolChoice::Required))["tool_choice"], "required");
+    let fail = |request: ChatRequest| openai().encode(&request, &request.options, None).unwrap_err().kind();
+    assert_eq!(fail(request(ToolChoice::Tool("unknown".to_owned()))), ErrorKind::InvalidRequest);
+    let bare = |choice| ChatRequest::new([user("Hi")]).with_tool_choice(choice);
+    assert_eq!(fail(bare(ToolChoice::Required)), ErrorKind::InvalidRequest);
+    let parallel = bare(ToolChoice::None).with_options(ProviderConfig::new().with_parallel_tool_calls(true));
+    let body = body(&openai(), &parallel);
+    assert!(
+        body.get("tool_choice").is_none() && body.get("parallel_tool_calls").is_none(),
+        "only beside tools"
+    );
+}
+
+#[test]
+fn extra_members_come_last_and_replace_no_messages() {
+    let with = |name: &str, value: Value| {
+        ChatRequest::new([user("Hi")])
+            .with_options(ProviderConfig::new().with_extra_body(name, value))
+            .answered_whole()
+    };
+    assert_eq!(body(&openai(), &with("model", json!("gpt-4.1")))["model"], "gpt-4.1");
+    for name in ["messages", "tools"] {
+        let request = with(name, json!([]));
+        let error = openai().encode(&request, &request.options, None).unwrap_err();
+        assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
+    }
+}

@@ -1,0 +1,254 @@
+//! The recordings of the repository, read, judged and served.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Cassette, CassetteError, CassetteIndex, CassettePlayer, PlayerOptions, RecordedBody};
+use crate::mock::Writes;
+use crate::testing::Request;
+use crate::{Api, MockProvider, Reply, ReplyUsage, Rules, validate_chat_with, validate_messages_with};
+
+/// Accepted requests that the rules refuse, because these servers are milder than OpenAI's: an empty list of
+/// calls, an empty content, arguments that are `null`.
+const MILDER_SERVERS: [&str; 4] = [
+    "groq/rig_groq_agent_tool_sessions_parallel_tool_calls_single_turn_streaming_a643.json#1",
+    "mistral/pyd_test_mistral_test_mistral_model_thinking_part_506a.json#1",
+    "mistral/pyd_test_multimodal_tool_returns_test_multimodal_tool_return_matrix_tool_return_cont_4037.json#1",
+    "mistral/pyd_test_multimodal_tool_returns_test_multimodal_tool_return_matrix_tool_return_cont_84f0.json#1",
+];
+
+/// Refused requests whose fault a body shows.
+const REFUSED: [&str; 2] = [
+    "anthropic/rig_anthropic_strict_schema_matrix_external_root_ref_is_rejected_3a68.json#0",
+    "openai-chat/pyd_test_multimodal_tool_returns_test_multimodal_tool_return_matrix_tool_return_cont_0364.json#1",
+];
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/cassettes"))
+}
+
+fn index() -> CassetteIndex {
+    CassetteIndex::load(fixtures().join("index.json")).expect("the index is readable")
+}
+
+fn load(file: &str) -> Cassette {
+    Cassette::load(fixtures().join(file)).expect("a readable recording")
+}
+
+#[test]
+fn every_recording_parses_and_has_an_expectation_an_interaction() {
+    let index = index();
+    assert_eq!((index.format, index.files.len()), (1, 159));
+    for file in &index.files {
+        let cassette = load(&file.file);
+        assert_eq!(cassette.api, file.api, "{}", file.file);
+        assert_eq!(cassette.interactions.len(), file.expect.len(), "{}", file.file);
+        for (interaction, expected) in cassette.interactions.iter().zip(&file.expect) {
+            assert_eq!(interaction.response.status, expected.status, "{}", file.file);
+            assert_ne!(interaction.response.body, RecordedBody::None, "{}", file.file);
+        }
+    }
+    assert_eq!(index.with_protocol("openai-chat").count(), 61);
+    assert_eq!(index.with_protocol("anthropic").count(), 20);
+}
+
+#[test]
+fn bodies_of_every_kind_give_their_bytes() {
+    let chat = load("openai-chat/pyd_test_dbos_test_complex_agent_run_in_workflow_1c10.json");
+    let response = &chat.interactions[0].response;
+    assert!(response.body.bytes().starts_with(b"data: {"));
+    assert!(response.headers["content-type"].to_str().expect("text").starts_with("text/event-stream"));
+    let bedrock =
+        load("bedrock-converse/pyd_test_bedrock_test_bedrock_model_stream_empty_text_delta_2c0a.json");
+    let binary =
+        bedrock.interactions.iter().any(|each| matches!(each.response.body, RecordedBody::Binary(_)));
+    assert!(binary);
+    let cut = load("openai-chat/pyd_test_openai_test_document_as_binary_content_input_with_tool_8af5.json");
+    let elided = &cut.interactions[0].request.elided[0];
+    assert_eq!((elided.pointer.as_str(), elided.chars), ("/messages/0/content/1/file/file_data", 17716));
+}
+
+#[test]
+fn what_is_no_recording_is_an_error() {
+    let with = |request: Value, response: Value| {
+        Cassette::parse(&json!({"interactions": [{"request": request, "response": response}]}).to_string())
+    };
+    let request = json!({"method": "POST", "uri": "/", "body": {}});
+    assert!(with(request.clone(), json!({"status": 200, "unknown": 1})).is_ok());
+    for response in [
+        json!({"status": 200, "body": {}, "body_text": "x"}),
+        json!({"status": 200, "body_base64": "%"}),
+        json!({"status": 200, "headers": {"a b": "x"}}),
+        json!({"status": 200, "headers": {"a": 1}}),
+    ] {
+        let error = with(request.clone(), response).expect_err("a contradiction");
+        assert!(matches!(error, CassetteError::Invalid { interaction: 0, .. }), "{error}");
+    }
+    assert!(matches!(Cassette::parse("{}"), Err(CassetteError::Parse(_))));
+    assert!(matches!(Cassette::load(fixtures().join("none.json")), Err(CassetteError::Read { .. })));
+}
+
+#[test]
+fn an_index_is_read_leniently() {
+    let text = json!({"files": [{"file": "a.json", "new": 1, "expect": [
+        {"kind": "error", "error": {"code": 429, "message": "m"}, "more": null},
+        {"kind": "generate", "usage": {"input": 1, "output": null}},
+    ]}]});
+    let index = CassetteIndex::parse(&text.to_string()).expect("an index");
+    let [error, answer] = index.files[0].expect.as_slice() else { panic!("{index:?}") };
+    assert_eq!(error.error.as_ref().and_then(|error| error.code.as_deref()), Some("429"));
+    assert_eq!(answer.usage.map(|usage| (usage.input, usage.output)), Some((Some(1), None)));
+}
+
+// The rules are as strict as the real servers, and no stricter where it was not decided.
+#[test]
+fn the_rules_agree_with_what_real_servers_accepted_and_refused() {
+    let mut accepted = 0;
+    let (mut too_strict, mut refused) = (Vec::new(), Vec::new());
+    for file in &index().files {
+        for (number, (interaction, expected)) in
+            load(&file.file).interactions.iter().zip(&file.expect).enumerate()
+        {
+            let Some(body) = interaction.request.body.json() else { continue };
+            let rules = Rules::new().with_compatible_fields(file.api != "openai-chat");
+            let judged = match expected.protocol.as_deref() {
+                Some("openai-chat") => validate_chat_with(&body, &rules),
+                Some("anthropic") => validate_messages_with(&body, &rules),
+                _ => continue,
+            };
+            let name = format!("{}#{number}", file.file);
+            match (judged, expected.status < 400) {
+                (Ok(()), true) => accepted += 1,
+                (Err(_), true) => too_strict.push(name),
+                (Err(_), false) => refused.push(name),
+                // Unknown models, bad keys, rate limits: no matter of the body.
+                (Ok(()), false) => {}
+            }
+        }
+    }
+    assert_eq!(too_strict, MILDER_SERVERS);
+    assert_eq!(refused, REFUSED);
+    assert_eq!(accepted, 130);
+}
+
+#[tokio::test]
+async fn a_player_serves_a_recording_in_chosen_writes() {
+    let cassette = load(
+        "openai-chat/rig_openai_raw_capture_agent_matrix_chat_streamed_tool_run_records_distinct_raw_135b.json",
+    );
+    for seed in 0..3 {
+        let options = PlayerOptions::new().with_writes(Writes::Seeded(seed));
+        let player = CassettePlayer::start(cassette.clone(), options).await.expect("a free port");
+        for interaction in &cassette.interactions {
+            let answer =
+                Request::post(player.url(), "/v1/chat/completions", "{}").send().await.expect("an answer");
+            assert_eq!(answer.status.as_u16(), interaction.response.status);
+            assert_eq!(answer.body(), interaction.response.body.bytes());
+            assert_eq!(answer.headers["content-type"], interaction.response.headers["content-type"]);
+            assert!(answer.chunks.len() > 1);
+        }
+        let past = Request::post(player.url(), "/", "{}").send().await.expect("an answer");
+        assert_eq!(past.status, 418);
+        assert_eq!(player.requests().len(), cassette.interactions.len() + 1);
+        assert_eq!(player.mismatches().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_player_compares_requests_but_for_what_is_ignored_or_was_cut() {
+    let cassette =
+        load("openai-chat/pyd_test_openai_test_document_as_binary_content_input_with_tool_8af5.json");
+    let options = PlayerOptions::new().with_compared_requests(["/messages/*/name"]);
+    let player = CassettePlayer::start(cassette.clone(), options).await.expect("a free port");
+    let mut body = cassette.interactions[0].request.body.json().expect("a JSON body");
+    body["messages"][0]["content"][1]["file"]["file_data"] = json!("data:application/pdf;base64,other");
+    body["messages"][0]["name"] = json!("ann");
+    Request::chat(player.url(), &body).send().await.expect("an answer");
+    assert_eq!(player.mismatches().len(), 0);
+
+    Request::chat(player.url(), &body).send().await.expect("an answer");
+    let mismatches = player.mismatches();
+    assert_eq!((mismatches.len(), mismatches[0].interaction), (1, 1));
+    assert!(mismatches[0].differences.iter().any(|difference| difference.pointer == "/messages/1"));
+}
+
+/// Every member of a JSON value as a path; items of a list share theirs, and what stands in `stops` is one.
+fn members(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                let path = format!("{path}/{key}");
+                members(value, &path, found);
+                found.insert(path);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| members(item, path, found)),
+        _ => {}
+    }
+}
+
+/// The members of a body or of a stream's payloads, each under its kind.
+fn members_of(bytes: &[u8], found: &mut BTreeSet<String>) {
+    let text = std::str::from_utf8(bytes).expect("text");
+    let payloads = text.lines().filter_map(|line| line.strip_prefix("data: ")).collect::<Vec<_>>();
+    let payloads = if payloads.is_empty() { vec![text] } else { payloads };
+    for payload in payloads {
+        let Ok(payload) = serde_json::from_str::<Value>(payload) else { continue };
+        let kind = payload.get("type").or(payload.get("object")).and_then(Value::as_str).unwrap_or_default();
+        members(&payload, kind, found);
+    }
+}
+
+// What the mock renders has no member that real answers have not.
+#[tokio::test]
+async fn rendered_answers_have_the_members_of_recorded_ones() {
+    let mock = MockProvider::start().await.expect("a free port");
+    mock.respond_with(|request| {
+        let usage = ReplyUsage::new(100, 20).with_cached(10).with_reasoning(5);
+        let reply = Reply::new().text("Hi there").usage(usage);
+        let reply =
+            if request.api == Some(Api::Messages) { reply.signed_thinking("hm", "sig") } else { reply };
+        reply.call("call_1", "add", json!({})).call("call_2", "add", json!({}))
+    });
+    for (api, unseen) in [
+        // Newer than the recordings: openai.md A.5.
+        (Api::ChatCompletions, &["usage/prompt_tokens_details/cache_write_tokens"][..]),
+        (Api::Messages, &[][..]),
+    ] {
+        let mut recorded = BTreeSet::new();
+        let index = index();
+        for file in index.files.iter().filter(|file| file.api == api.as_str()) {
+            for interaction in load(&file.file).interactions {
+                members_of(&interaction.response.body.bytes(), &mut recorded);
+            }
+        }
+        let mut rendered = BTreeSet::new();
+        for stream in [false, true] {
+            let mut body =
+                json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hi"}]});
+            let request = match api {
+                Api::ChatCompletions => {
+                    if stream {
+                        body["stream_options"] = json!({"include_usage": true});
+                    }
+                    Request::chat(mock.url(), &body)
+                }
+                Api::Messages => {
+                    body["max_tokens"] = json!(100);
+                    Request::messages(mock.url(), &body)
+                }
+            };
+            let answer = request.send().await.expect("an answer");
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            members_of(&answer.body(), &mut rendered);
+        }
+        let new: Vec<_> = rendered
+            .difference(&recorded)
+            .filter(|path| !unseen.iter().any(|unseen| path.ends_with(unseen)))
+            .collect();
+        assert!(new.is_empty(), "{api}: {new:?}");
+        assert!(rendered.len() > 40, "{rendered:?}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Request bodies made of shared pieces.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+/// A request body of shared pieces with an exact length. Cloning copies a pointer, and a clone starts from the
+/// first byte if it was made from a body that was not yet sent.
+#[derive(Clone, Debug, Default)]
+pub struct EncodedBody {
+    frames: Arc<[Bytes]>,
+    next: usize,
+    left: u64,
+}
+
+/// Collects the pieces of a body: what is long is shared, what is short is copied together, so that a body has few
+/// frames.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    frames: Vec<Bytes>,
+    scratch: Vec<u8>,
+}
+
+/// Pieces below this size are copied: a frame of its own costs more.
+const WORTH_SHARING: usize = 2 << 10;
+
+/// Room that is kept behind a piece, so that the short ones after a long one do not move it.
+const SHORT_PIECES: usize = 256;
+
+impl Frames {
+    pub(crate) fn share(&mut self, bytes: Bytes) {
+        if bytes.len() < WORTH_SHARING {
+            self.copy(&bytes);
+        } else {
+            self.flush();
+            self.frames.push(bytes);
+        }
+    }
+
+    pub(crate) fn copy(&mut self, bytes: &[u8]) {
+        if self.scratch.capacity() - self.scratch.len() < bytes.len() {
+            self.scratch.reserve(bytes.len() + SHORT_PIECES);
+        }
+        self.scratch.extend_from_slice(bytes);
+    }
+
+    fn flush(&mut self) {
+        if !self.scratch.is_empty() {
+            self.frames.push(Bytes::from(std::mem::take(&mut self.scratch)));
+        }
+    }
+
+    pub(crate) fn into_body(mut self) -> EncodedBody {
+        self.flush();
+        EncodedBody::from_frames(self.frames)
+    }
+}
+
+impl EncodedBody {
+    fn from_frames(frames: Vec<Bytes>) -> Self {
+        let left = frames.iter().map(|frame| frame.len() as u64).sum();
+        Self { frames: frames.into(), next: 0, left }
+    }
+
+    /// How many bytes are left to send.
+    pub fn len(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether there is nothing (more) to send.
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// What is left to send, copied into one piece; for tests and for showing a request.
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.frames.get(self.next..).unwrap_or_default().concat()
+    }
+}
+
+#[cfg(test)]
+impl EncodedBody {
+    pub(crate) fn frames(&self) -> &[Bytes] {
+        &self.frames
+    }
+}
+
+impl From<Bytes> for EncodedBody {
+    fn from(bytes: Bytes) -> Self {
+        Self::from_frames(if bytes.is_empty() { Vec::new() } else { vec![bytes] })
+    }
+}
+
+impl From<Vec<u8>> for EncodedBody {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes::from(bytes).into()
+    }
+}
+
+impl From<String> for EncodedBody {
+    fn from(text: String) -> Self {
+        Bytes::from(text).into()
+    }
+}
+
+impl Body for EncodedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let frame = self.frames.get(self.next).cloned();
+        if let Some(bytes) = &frame {
+            self.next += 1;
+            self.left = self.left.saturating_sub(bytes.len() as u64);
+        }
+        Poll::Ready(frame.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}

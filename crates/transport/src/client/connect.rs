@@ -1,0 +1,190 @@
+//! Connections: TCP, proxies of the environment, TLS at first use.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{HeaderValue, Uri};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+
+/// Opens connections to `http` and `https` origins within a time limit.
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    route: Route,
+    tls: Arc<OnceLock<HttpsConnector<Route>>>,
+    limit: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(limit: Duration, proxies: Matcher) -> Self {
+        Self { route: Route::new(proxies), tls: Arc::default(), limit }
+    }
+
+    /// What a proxy wants with each plain request that it forwards.
+    pub(super) fn proxy_authorization(&self, target: &Uri) -> Option<HeaderValue> {
+        let proxy = self.route.proxies.intercept(target).filter(|_| target.scheme_str() == Some("http"))?;
+        proxy.basic_auth().cloned()
+    }
+
+    fn tls(&self) -> Result<HttpsConnector<Route>, BoxError> {
+        if let Some(connector) = self.tls.get() {
+            return Ok(connector.clone());
+        }
+        // Two first connections may both come here; one result is kept.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_platform_verifier()?
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(self.tls.get_or_init(|| HttpsConnector::from((self.route.clone(), config))).clone())
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<Routed>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            let connecting = async {
+                if target.scheme_str() == Some("https") {
+                    this.tls()?.call(target).await
+                } else {
+                    Ok(MaybeHttpsStream::Http(this.route.clone().connect(target).await?))
+                }
+            };
+            match tokio::time::timeout(this.limit, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "connecting took too long").into()),
+            }
+        })
+    }
+}
+
+/// TCP to the target, or to or through its proxy.
+#[derive(Clone, Debug)]
+struct Route {
+    tcp: HttpConnector,
+    proxies: Arc<Matcher>,
+}
+
+impl Route {
+    fn new(proxies: Matcher) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(Duration::from_secs(60)));
+        Self { tcp, proxies: Arc::new(proxies) }
+    }
+
+    async fn connect(mut self, target: Uri) -> Result<Routed, BoxError> {
+        let Some(proxy) = self.proxies.intercept(&target) else {
+            return Ok(Routed { stream: self.tcp.call(target).await?, proxied: false });
+        };
+        if proxy.uri().scheme_str() != Some("http") {
+            let message = "only proxies with an http:// address are supported";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message).into());
+        }
+        if target.scheme_str() == Some("https") {
+            Ok(Routed { stream: tunnel(&proxy, self.tcp).call(target).await?, proxied: false })
+        } else {
+            Ok(Routed { stream: self.tcp.call(proxy.uri().clone()).await?, proxied: true })
+        }
+    }
+}
+
+fn tunnel(proxy: &Intercept, tcp: HttpConnector) -> Tunnel<HttpConnector> {
+    let tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+    match proxy.basic_auth() {
+        Some(authorization) => tunnel.with_auth(authorization.clone()),
+        None => tunnel,
+    }
+}
+
+impl Service<Uri> for Route {
+    type Response = Routed;
+    type Error = BoxError;
+    type Future = Connecting<Routed>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        Box::pin(self.clone().connect(target))
+    }
+}
+
+/// A TCP stream that knows whether a forwarding proxy is at its other end, which wants whole URLs.
+#[derive(Debug)]
+pub(super) struct Routed {
+    stream: TokioIo<TcpStream>,
+    proxied: bool,
+}
+
+impl Connection for Routed {
+    fn connected(&self) -> Connected {
+        self.stream.connected().proxy(self.proxied)
+    }
+}
+
+impl Read for Routed {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl Write for Routed {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+    }
+}

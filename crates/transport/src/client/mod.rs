@@ -1,0 +1,263 @@
+//! The HTTP client.
+
+mod connect;
+mod deadline;
+mod reply;
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::task::Poll;
+use std::time::Duration;
+
+use attache_core::{ErrorKind, ProviderError};
+use http::header::{CONTENT_ENCODING, PROXY_AUTHORIZATION, USER_AGENT};
+use http::{HeaderValue, Request};
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::Instant;
+
+pub use self::reply::Reply;
+
+use self::connect::Connector;
+use self::deadline::Deadline;
+use crate::body::EncodedBody;
+use crate::error::{ErrorReader, ErrorResponse};
+use crate::redact::host_of;
+use crate::request::RequestParts;
+use crate::retry::{RetryPolicy, Trying};
+
+/// How long each part of a request may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// Until a connection stands, TLS included; 10 s.
+    pub connect: Duration,
+    /// From the start of an attempt until its response begins; 300 s.
+    pub first_byte: Duration,
+    /// Between two reads of the response; 300 s. Comments and pings count as life.
+    pub idle: Duration,
+    /// Everything, attempts and waits included; 60 min.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(300),
+            total: Duration::from_secs(3600),
+        }
+    }
+}
+
+impl Timeouts {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the limit for connecting.
+    #[must_use]
+    pub fn with_connect(mut self, limit: Duration) -> Self {
+        self.connect = limit;
+        self
+    }
+
+    /// Sets the limit until the response begins.
+    #[must_use]
+    pub fn with_first_byte(mut self, limit: Duration) -> Self {
+        self.first_byte = limit;
+        self
+    }
+
+    /// Sets the limit between two reads.
+    #[must_use]
+    pub fn with_idle(mut self, limit: Duration) -> Self {
+        self.idle = limit;
+        self
+    }
+
+    /// Sets the limit of everything.
+    #[must_use]
+    pub fn with_total(mut self, limit: Duration) -> Self {
+        self.total = limit;
+        self
+    }
+}
+
+/// Idle connections that are kept for one host, and for how long.
+const IDLE_CONNECTIONS: usize = 1024;
+const IDLE_CONNECTION: Duration = Duration::from_secs(90);
+
+/// How often a silent HTTP/2 connection with a request on it is asked whether it lives, and how long it may take.
+const PING_INTERVAL: Duration = Duration::from_secs(60);
+const PING_ANSWER: Duration = Duration::from_secs(20);
+
+/// A cheap handle on a connection pool: HTTP/1.1 and HTTP/2, proxies from the environment (`HTTPS_PROXY` and its
+/// like, `http://` proxies only), no redirects, no cookies, no content encodings. The pool and TLS are set up at
+/// their first use. It needs a tokio runtime with its clock and I/O enabled.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    timeouts: Timeouts,
+    pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    connect: Duration,
+    open: OnceLock<(Connector, Client<Connector, EncodedBody>)>,
+}
+
+impl HttpClient {
+    /// The client of the process, with the default time limits. All its handles use one pool.
+    pub fn shared() -> Self {
+        static SHARED: LazyLock<HttpClient> = LazyLock::new(|| HttpClient::new(Timeouts::default()));
+        SHARED.clone()
+    }
+
+    /// A client with a pool of its own.
+    pub fn new(timeouts: Timeouts) -> Self {
+        Self { timeouts, pool: Arc::new(Pool { connect: timeouts.connect, open: OnceLock::new() }) }
+    }
+
+    /// The time limits.
+    pub fn timeouts(&self) -> Timeouts {
+        self.timeouts
+    }
+
+    /// A handle with other time limits on the same pool, or on a new one if the limit for connecting differs.
+    #[must_use]
+    pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
+        if timeouts.connect == self.pool.connect {
+            Self { timeouts, pool: Arc::clone(&self.pool) }
+        } else {
+            Self::new(timeouts)
+        }
+    }
+
+    /// Sends `request` until it is answered with a success status or `retry` gives up.
+    ///
+    /// # Errors
+    /// What `read_error` makes of an error status; [`ErrorKind::Configuration`] for a request that cannot be sent,
+    /// [`ErrorKind::Network`] and [`ErrorKind::Timeout`]. None of them contains a secret of the request.
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request, or the wait before the next attempt.
+    pub async fn send(
+        &self,
+        request: &RequestParts,
+        retry: &RetryPolicy,
+        read_error: ErrorReader,
+    ) -> Result<Reply, ProviderError> {
+        self.send_within(request, read_error, &mut Trying::new(retry, self.timeouts.total)).await
+    }
+
+    pub(crate) async fn send_within(
+        &self,
+        request: &RequestParts,
+        read_error: ErrorReader,
+        trying: &mut Trying,
+    ) -> Result<Reply, ProviderError> {
+        loop {
+            let error = match self.attempt(request, read_error, trying.end()).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => request.redactor().redact_error(error),
+            };
+            match trying.next_wait(&error) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        parts: &RequestParts,
+        read_error: ErrorReader,
+        end: Instant,
+    ) -> Result<Reply, ProviderError> {
+        let mut request = parts.to_http()?;
+        let client = self.prepare(&mut request);
+        let mut deadline = Deadline::new(&self.timeouts, end);
+        let mut response = pin!(client.request(request));
+        let response = poll_fn(|context| match response.as_mut().poll(context) {
+            Poll::Ready(response) => Poll::Ready(response.map_err(|error| send_error(&error, &parts.url))),
+            Poll::Pending => deadline.poll(context).map(Err),
+        })
+        .await?;
+        deadline.response_began(self.timeouts.idle);
+        let reply = Reply::new(response, deadline);
+        if reply.status().is_success() {
+            return match reply.headers().get(CONTENT_ENCODING) {
+                Some(encoding) if encoding != "identity" => Err(ProviderError::new(
+                    ErrorKind::Malformed,
+                    "the server encoded its reply in a way that was not asked for",
+                )),
+                _ => Ok(reply),
+            };
+        }
+        // Apart, since every call would carry the room for what few need.
+        let response = Box::pin(ErrorResponse::read(reply, &parts.redactor())).await;
+        Err(read_error(&response))
+    }
+
+    /// The pool, and what it adds to a request.
+    fn prepare(&self, request: &mut Request<EncodedBody>) -> &Client<Connector, EncodedBody> {
+        let (connector, client) = self.pool.open.get_or_init(|| open(self.pool.connect, Matcher::from_env()));
+        let authorization = connector.proxy_authorization(request.uri());
+        let headers = request.headers_mut();
+        let agent = HeaderValue::from_static(concat!("attache/", env!("CARGO_PKG_VERSION")));
+        headers.entry(USER_AGENT).or_insert(agent);
+        if let Some(authorization) = authorization {
+            headers.insert(PROXY_AUTHORIZATION, authorization);
+        }
+        client
+    }
+}
+
+fn open(connect: Duration, proxies: Matcher) -> (Connector, Client<Connector, EncodedBody>) {
+    let connector = Connector::new(connect, proxies);
+    let client = Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .http2_keep_alive_timeout(PING_ANSWER)
+        .build(connector.clone());
+    (connector, client)
+}
+
+/// What went wrong before an answer came. The causes of the client say nothing of the request but its host.
+fn send_error(error: &ClientError, url: &str) -> ProviderError {
+    let host = host_of(url);
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| cause.source());
+    let root = causes.clone().last().map(ToString::to_string).unwrap_or_default();
+    let is_slow = causes.clone().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::TimedOut)
+    });
+    let is_tls = causes.clone().any(is_tls);
+    if error.is_connect() {
+        let kind = if is_slow { ErrorKind::Timeout } else { ErrorKind::Network };
+        // A certificate that is not trusted will not be trusted in a second.
+        ProviderError::new(kind, format!("cannot connect to {host}: {root}"))
+            .with_retryable(is_tls.then_some(false))
+    } else {
+        ProviderError::new(
+            ErrorKind::Network,
+            format!("{host} broke the connection before it answered: {root}"),
+        )
+    }
+}
+
+/// Whether TLS itself refused, which I/O errors hide inside them.
+fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Proxies. Their addresses come from the environment, which a test cannot set, so they are put in here.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::*;
+
+/// A client whose every request goes by `proxy`, except to `direct.test`.
+fn client(proxy: &str) -> HttpClient {
+    let client = HttpClient::new(Timeouts::new());
+    let proxies = Matcher::builder().all(proxy.to_owned()).no("direct.test").build();
+    client.pool.open.set(open(client.pool.connect, proxies)).unwrap();
+    client
+}
+
+/// Asks for `target` through a proxy that answers with `answer`; what the proxy was sent, and what came of it.
+async fn through_proxy(target: &str, answer: &'static str) -> (String, Result<Reply, ProviderError>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("http://user:p%40ss@{}", listener.local_addr().unwrap());
+    let asked = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut asked = String::new();
+        while !asked.ends_with("\r\n\r\n") {
+            let mut piece = [0; 1024];
+            let count = socket.read(&mut piece).await.unwrap();
+            asked += std::str::from_utf8(&piece[..count]).unwrap();
+        }
+        socket.write_all(answer.as_bytes()).await.unwrap();
+        asked
+    });
+    let client = client(&proxy);
+    let request = RequestParts::get(target);
+    let outcome = client.send(&request, &RetryPolicy::never(), ErrorResponse::to_error).await;
+    (asked.await.unwrap(), outcome)
+}
+
+#[tokio::test]
+async fn plain_requests_are_forwarded_by_the_proxy() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    let (asked, outcome) = through_proxy("http://target.test/v1?a=b", answer).await;
+    assert!(asked.starts_with("GET http://target.test/v1?a=b HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("proxy-authorization: Basic dXNlcjpwQHNz\r\n"), "{asked}");
+    assert_eq!(outcome.unwrap().bytes(10).await.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn secure_requests_go_through_a_tunnel() {
+    let answer = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
+    let (asked, outcome) = through_proxy("https://target.test/v1?a=b", answer).await;
+    assert!(asked.starts_with("CONNECT target.test:443 HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("Proxy-Authorization: Basic dXNlcjpwQHNz\r\n"), "{asked}");
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Network);
+    assert!(error.message().contains("proxy authorization required"), "{error}");
+}
+
+#[tokio::test]
+async fn other_proxies_are_an_error_and_exceptions_are_kept() {
+    let client = client("socks5://127.0.0.1:1");
+    let send = async |url| {
+        let (request, once) = (RequestParts::get(url), RetryPolicy::never());
+        client.send(&request, &once, ErrorResponse::to_error).await.unwrap_err().to_string()
+    };
+    let error = send("http://target.test").await;
+    assert!(error.contains("only proxies with an http:// address are supported"), "{error}");
+    let error = send("http://direct.test").await;
+    assert!(!error.contains("proxies"), "{error}");
+}

@@ -1,0 +1,247 @@
+//! One model call from request to last chunk.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use attache_core::{BoxFuture, ChunkStream, ErrorKind, ProviderError, StateCell, StreamChunk};
+use futures_core::Stream;
+use tokio::time::Instant;
+
+use crate::client::{HttpClient, Reply};
+use crate::error::{ErrorReader, ErrorResponse};
+use crate::redact::shown_url;
+use crate::reply::{ChunkSink, Decoder};
+use crate::request::RequestParts;
+use crate::retry::{RetryPolicy, Trying};
+
+/// A request and what reads its answers.
+pub struct Exchange {
+    request: RequestParts,
+    decoder: Box<dyn Fn() -> Box<dyn Decoder> + Send>,
+    read_error: ErrorReader,
+    retry: RetryPolicy,
+}
+
+impl Exchange {
+    /// An exchange with the default retries and the common error shapes. `decoder` makes a fresh decoder for each
+    /// attempt.
+    pub fn new<D: Decoder + 'static>(
+        request: RequestParts,
+        decoder: impl Fn() -> D + Send + 'static,
+    ) -> Self {
+        Self {
+            request,
+            decoder: Box::new(move || Box::new(decoder())),
+            read_error: ErrorResponse::to_error,
+            retry: RetryPolicy::default(),
+        }
+    }
+
+    /// Sets how error responses are read.
+    #[must_use]
+    pub fn with_error_reader(mut self, read_error: ErrorReader) -> Self {
+        self.read_error = read_error;
+        self
+    }
+
+    /// Sets when to ask again.
+    #[must_use]
+    pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
+        self.retry = retry;
+        self
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange")
+            .field("request", &self.request)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs one model call as a stream of chunks: what a provider returns from
+/// [`LlmProvider::stream`](attache_core::LlmProvider::stream).
+///
+/// It is lazy: at the first poll `prepare` encodes the request (an `async` block, so that it may fetch a token),
+/// then the request is sent, retried before the first chunk was handed out, decoded, and ended by exactly one
+/// [`Done`](attache_core::StreamChunk::Done) or error. `state` counts the call. After `Done` the rest of the body
+/// is read in the background, at most 256 KiB and 2 s, so that its connection is used again. It must be polled
+/// inside a tokio runtime with its clock and I/O enabled.
+///
+/// # Cancellation
+/// Dropping the stream aborts the request.
+pub fn stream<F>(client: HttpClient, state: Arc<StateCell>, prepare: F) -> ChunkStream
+where
+    F: Future<Output = Result<Exchange, ProviderError>> + Send + 'static,
+{
+    let counted = Arc::clone(&state);
+    let opening = Box::pin(async move {
+        counted.started();
+        if tokio::runtime::Handle::try_current().is_err() {
+            let message = "a model call must be polled inside a tokio runtime";
+            return Err(ProviderError::new(ErrorKind::Configuration, message));
+        }
+        let exchange = prepare.await?;
+        let trying = Trying::new(&exchange.retry, client.timeouts().total);
+        Call { client, exchange, trying, started: Instant::now() }.open(None).await
+    });
+    let phase = Phase::Opening(opening);
+    Box::pin(Chunks { state, phase, sink: ChunkSink::new(), failure: None, handed_out: false })
+}
+
+/// A call between its attempts.
+struct Call {
+    client: HttpClient,
+    exchange: Exchange,
+    trying: Trying,
+    started: Instant,
+}
+
+impl Call {
+    /// Sends the request, after a wait if there is to be one, and retries until it is answered.
+    async fn open(mut self, wait: Option<Duration>) -> Result<Open, ProviderError> {
+        if let Some(wait) = wait {
+            tokio::time::sleep(wait).await;
+        }
+        let (request, read_error) = (&self.exchange.request, self.exchange.read_error);
+        match self.client.send_within(request, read_error, &mut self.trying).await {
+            Ok(reply) => Ok(Open { decoder: (self.exchange.decoder)(), reply, call: self }),
+            Err(error) => {
+                self.ended(Some(&error));
+                Err(error)
+            }
+        }
+    }
+
+    /// The one event of a call. It says nothing of its content.
+    fn ended(&self, error: Option<&ProviderError>) {
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            tracing::debug!(
+                url = shown_url(&self.exchange.request.url),
+                attempts = self.trying.attempt(),
+                elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                error = error.map(|error| error.kind().as_str()),
+                status = error.and_then(ProviderError::status),
+                "model call"
+            );
+        }
+    }
+}
+
+/// A call whose reply is being read.
+struct Open {
+    call: Call,
+    reply: Reply,
+    decoder: Box<dyn Decoder>,
+}
+
+enum Phase {
+    Opening(BoxFuture<'static, Result<Open, ProviderError>>),
+    Reading(Box<Open>),
+    Ended,
+}
+
+/// The stream. It is written by hand, since every delta passes through it.
+struct Chunks {
+    state: Arc<StateCell>,
+    phase: Phase,
+    sink: ChunkSink,
+    /// What ends the stream once the sink is empty.
+    failure: Option<ProviderError>,
+    handed_out: bool,
+}
+
+impl Stream for Chunks {
+    type Item = Result<StreamChunk, ProviderError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            if let Some(chunk) = this.sink.pop() {
+                this.handed_out = true;
+                if let StreamChunk::Done(completion) = &chunk {
+                    this.state.finished(Ok(&completion.usage));
+                }
+                return Poll::Ready(Some(Ok(chunk)));
+            }
+            if let Some(error) = this.failure.take() {
+                this.state.finished(Err(&error));
+                return Poll::Ready(Some(Err(error)));
+            }
+            match &mut this.phase {
+                Phase::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
+                    Ok(open) => this.phase = Phase::Reading(Box::new(open)),
+                    Err(error) => {
+                        this.phase = Phase::Ended;
+                        this.failure = Some(error);
+                    }
+                },
+                Phase::Reading(open) => {
+                    let step = match ready!(open.reply.poll_chunk(context)) {
+                        Some(Ok(bytes)) => open.decoder.push(&bytes, &mut this.sink),
+                        Some(Err(error)) => Err(error),
+                        None => {
+                            open.decoder.finish(&mut this.sink).and_then(|()| cut_unless(this.sink.is_done()))
+                        }
+                    };
+                    if this.sink.is_done() {
+                        this.complete();
+                    } else if let Err(error) = step {
+                        this.failed(error);
+                    }
+                }
+                Phase::Ended => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+impl Chunks {
+    fn complete(&mut self) {
+        if let Phase::Reading(open) = std::mem::replace(&mut self.phase, Phase::Ended) {
+            open.call.ended(None);
+            open.reply.discard();
+        }
+    }
+
+    /// Asks again if nothing was handed out and the policy allows it; ends otherwise.
+    fn failed(&mut self, error: ProviderError) {
+        let Phase::Reading(open) = std::mem::replace(&mut self.phase, Phase::Ended) else { return };
+        let Open { mut call, reply, .. } = *open;
+        let error = with_request_id(call.exchange.request.redactor().redact_error(error), &reply);
+        drop(reply);
+        if !self.handed_out
+            && let Some(wait) = call.trying.next_wait(&error)
+        {
+            self.sink.clear();
+            self.phase = Phase::Opening(Box::pin(call.open(Some(wait))));
+            return;
+        }
+        call.ended(Some(&error));
+        let has_output = self.handed_out || !self.sink.is_empty();
+        self.failure = Some(if has_output { error.after_output() } else { error });
+    }
+}
+
+fn with_request_id(error: ProviderError, reply: &Reply) -> ProviderError {
+    match error.request_id() {
+        Some(_) => error,
+        None => {
+            let id = crate::error::request_id(reply.headers());
+            error.with_request_id(id)
+        }
+    }
+}
+
+fn cut_unless(done: bool) -> Result<(), ProviderError> {
+    if done {
+        return Ok(());
+    }
+    Err(ProviderError::new(ErrorKind::StreamCut, "the reply ended before its end"))
+}

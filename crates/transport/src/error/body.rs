@@ -1,0 +1,153 @@
+//! The shapes of error objects.
+
+use attache_core::{ErrorKind, ProviderError};
+use serde_json::{Map, Value};
+
+use super::{kind_of_code, kind_of_status, shortened};
+
+/// What an error object in JSON says, however it is shaped: `{"error":{…}}`, `{"error":"…"}`, flat members,
+/// `detail` lists, `base_resp`. (openai.md 0.3, D 28, anthropic.md 11)
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ErrorBody {
+    /// The text for people.
+    pub message: Option<String>,
+    /// The provider's type of the error.
+    pub error_type: Option<String>,
+    /// The provider's code, numbers as text.
+    pub code: Option<String>,
+    /// The request field that the provider objects to.
+    pub param: Option<String>,
+    /// The provider's id of the request, where the body has one.
+    pub request_id: Option<String>,
+}
+
+impl ErrorBody {
+    /// Reads JSON that is known to be an error, whether a whole body or the data of an event. `None` if it holds
+    /// none of the shapes.
+    pub fn parse(json: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(json).ok()?;
+        // Some gateways send a list of one.
+        let object = value.as_array().and_then(|list| list.first()).unwrap_or(&value).as_object()?;
+        let mut body = Self::read(object)?;
+        body.request_id = text(object, "request_id");
+        Some(body)
+    }
+
+    /// In order: `error` as object or text, `response.error`, `message`, `detail`, `base_resp`.
+    fn read(object: &Map<String, Value>) -> Option<Self> {
+        let error = present(object.get("error"));
+        let nested = object.get("response").and_then(|response| present(response.get("error")));
+        match error.or(nested) {
+            Some(Value::Object(error)) => return Some(Self::of_fields(error)),
+            Some(Value::String(message)) => {
+                // Codes may stand beside it.
+                return Some(Self { message: Some(message.clone()), ..Self::of_fields(object) });
+            }
+            _ => {}
+        }
+        if let Some(Value::Object(inner)) = object.get("message") {
+            return Some(Self::of_fields(inner));
+        }
+        let flat = Self::of_fields(object);
+        if flat.message.is_some() {
+            return Some(flat);
+        }
+        if let Some(message) = object.get("detail").and_then(detail) {
+            return Some(Self { message: Some(message), ..flat });
+        }
+        let base = object.get("base_resp")?.as_object()?;
+        Some(Self { message: text(base, "status_msg"), code: text(base, "status_code"), ..Self::default() })
+    }
+
+    fn of_fields(error: &Map<String, Value>) -> Self {
+        let details = error.get("details").and_then(Value::as_object);
+        Self {
+            message: text(error, "message"),
+            error_type: text(error, "type"),
+            code: text(error, "code").or_else(|| text(details?, "error_code")),
+            param: text(error, "param"),
+            request_id: None,
+        }
+    }
+
+    /// The kind of error, from code, type and message; `None` if they tell nothing.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        let words = [&self.code, &self.error_type];
+        let by_code = words.into_iter().flatten().find_map(|word| kind_of_code(word));
+        by_code
+            .filter(|kind| *kind == ErrorKind::ContextTooLong)
+            .or_else(|| self.context_too_long())
+            .or(by_code)
+    }
+
+    /// Providers tell of a full window in words only, under various codes. (anthropic.md 11)
+    fn context_too_long(&self) -> Option<ErrorKind> {
+        const PHRASES: [&str; 6] = [
+            "prompt is too long",
+            "exceed context limit",
+            "maximum context length",
+            "context window",
+            "exceeds the context size",
+            "input is too long",
+        ];
+        let message = self.message.as_ref()?.to_ascii_lowercase();
+        PHRASES.iter().any(|phrase| message.contains(phrase)).then_some(ErrorKind::ContextTooLong)
+    }
+
+    /// An error inside a reply under status 200: the kind by [`kind`](Self::kind), or that of a numeric code read
+    /// as an HTTP status, or [`ErrorKind::Api`].
+    pub fn to_error(&self) -> ProviderError {
+        let status = self.code.as_ref().and_then(|code| code.parse::<u16>().ok());
+        let by_status = status.filter(|status| (400..600).contains(status)).map(kind_of_status);
+        let is_invalid = self.error_type.as_deref() == Some("invalid_request_error");
+        let kind = self.kind().or(by_status).unwrap_or(match is_invalid {
+            true => ErrorKind::InvalidRequest,
+            false => ErrorKind::Api,
+        });
+        let message = self.message.as_deref().map(shortened).filter(|message| !message.is_empty());
+        ProviderError::new(kind, message.unwrap_or_else(|| "the provider reported an error".to_owned()))
+            .with_code(self.code.clone().or_else(|| self.error_type.clone()))
+            .with_param(self.param.clone())
+            .with_request_id(self.request_id.clone())
+    }
+}
+
+/// `null`, `""` and `{}` mean no error. (openai.md D 38)
+fn present(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(object) => !object.is_empty(),
+        _ => true,
+    })
+}
+
+fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
+    match object.get(key)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A text, or a list of `{loc, msg}` as web frameworks send it.
+fn detail(value: &Value) -> Option<String> {
+    let list = match value {
+        Value::String(text) => return Some(text.clone()).filter(|text| !text.is_empty()),
+        Value::Array(list) => list,
+        _ => return None,
+    };
+    let lines = list.iter().filter_map(|problem| {
+        let message = problem.get("msg")?.as_str()?;
+        let place = problem.get("loc").and_then(Value::as_array).map(|path| {
+            let steps = path.iter().map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
+            steps.collect::<Vec<_>>().join(".")
+        });
+        Some(match place {
+            Some(place) if !place.is_empty() => format!("{place}: {message}"),
+            _ => message.to_owned(),
+        })
+    });
+    Some(lines.collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,164 @@
+//! What response headers say about errors.
+
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, StatusCode};
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The provider's id of the request, by the names that providers use.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    const NAMES: [&str; 5] =
+        ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-goog-request-id"];
+    NAMES.iter().find_map(|name| text(headers, name)).map(str::to_owned)
+}
+
+/// What the server itself says about asking again.
+pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
+    match text(headers, "x-should-retry")? {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// How long the server asks to wait: `retry-after-ms`, then `retry-after` in seconds or as a date, then, for 429, the
+/// reset of a limit of which nothing is left. (openai.md 0.3)
+pub(super) fn retry_after(headers: &HeaderMap, status: StatusCode, now: SystemTime) -> Option<Duration> {
+    let number = |name| text(headers, name).and_then(|text| text.parse::<f64>().ok());
+    let millis = number("retry-after-ms").and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+    let seconds = || number("retry-after").and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let date = || {
+        let then = http_date(text(headers, "retry-after")?)?;
+        // The server's own clock, where it tells the time, spares us the difference to ours.
+        let now = text(headers, "date").and_then(http_date).unwrap_or(now);
+        Some(then.duration_since(now).unwrap_or_default())
+    };
+    let reset = || {
+        let limits = (status == StatusCode::TOO_MANY_REQUESTS).then_some(["requests", "tokens"])?;
+        let resets = limits.iter().filter_map(|limit| {
+            let left = text(headers, &format!("x-ratelimit-remaining-{limit}"))?;
+            let reset = text(headers, &format!("x-ratelimit-reset-{limit}"))?;
+            (left == "0").then(|| go_duration(reset)).flatten()
+        });
+        resets.max()
+    };
+    millis.or_else(seconds).or_else(date).or_else(reset)
+}
+
+/// `1h2m3.5s`, `6m0s`, `20ms`; a bare number counts as seconds.
+fn go_duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut seconds = 0.0_f64;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, tail) = rest.split_at_checked(digits)?;
+        let unit_end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at_checked(unit_end)?;
+        let scale = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" | "" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * scale;
+        rest = tail;
+    }
+    Duration::try_from_secs_f64(seconds).ok().filter(|_| !text.is_empty())
+}
+
+/// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, the form that is sent today).
+fn http_date(text: &str) -> Option<SystemTime> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_ascii_whitespace();
+    let _weekday = words.next().filter(|day| day.ends_with(','))?;
+    let day: i64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let name = words.next()?;
+    let month = i64::try_from(MONTHS.iter().position(|month| *month == name)?).ok()? + 1;
+    let year: i64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut clock = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    if words.next() != Some("GMT") || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    // Days since 1970 in the proleptic Gregorian calendar, with years that start in March.
+    let shifted_year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (shifted_year.div_euclid(400), shifted_year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = u64::try_from(era * 146_097 + day_of_era - 719_468).ok()?;
+    SystemTime::UNIX_EPOCH
+        .checked_add(Duration::from_secs(days * 86_400 + hour * 3600 + minute * 60 + second))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    fn wait(pairs: &[(&'static str, &'static str)]) -> Option<Duration> {
+        // Sun, 06 Nov 1994 08:49:37 GMT
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        retry_after(&headers(pairs), StatusCode::TOO_MANY_REQUESTS, now)
+    }
+
+    // openai.md 0.3
+    #[test]
+    fn waits_that_servers_ask_for() {
+        let seconds = |s| Some(Duration::from_secs_f64(s));
+        assert_eq!(wait(&[("retry-after-ms", "1500.5"), ("retry-after", "9")]), seconds(1.5005));
+        assert_eq!(wait(&[("retry-after", "2.5")]), seconds(2.5));
+        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")]), seconds(60.0));
+        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:40:00 GMT")]), seconds(0.0));
+        let skewed =
+            [("retry-after", "Fri, 01 Mar 2024 00:00:10 GMT"), ("date", "Wed, 28 Feb 2024 23:59:50 GMT")];
+        assert_eq!(wait(&skewed), seconds(86_420.0));
+        for nonsense in ["-1", "NaN", "inf", "soon", "1e300", "Sun, 99 Nov 1994 08:50:37 GMT"] {
+            let value = HeaderValue::from_static(nonsense);
+            let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, value)]);
+            assert_eq!(retry_after(&headers, StatusCode::OK, SystemTime::now()), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_used_up_says_when_it_is_reset() {
+        let seconds = |s| Some(Duration::from_secs_f64(s));
+        let used_up = [
+            ("x-ratelimit-remaining-requests", "0"),
+            ("x-ratelimit-reset-requests", "20ms"),
+            ("x-ratelimit-remaining-tokens", "0"),
+            ("x-ratelimit-reset-tokens", "6m0s"),
+        ];
+        assert_eq!(wait(&used_up), seconds(360.0));
+        assert_eq!(wait(&[("x-ratelimit-remaining-tokens", "5"), ("x-ratelimit-reset-tokens", "1s")]), None);
+    }
+
+    #[test]
+    fn go_durations() {
+        let seconds = |s| Some(Duration::from_secs_f64(s));
+        assert_eq!(go_duration("1h2m3.5s"), seconds(3723.5));
+        assert_eq!(go_duration("20ms"), seconds(0.02));
+        assert_eq!(go_duration("7"), seconds(7.0));
+        for nonsense in ["", "s", "1x", "m5", "-1s", "1.2.3s", "99999999999999999999999h"] {
+            assert_eq!(go_duration(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn ids_and_orders() {
+        assert_eq!(request_id(&headers(&[("request-id", "req_1")])).as_deref(), Some("req_1"));
+        assert_eq!(should_retry(&headers(&[("x-should-retry", "false")])), Some(false));
+        assert_eq!(should_retry(&headers(&[("x-should-retry", "maybe")])), None);
+    }
+}

@@ -1,0 +1,273 @@
+//! Keeping secrets out of errors and logs.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+use attache_core::ProviderError;
+
+/// What stands in place of a secret.
+pub(crate) const MASK: &str = "***";
+
+/// Secrets shorter than this are left alone, since removing them would blot out ordinary words.
+const SHORTEST_SECRET: usize = 6;
+
+/// How the keys and tokens of well-known services begin.
+const KEY_PREFIXES: [&str; 22] = [
+    "sk-",
+    "sk_",
+    "pk-",
+    "rk-",
+    "gsk_",
+    "xai-",
+    "hf_",
+    "pplx-",
+    "csk-",
+    "nvapi-",
+    "AIza",
+    "ya29.",
+    "AKIA",
+    "ASIA",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "r8_",
+    "eyJ",
+];
+
+/// A word must be this long to be taken for a key.
+const SHORTEST_KEY: usize = 16;
+
+/// Takes the secrets of one request, and whatever looks like a key, out of text.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: Vec<String>,
+}
+
+impl Redactor {
+    /// A redactor that knows key shapes only.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also removes `secret` wherever it appears. Text shorter than 6 bytes is ignored, since it would blot out
+    /// ordinary words.
+    #[must_use]
+    pub fn with_secret(mut self, secret: &str) -> Self {
+        if secret.len() >= SHORTEST_SECRET {
+            self.secrets.push(secret.to_owned());
+            // A secret that contains another must go first, or its rest would stay.
+            self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        }
+        self
+    }
+
+    /// `text` with `***` in place of secrets.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut text = Cow::Borrowed(text);
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), MASK).into();
+            }
+        }
+        match without_keys(&text) {
+            Some(clean) => clean.into(),
+            None => text,
+        }
+    }
+
+    /// `error` without secrets in anything that it shows.
+    pub(crate) fn redact_error(&self, error: ProviderError) -> ProviderError {
+        let clean = |text: Option<&str>| text.map(|text| self.redact(text).into_owned());
+        let causes = causes(&error);
+        let shown =
+            [Some(error.message()), error.code(), error.param(), error.response_body(), Some(&*causes)];
+        if shown.into_iter().flatten().all(|text| matches!(self.redact(text), Cow::Borrowed(_))) {
+            return error;
+        }
+        let safe = ProviderError::new(error.kind(), self.redact(error.message()))
+            .with_retry_after(error.retry_after())
+            .with_status(error.status())
+            .with_code(clean(error.code()))
+            .with_param(clean(error.param()))
+            .with_request_id(error.request_id().map(str::to_owned))
+            .with_response_body(clean(error.response_body()));
+        let safe = match error.is_after_output() {
+            true => safe.after_output(),
+            false => safe.with_retryable(error.is_retryable()),
+        };
+        if causes.is_empty() { safe } else { safe.with_source(Cause(self.redact(&causes).into_owned())) }
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+/// The causes of an error whose own words held a secret.
+#[derive(Debug)]
+struct Cause(String);
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for Cause {}
+
+fn causes(error: &ProviderError) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.map(|cause| format!("{cause} ({cause:?})")).collect::<Vec<_>>().join(": ")
+}
+
+/// `text` without words that look like keys, and without what follows `Bearer`; `None` if there is nothing to remove.
+fn without_keys(text: &str) -> Option<String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*' | '+' | '/' | '~');
+    let mut clean = String::new();
+    let mut found = false;
+    let mut rest = text;
+    let mut after_bearer = false;
+    while let Some(start) = rest.find(in_word) {
+        let (gap, tail) = rest.split_at(start);
+        let (word, tail) = tail.split_at(tail.find(|c| !in_word(c)).unwrap_or(tail.len()));
+        clean.push_str(gap);
+        // A key may be a step of a path, as in `…/sk-…`.
+        let replaced = match word.split('/').find(|part| is_key(part)) {
+            Some(key) => Some(word.replace(key, MASK)),
+            None if after_bearer && is_token(word) => Some(MASK.to_owned()),
+            None => None,
+        };
+        found |= replaced.is_some();
+        clean.push_str(replaced.as_deref().unwrap_or(word));
+        after_bearer = word.eq_ignore_ascii_case("bearer");
+        rest = tail;
+    }
+    clean.push_str(rest);
+    found.then_some(clean)
+}
+
+/// Whether a word after `Bearer` is a token rather than prose.
+fn is_token(word: &str) -> bool {
+    word.len() >= SHORTEST_SECRET && word.contains(|c: char| c.is_ascii_digit())
+}
+
+fn is_key(word: &str) -> bool {
+    word.len() >= SHORTEST_KEY
+        && KEY_PREFIXES.iter().any(|prefix| word.starts_with(prefix))
+        && word.contains(|c: char| c.is_ascii_digit() || c == '*')
+}
+
+/// `url` as it may be seen: without user name and password, the values of its query as `***` except those of
+/// `api-version`, `alt` and `beta`.
+pub fn shown_url(url: &str) -> String {
+    let (url, _fragment) = url.split_once('#').unwrap_or((url, ""));
+    let (place, query) = match url.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (url, None),
+    };
+    let mut shown = match place.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or(authority);
+            format!("{scheme}://{host}{path}")
+        }
+        None => place.to_owned(),
+    };
+    for (count, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+        shown.push(if count == 0 { '?' } else { '&' });
+        match pair.split_once('=') {
+            Some((name, _)) if !matches!(name, "api-version" | "alt" | "beta") => {
+                shown.push_str(name);
+                shown.push('=');
+                shown.push_str(MASK);
+            }
+            _ => shown.push_str(pair),
+        }
+    }
+    shown
+}
+
+/// The host and port of `url`.
+pub(crate) fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
+}
+
+/// The parts of a URL that [`shown_url`] hides.
+pub(crate) fn url_secrets(url: &str) -> Vec<&str> {
+    let (url, _) = url.split_once('#').unwrap_or((url, ""));
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let rest = place.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+    let values = query.split('&').filter_map(|pair| pair.split_once('='));
+    let values = values.filter(|(name, _)| !matches!(*name, "api-version" | "alt" | "beta"));
+    user.into_iter().chain(password).chain(values.map(|(_, value)| value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn known_secrets_and_key_shapes_go() {
+        let redactor = Redactor::new().with_secret("canary").with_secret("canary-longer").with_secret("abc");
+        let redact = |text| redactor.redact(text).into_owned();
+        assert_eq!(redact("key canary-longer, canary!"), "key ***, ***!");
+        assert_eq!(redact("abc stays"), "abc stays");
+        assert_eq!(
+            redact("Incorrect API key provided: sk-proj-***************a1b2. See"),
+            "Incorrect API key provided: *** See"
+        );
+        assert_eq!(redact("{\"key\":\"AIzaSyD-0123456789abcdef\"}"), "{\"key\":\"***\"}");
+        assert_eq!(redact("Authorization: Bearer abc123def"), "Authorization: Bearer ***");
+        assert_eq!(redact("bearer of bad news"), "bearer of bad news");
+        assert_eq!(redact("https://h/v1/sk-0123456789abcdef/x"), "https://h/v1/***/x");
+    }
+
+    #[test]
+    fn ordinary_text_is_borrowed() {
+        let redactor = Redactor::new().with_secret("canary");
+        for text in ["sk-learn is a library", "the task-oriented sk- model", "*** é", "", "eyJ"] {
+            assert!(matches!(redactor.redact(text), Cow::Borrowed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_lose_credentials() {
+        assert_eq!(
+            shown_url("https://user:pass@h:1/v1/x?api-version=2&key=canary&flag#frag"),
+            "https://h:1/v1/x?api-version=2&key=***&flag"
+        );
+        assert_eq!(shown_url("http://localhost:1234"), "http://localhost:1234");
+        assert_eq!(url_secrets("https://u:p@w@h/x?alt=sse&key=k"), ["u:p@w", "p@w", "k"]);
+    }
+
+    // Invariant 11.
+    #[test]
+    fn errors_keep_their_meaning_and_lose_secrets() {
+        let redactor = Redactor::new().with_secret("canary");
+        let error = ProviderError::new(ErrorKind::Api, "your canary is bad")
+            .with_retryable(true)
+            .with_status(418)
+            .with_code("canary".to_owned())
+            .with_response_body("a canary".to_owned())
+            .with_source(std::io::Error::other("canary inside"));
+        let safe = redactor.redact_error(error);
+        let shown = format!("{safe} {safe:?} {} {:?}", safe.source().unwrap(), safe.response_body());
+        assert!(!shown.contains("canary"), "{shown}");
+        assert_eq!((safe.kind(), safe.is_retryable(), safe.status()), (ErrorKind::Api, true, Some(418)));
+        let after = ProviderError::new(ErrorKind::StreamCut, "canary").after_output();
+        assert!(redactor.redact_error(after).is_after_output());
+    }
+}

@@ -1,0 +1,226 @@
+//! From the bytes of a reply to chunks.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use attache_core::{Completion, ErrorKind, ProviderError, StreamChunk};
+
+use crate::sse::{SseDecoder, SseEvent};
+
+/// Where a decoder puts its chunks.
+#[derive(Debug, Default)]
+pub struct ChunkSink {
+    queue: VecDeque<StreamChunk>,
+    done: bool,
+}
+
+impl ChunkSink {
+    /// An empty sink.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a chunk. After [`StreamChunk::Done`] everything is ignored.
+    pub fn push(&mut self, chunk: StreamChunk) {
+        if !self.done {
+            self.done = matches!(chunk, StreamChunk::Done(_));
+            self.queue.push_back(chunk);
+        }
+    }
+
+    /// Adds a piece of answer text, unless it is empty.
+    pub fn content(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.push(StreamChunk::Content(text));
+        }
+    }
+
+    /// Adds a piece of reasoning, unless it is empty.
+    pub fn thinking(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.push(StreamChunk::Thinking(text));
+        }
+    }
+
+    /// Adds the end of the reply.
+    pub fn done(&mut self, completion: Completion) {
+        self.push(StreamChunk::Done(Box::new(completion)));
+    }
+
+    /// Whether the end was added.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Takes out the next chunk.
+    pub fn pop(&mut self) -> Option<StreamChunk> {
+        self.queue.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Forgets the chunks of an attempt that failed before they were handed out.
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+        self.done = false;
+    }
+}
+
+/// Turns the bytes of one reply into chunks, without I/O. Codecs over SSE or JSON implement [`EventDecoder`] and
+/// get this from [`ReplyDecoder`]; others implement it themselves.
+pub trait Decoder: Send {
+    /// Takes the next bytes of the body, cut anywhere. Not called again after [`StreamChunk::Done`].
+    ///
+    /// # Errors
+    /// What the provider reported, or what is wrong with the bytes. The reply has then ended. Before any chunk was
+    /// handed out a retryable error makes the driver ask again.
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError>;
+
+    /// Takes the end of the body. A reply that was complete but for its terminator ends with
+    /// [`StreamChunk::Done`]; if there is none after this call, the driver reports [`ErrorKind::StreamCut`].
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError>;
+}
+
+/// The part of a codec that reads a reply of one JSON object or of server-sent events.
+pub trait EventDecoder: Send {
+    /// Takes one event. `[DONE]` comes as such. Events after [`StreamChunk::Done`] are not handed in.
+    ///
+    /// # Errors
+    /// What the provider reported inside the stream, or what is wrong with the event.
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError>;
+
+    /// Takes a whole body that is JSON: an unstreamed reply, or that of a server which ignored `stream`, or an
+    /// error under status 200. It ends with [`StreamChunk::Done`] or an error.
+    ///
+    /// # Errors
+    /// What the provider reported, or what is wrong with the body.
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError>;
+
+    /// Takes the end of the events. A reply that was complete but for its terminator ends with
+    /// [`StreamChunk::Done`]; otherwise nothing is to be done.
+    ///
+    /// # Errors
+    /// What is wrong with the reply.
+    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError>;
+}
+
+/// Tells SSE from JSON by the first byte of the body that is no white space (content types lie), and feeds an
+/// [`EventDecoder`]. (openai.md 0.2)
+///
+/// Drivers feed it what the network brings, replays and fuzzers what they like:
+///
+/// ```
+/// use attache_core::{AssistantMessage, Completion, FinishReason, ProviderError, Usage};
+/// use attache_transport::{ChunkSink, Decoder, EventDecoder, ReplyDecoder, SseEvent};
+///
+/// struct Echo;
+/// impl EventDecoder for Echo {
+///     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+///         out.content(String::from_utf8_lossy(event.data));
+///         Ok(())
+///     }
+///     fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+///         out.content(String::from_utf8_lossy(body));
+///         self.end(out)
+///     }
+///     fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+///         out.done(Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default()));
+///         Ok(())
+///     }
+/// }
+///
+/// let (mut decoder, mut out) = (ReplyDecoder::new(Echo), ChunkSink::new());
+/// decoder.push(b"data: a\n\nda", &mut out)?;
+/// decoder.push(b"ta: b\n\n", &mut out)?;
+/// decoder.finish(&mut out)?;
+/// assert_eq!(std::iter::from_fn(|| out.pop()).count(), 3);
+/// # Ok::<(), ProviderError>(())
+/// ```
+pub struct ReplyDecoder<E> {
+    events: E,
+    framing: Framing,
+}
+
+/// How the body is framed, as far as it is known.
+#[derive(Debug)]
+enum Framing {
+    Unknown,
+    Events(SseDecoder),
+    Whole(Vec<u8>),
+}
+
+/// The most bytes of a reply that is one JSON object.
+const WHOLE_LIMIT: usize = 64 << 20;
+
+impl<E: EventDecoder> ReplyDecoder<E> {
+    /// A decoder at the start of a reply. An event and a whole JSON reply may have 64 MiB.
+    pub fn new(events: E) -> Self {
+        Self { events, framing: Framing::Unknown }
+    }
+}
+
+impl<E> fmt::Debug for ReplyDecoder<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplyDecoder").finish_non_exhaustive()
+    }
+}
+
+impl<E: EventDecoder> Decoder for ReplyDecoder<E> {
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        if let Framing::Unknown = self.framing {
+            // White space and a byte order mark may precede either.
+            let is_blank = |byte: &u8| byte.is_ascii_whitespace() || b"\xEF\xBB\xBF".contains(byte);
+            self.framing = match bytes.iter().find(|byte| !is_blank(byte)) {
+                None => return Ok(()),
+                Some(b'{' | b'[') => Framing::Whole(Vec::new()),
+                Some(b'<') => {
+                    let message = "the server answered with a web page instead of a reply";
+                    return Err(ProviderError::new(ErrorKind::Malformed, message));
+                }
+                Some(_) => Framing::Events(SseDecoder::new()),
+            };
+        }
+        match &mut self.framing {
+            Framing::Unknown => Ok(()),
+            Framing::Events(sse) => sse.push(bytes, &mut |event| hand(&mut self.events, event, out)),
+            Framing::Whole(body) => {
+                if body.len().saturating_add(bytes.len()) > WHOLE_LIMIT {
+                    let message = format!("the reply is longer than {WHOLE_LIMIT} bytes");
+                    return Err(ProviderError::new(ErrorKind::Malformed, message));
+                }
+                body.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        match &mut self.framing {
+            Framing::Unknown => Ok(()),
+            Framing::Events(sse) => {
+                sse.finish(&mut |event| hand(&mut self.events, event, out))?;
+                if out.is_done() { Ok(()) } else { self.events.end(out) }
+            }
+            Framing::Whole(body) => {
+                let body = std::mem::take(body);
+                let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&body);
+                self.events.whole(json.trim_ascii(), out)
+            }
+        }
+    }
+}
+
+fn hand<E: EventDecoder>(
+    events: &mut E,
+    event: SseEvent<'_>,
+    out: &mut ChunkSink,
+) -> Result<(), ProviderError> {
+    if out.is_done() { Ok(()) } else { events.event(event, out) }
+}

@@ -1,0 +1,274 @@
+//! HTTP requests as codecs make them.
+
+use std::fmt;
+
+use attache_core::{ErrorKind, ProviderError, RequestHeaders, Secret};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::uri::{Authority, Uri};
+use http::{HeaderName, HeaderValue, Method, Request};
+
+use crate::body::EncodedBody;
+use crate::redact::{MASK, Redactor, shown_url, url_secrets};
+
+/// One HTTP request, ready to be sent or shown. Its `Debug` shows no body, no secret header and no secret of the
+/// URL.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RequestParts {
+    /// The method.
+    pub method: Method,
+    /// The absolute URL, `http` or `https`. It may carry credentials, so show it through
+    /// [`shown_url`](crate::shown_url). A user name and password become an `authorization` header.
+    pub url: String,
+    /// The body.
+    pub body: EncodedBody,
+    headers: Vec<(HeaderName, HeaderText)>,
+}
+
+#[derive(Clone)]
+enum HeaderText {
+    Plain(String),
+    Secret { prefix: String, secret: Secret },
+}
+
+impl RequestParts {
+    /// A POST of JSON: sets `content-type`.
+    pub fn post_json(url: impl Into<String>, body: impl Into<EncodedBody>) -> Self {
+        Self { method: Method::POST, url: url.into(), body: body.into(), headers: Vec::new() }
+            .with_header(CONTENT_TYPE, "application/json")
+    }
+
+    /// A GET.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self { method: Method::GET, url: url.into(), body: EncodedBody::default(), headers: Vec::new() }
+    }
+
+    /// Sets a header, replacing one of the same name.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+        self.set(name, HeaderText::Plain(value.into()));
+        self
+    }
+
+    /// Sets a header whose value nobody may see, replacing one of the same name. `prefix` is the part that is no
+    /// secret, such as `"Bearer "`.
+    #[must_use]
+    pub fn with_secret_header(mut self, name: HeaderName, prefix: &str, secret: &Secret) -> Self {
+        self.set(name, HeaderText::Secret { prefix: prefix.to_owned(), secret: secret.clone() });
+        self
+    }
+
+    /// Sets the headers of the request's options, replacing those of the same name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for what is no header name.
+    pub fn with_extra_headers(mut self, headers: &RequestHeaders) -> Result<Self, ProviderError> {
+        for (name, secret) in headers.iter() {
+            let Ok(name) = HeaderName::try_from(name) else {
+                let message = format!("{name:?} is no header name");
+                return Err(ProviderError::new(ErrorKind::Configuration, message));
+            };
+            self = self.with_secret_header(name, "", secret);
+        }
+        Ok(self)
+    }
+
+    /// Names and values in order, secret ones as `***`.
+    pub fn shown_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| match value {
+            HeaderText::Plain(text) => (name.as_str(), text.as_str()),
+            HeaderText::Secret { .. } => (name.as_str(), MASK),
+        })
+    }
+
+    /// What takes the secrets of this request out of text.
+    pub fn redactor(&self) -> Redactor {
+        let headers = self.headers.iter().filter_map(|(_, value)| match value {
+            HeaderText::Secret { secret, .. } => Some(secret.expose()),
+            HeaderText::Plain(_) => None,
+        });
+        headers.chain(url_secrets(&self.url)).fold(Redactor::new(), Redactor::with_secret)
+    }
+
+    fn set(&mut self, name: HeaderName, value: HeaderText) {
+        match self.headers.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => *old = value,
+            None => self.headers.push((name, value)),
+        }
+    }
+
+    /// The request to send.
+    pub(crate) fn to_http(&self) -> Result<Request<EncodedBody>, ProviderError> {
+        let (uri, user) = target(&self.url)?;
+        let mut request = Request::new(self.body.clone());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = uri;
+        let headers = request.headers_mut();
+        if let Some(user) = user {
+            let credentials = base64_simd::STANDARD.encode_to_string(percent_decoded(&user));
+            headers.insert(AUTHORIZATION, header_value(&AUTHORIZATION, "Basic ", &credentials, true)?);
+        }
+        for (name, value) in &self.headers {
+            let value = match value {
+                HeaderText::Plain(text) => header_value(name, "", text, false)?,
+                HeaderText::Secret { prefix, secret } => header_value(name, prefix, secret.expose(), true)?,
+            };
+            headers.insert(name, value);
+        }
+        Ok(request)
+    }
+}
+
+impl fmt::Debug for RequestParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestParts")
+            .field("method", &self.method)
+            .field("url", &shown_url(&self.url))
+            .field("headers", &self.shown_headers().collect::<Vec<_>>())
+            .field("body", &format_args!("{} bytes", self.body.len()))
+            .finish()
+    }
+}
+
+/// A header value; a secret one shows nowhere, not even in the tables of HTTP/2.
+fn header_value(
+    name: &HeaderName,
+    prefix: &str,
+    text: &str,
+    secret: bool,
+) -> Result<HeaderValue, ProviderError> {
+    let mut value = HeaderValue::try_from(format!("{prefix}{text}")).map_err(|_| {
+        let message = format!("the value of header {name} has characters that cannot be sent");
+        ProviderError::new(ErrorKind::Configuration, message)
+    })?;
+    value.set_sensitive(secret);
+    Ok(value)
+}
+
+/// The URL without its user name and password, and these.
+fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
+    let refused = || {
+        let message = format!("{} is no http or https URL", shown_url(url));
+        ProviderError::new(ErrorKind::Configuration, message)
+    };
+    let uri: Uri = url.trim().parse().map_err(|_| refused())?;
+    let mut parts = uri.into_parts();
+    let is_http = parts.scheme.as_ref().is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https"));
+    let authority = parts.authority.take().filter(|authority| is_http && !authority.host().is_empty());
+    let authority = authority.ok_or_else(refused)?;
+    let user = authority.as_str().rsplit_once('@').map(|(user, _)| user.to_owned());
+    parts.authority = Some(match authority.as_str().rsplit_once('@') {
+        Some((_, host)) => Authority::try_from(host).map_err(|_| refused())?,
+        None => authority,
+    });
+    Ok((Uri::from_parts(parts).map_err(|_| refused())?, user))
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                decoded.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    decoded
+}
+
+/// `base` and `path` joined as text: a path prefix and a query of the base are kept (gateways, Azure), slashes are
+/// not doubled, nothing is assumed about versions. (openai.md 0.1)
+///
+/// ```
+/// # use attache_transport::join_url;
+/// assert_eq!(
+///     join_url("https://host/openai/v1/?api-version=1", "/chat/completions")?,
+///     "https://host/openai/v1/chat/completions?api-version=1",
+/// );
+/// # Ok::<(), attache_core::ProviderError>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] if `base` is no `http` or `https` URL.
+pub fn join_url(base: &str, path: &str) -> Result<String, ProviderError> {
+    target(base)?;
+    let (base, _fragment) = base.trim().split_once('#').unwrap_or((base.trim(), ""));
+    let (place, base_query) = base.split_once('?').unwrap_or((base, ""));
+    let (path, path_query) = path.split_once('?').unwrap_or((path, ""));
+    let mut url = format!("{}/{}", place.trim_end_matches('/'), path.trim_start_matches('/'));
+    let queries = [base_query, path_query].into_iter().filter(|query| !query.is_empty());
+    for (count, query) in queries.enumerate() {
+        url.push(if count == 0 { '?' } else { '&' });
+        url.push_str(query);
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // openai.md 0.1
+    #[test]
+    fn base_urls_keep_prefix_and_query() {
+        let join = |base, path| join_url(base, path).unwrap();
+        assert_eq!(
+            join("https://api.openai.com/v1", "chat/completions"),
+            "https://api.openai.com/v1/chat/completions"
+        );
+        assert_eq!(join("http://localhost:11434", "/v1/models"), "http://localhost:11434/v1/models");
+        assert_eq!(join("https://x/api/paas/v4/", "/a"), "https://x/api/paas/v4/a");
+        assert_eq!(
+            join("https://x/v?api-version=1&key=k#f", "/a?alt=sse"),
+            "https://x/v/a?api-version=1&key=k&alt=sse"
+        );
+        for bad in ["", "api.openai.com/v1", "ftp://x", "/v1", "http://", "https:///v1", "http://a b"] {
+            assert_eq!(join_url(bad, "/x").unwrap_err().kind(), ErrorKind::Configuration, "{bad}");
+        }
+    }
+
+    // Invariant 11.
+    #[test]
+    fn secrets_are_sent_and_never_shown() {
+        let secret = Secret::new("canary-key");
+        let request =
+            RequestParts::post_json("https://u:canary-p%40ss@h/x?key=canary-q", "canary-body".to_owned())
+                .with_secret_header(AUTHORIZATION, "Bearer ", &secret)
+                .with_header(HeaderName::from_static("x-a"), "1");
+        assert!(!format!("{request:?}").contains("canary"), "{request:?}");
+        assert!(request.shown_headers().any(|pair| pair == ("authorization", "***")));
+
+        let sent = request.to_http().unwrap();
+        assert_eq!(sent.headers()[AUTHORIZATION], "Bearer canary-key");
+        assert!(sent.headers()[AUTHORIZATION].is_sensitive());
+        assert_eq!(sent.uri(), "https://h/x?key=canary-q");
+
+        let echoed = request.redactor().redact("canary-key and canary-q and u:canary-p%40ss").into_owned();
+        assert_eq!(echoed, "*** and *** and ***");
+    }
+
+    #[test]
+    fn credentials_of_the_url_become_a_header() {
+        let request = RequestParts::get("http://us%65r:p%40ss@h/").to_http().unwrap();
+        assert_eq!(request.headers()[AUTHORIZATION], "Basic dXNlcjpwQHNz");
+        assert_eq!(request.uri(), "http://h/");
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_a_configuration_error_without_the_secret() {
+        let request =
+            RequestParts::get("http://h").with_secret_header(AUTHORIZATION, "", &Secret::new("cana\nry"));
+        let error = request.to_http().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        assert!(!format!("{error:?}").contains("cana"));
+        let error = RequestParts::get("nonsense://canary:secret@h").to_http().unwrap_err();
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}

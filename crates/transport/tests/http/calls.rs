@@ -1,0 +1,345 @@
+//! Model calls against servers that do what servers do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::{DONE, Server, TEXT, call, call_with, client, collect, quick};
+use attache_core::{ErrorKind, ModelHandle, StateCell};
+use attache_transport::{ErrorResponse, HttpClient, RequestParts, RetryPolicy, Timeouts};
+use futures_util::StreamExt;
+
+#[tokio::test]
+async fn a_streamed_reply() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.start_events().await;
+        connection.chunk(": hello\n\n").await;
+        connection.chunk(&TEXT.repeat(2)).await;
+        connection.chunk(DONE).await;
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let state = Arc::new(StateCell::default());
+    let request = RequestParts::post_json(format!("{}/v1/chat?a=b", server.url), "{\"ask\":1}".to_owned());
+    let stream = call_with(&client(), &state, request, quick());
+    assert_eq!(
+        (server.connections(), state.state().requests),
+        (0, 0),
+        "nothing happens before the first poll"
+    );
+
+    let (texts, end) = collect(stream).await;
+    assert_eq!(texts, ["hello", "hello"]);
+    assert_eq!(end.unwrap().message.text(), "hellohello");
+    let state = state.state();
+    assert_eq!((state.requests, state.turns, state.failures), (1, 1, 0));
+    assert_eq!(state.usage.input_tokens, Some(3));
+
+    let sent = server.requests.lock().unwrap()[0].clone();
+    assert!(sent.starts_with("POST /v1/chat?a=b HTTP/1.1\r\n"), "{sent}");
+    for header in ["content-length: 9\r\n", "content-type: application/json\r\n"] {
+        assert!(sent.contains(header), "{sent}");
+    }
+    assert!(sent.contains(&format!("user-agent: attache/{}\r\n", env!("CARGO_PKG_VERSION"))), "{sent}");
+    assert!(!sent.contains("accept-encoding") && !sent.contains("transfer-encoding"), "{sent}");
+    assert!(sent.ends_with("\r\n\r\n{\"ask\":1}"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_reply_in_pieces_of_one_byte() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.start_events().await;
+        for byte in format!("{TEXT}{TEXT}{DONE}").chars() {
+            connection.chunk(&byte.to_string()).await;
+        }
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let (texts, end) = collect(call(&client(), &server)).await;
+    assert_eq!(texts.len(), 2);
+    end.unwrap();
+}
+
+// openai.md 0.2: a server that ignores `stream`, under any content type
+#[tokio::test]
+async fn json_instead_of_events() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.respond(200, "content-type: text/event-stream\r\n", " \n{\"text\":\"hello\"}\n").await;
+        Some(connection)
+    })
+    .await;
+    let (texts, end) = collect(call(&client(), &server)).await;
+    assert_eq!(texts, ["hello"]);
+    end.unwrap();
+}
+
+#[tokio::test]
+async fn a_web_page_instead_of_a_reply() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.respond(200, "", "<html>log in</html>").await;
+        Some(connection)
+    })
+    .await;
+    assert_eq!(collect(call(&client(), &server)).await.1.unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(server.requests(), 1);
+}
+
+// Invariant 8: after the end a body is read on, so that its connection is used again.
+#[tokio::test]
+async fn connections_are_used_again_although_bodies_end_late() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.start_events().await;
+        connection.chunk(&format!("{TEXT}{DONE}")).await;
+        // The end of the body comes in a segment of its own, after the client has got its last chunk.
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        connection.chunk(": bye\n\n").await;
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let client = client();
+    for _ in 0..3 {
+        let stream = call(&client, &server);
+        // `collect` drops the stream at the last chunk, as callers do.
+        ModelHandle::collect(stream).await.unwrap();
+        // Longer than the server's pause; the connection is back in the pool then.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!((server.requests(), server.connections()), (3, 1));
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_given_up() {
+    let server = Server::start(|number, mut connection| async move {
+        connection.start_events().await;
+        connection.chunk(&format!("{TEXT}{DONE}")).await;
+        if number == 0 {
+            // More than anybody reads for the sake of a connection.
+            for _ in 0..64 {
+                connection.chunk(&": noise\n".repeat(4096)).await;
+            }
+            connection.closed().await;
+            return None;
+        }
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let client = client();
+    collect(call(&client, &server)).await.1.unwrap();
+    collect(call(&client, &server)).await.1.unwrap();
+    assert_eq!(server.connections(), 2);
+}
+
+// P26
+#[tokio::test]
+async fn what_is_retryable_is_retried_before_the_first_chunk() {
+    let server = Server::start(|number, mut connection| async move {
+        match number {
+            0 => connection.respond(503, "", "{}").await,
+            // Overloaded inside a 200, before any output. (anthropic.md breakage 12, openai.md D 29)
+            1 => {
+                connection.start_events().await;
+                connection.chunk(": ping\n\ndata: {\"error\":{\"type\":\"overloaded_error\"}}\n\n").await;
+                connection.end().await;
+            }
+            _ => {
+                connection.start_events().await;
+                connection.chunk(&format!("{TEXT}{DONE}")).await;
+                connection.end().await;
+            }
+        }
+        Some(connection)
+    })
+    .await;
+    let (texts, end) = collect(call(&client(), &server)).await;
+    assert_eq!((texts.len(), server.requests()), (1, 3));
+    end.unwrap();
+}
+
+#[tokio::test]
+async fn chunks_of_a_failed_attempt_that_nobody_saw_are_forgotten() {
+    let server = Server::start(|number, mut connection| async move {
+        connection.start_events().await;
+        if number == 0 {
+            // Text and error come in one read, so the text was not handed out yet.
+            connection.chunk(&format!("{TEXT}data: {{\"error\":{{\"code\":529}}}}\n\n")).await;
+        } else {
+            connection.chunk(&format!("{TEXT}{DONE}")).await;
+        }
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let (texts, end) = collect(call(&client(), &server)).await;
+    assert_eq!((texts.len(), server.requests()), (1, 2));
+    assert_eq!(end.unwrap().message.text(), "hello");
+}
+
+#[tokio::test]
+async fn nothing_is_retried_after_output() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.start_events().await;
+        connection.chunk(TEXT).await;
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        connection.chunk("data: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n").await;
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let mut stream = call(&client(), &server);
+    assert!(stream.next().await.unwrap().is_ok());
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Overloaded, "busy"));
+    assert!(error.is_after_output() && !error.is_retryable());
+    assert_eq!(server.requests(), 1);
+}
+
+#[tokio::test]
+async fn an_error_in_the_same_read_as_output_comes_after_it() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.start_events().await;
+        connection.chunk(&format!("{TEXT}data: {{\"error\":\"bad\"}}\n\n")).await;
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let (texts, end) = collect(call(&client(), &server)).await;
+    assert_eq!(texts, ["hello"]);
+    assert!(end.unwrap_err().is_after_output());
+}
+
+// openai.md D 40: an end without terminator is no success
+#[tokio::test]
+async fn a_reply_without_its_end_is_cut() {
+    for reset in [false, true] {
+        let server = Server::start(move |_, mut connection| async move {
+            connection.start_events().await;
+            connection.chunk(TEXT).await;
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            if reset {
+                return None;
+            }
+            connection.end().await;
+            Some(connection)
+        })
+        .await;
+        let (texts, end) = collect(call(&client(), &server)).await;
+        let error = end.unwrap_err();
+        assert_eq!((texts.len(), error.kind()), (1, ErrorKind::StreamCut));
+        assert!(error.is_after_output());
+        assert_eq!(server.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_before_output_is_tried_again() {
+    let server = Server::start(|number, mut connection| async move {
+        match number {
+            // Before the answer.
+            0 => return None,
+            // In the middle of it.
+            1 => {
+                connection.start_events().await;
+                connection.chunk(": ping\n\n").await;
+                return None;
+            }
+            _ => {
+                connection.start_events().await;
+                connection.chunk(&format!("{TEXT}{DONE}")).await;
+                connection.end().await;
+            }
+        }
+        Some(connection)
+    })
+    .await;
+    let (texts, end) = collect(call(&client(), &server)).await;
+    assert_eq!((texts.len(), server.requests()), (1, 3));
+    end.unwrap();
+}
+
+#[tokio::test]
+async fn errors_of_the_server_end_the_trying() {
+    let server = Server::start(|_, mut connection| async move {
+        let headers = "retry-after: 121\r\nx-request-id: req_7\r\n";
+        connection.respond(429, headers, "{\"error\":{\"message\":\"slow down\"}}").await;
+        Some(connection)
+    })
+    .await;
+    let state = Arc::new(StateCell::default());
+    let request = RequestParts::post_json(&server.url, "{}".to_owned());
+    let error = collect(call_with(&client(), &state, request, quick())).await.1.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::RateLimited, Some(429)));
+    assert_eq!((error.request_id(), error.message()), (Some("req_7"), "slow down"));
+    assert_eq!(server.requests(), 1, "no waiting for two minutes");
+    assert_eq!((state.state().requests, state.state().failures), (1, 1));
+}
+
+#[tokio::test]
+async fn the_wait_that_the_server_asks_for_wins() {
+    let server = Server::start(|number, mut connection| async move {
+        match number {
+            0 => connection.respond(429, "retry-after-ms: 150\r\n", "{}").await,
+            _ => connection.respond(200, "", "{\"text\":\"x\"}").await,
+        }
+        Some(connection)
+    })
+    .await;
+    let started = std::time::Instant::now();
+    collect(call(&client(), &server)).await.1.unwrap();
+    assert!(started.elapsed() >= Duration::from_millis(150));
+    assert_eq!(server.connections(), 1, "the connection of an error response is used again");
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.respond(307, "location: http://127.0.0.1:1/elsewhere\r\n", "").await;
+        Some(connection)
+    })
+    .await;
+    let error = collect(call(&client(), &server)).await.1.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert_eq!(server.requests(), 1);
+}
+
+#[tokio::test]
+async fn an_encoding_that_was_not_asked_for_is_an_error() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.respond(200, "content-encoding: br\r\n", "x").await;
+        Some(connection)
+    })
+    .await;
+    assert_eq!(collect(call(&client(), &server)).await.1.unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[tokio::test]
+async fn whole_bodies_for_those_who_want_no_chunks() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.start_events().await;
+        for _ in 0..10 {
+            connection.chunk(&"x".repeat(1000)).await;
+        }
+        connection.end().await;
+        Some(connection)
+    })
+    .await;
+    let client = HttpClient::shared();
+    let get = || async {
+        client
+            .send(&RequestParts::get(&server.url), &RetryPolicy::never(), ErrorResponse::to_error)
+            .await
+            .unwrap()
+    };
+    assert_eq!(get().await.bytes(10_000).await.unwrap().len(), 10_000);
+    assert_eq!(get().await.bytes(9_999).await.unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn outside_a_runtime_there_is_an_error_and_no_panic() {
+    let request = RequestParts::get("http://127.0.0.1:1");
+    let stream = call_with(&HttpClient::new(Timeouts::new()), &Arc::default(), request, quick());
+    let error = futures_util::FutureExt::now_or_never(collect(stream)).unwrap().1.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+}

@@ -1,0 +1,12 @@
+//! The client and the driver against servers on this machine.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod secrets;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tls;

@@ -1,0 +1,196 @@
+//! Every scenario on every API: the exact body as a snapshot, judged as the real API would, and its documents decoded
+//! back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use attache_core::{Content, Document, Message, Transcript};
+use attache_documents::Outcome;
+use attache_testkit::{seen_documents, sha256_hex};
+use attache_tests::{APIS, Api, Scenario, scenarios};
+use serde_json::{Value, json};
+
+#[test]
+fn names_differ() {
+    let all = scenarios();
+    let names: BTreeSet<_> = all.iter().map(|scenario| scenario.name).collect();
+    assert_eq!(names.len(), all.len());
+}
+
+#[test]
+fn bodies() {
+    for scenario in scenarios() {
+        for api in APIS {
+            let shown = match api.wire(&scenario, None) {
+                Ok(wire) => json!({ "url": wire.url, "body": wire.body, "report": wire.report.decisions }),
+                Err(error) => json!({ "error": { "kind": error.kind().as_str(), "message": error.message() } }),
+            };
+            insta::with_settings!({ snapshot_path => format!("snapshots/{}", api.name()), prepend_module_to_snapshot => false }, {
+                insta::assert_snapshot!(scenario.name, format!("{shown:#}"));
+            });
+        }
+    }
+}
+
+// Invariant 3, P37: what we send is what the real APIs take
+#[test]
+fn every_body_is_one_that_the_api_takes() {
+    for scenario in scenarios() {
+        for api in APIS {
+            let Ok(wire) = api.wire(&scenario, None) else { continue };
+            if let Err(violation) = api.judge(&wire.body) {
+                panic!("{} on {}: {violation:?}", scenario.name, api.name());
+            }
+        }
+    }
+}
+
+/// The documents that a scenario's author, tools and events hold.
+fn documents(scenario: &Scenario) -> Vec<Document> {
+    let of = |message: &Arc<Message>| -> Vec<Document> {
+        match &**message {
+            Message::User(user) => user.parts.iter().flat_map(|part| match part {
+                Content::Document(document) => vec![document.clone()],
+                Content::Object(tree) => tree.documents().to_vec(),
+                _ => vec![],
+            }).collect(),
+            Message::ToolResults(results) => results.results.iter().flat_map(|result| result.documents.clone()).collect(),
+            _ => vec![],
+        }
+    };
+    scenario.messages.iter().flat_map(of).collect()
+}
+
+// Invariant 1, C33: every document has one outcome, and what is said to be shown is there, byte for byte
+#[test]
+fn every_document_arrives() {
+    for scenario in scenarios() {
+        let held = documents(&scenario);
+        for api in APIS {
+            let Ok(wire) = api.wire(&scenario, None) else { continue };
+            let context = format!("{} on {}", scenario.name, api.name());
+            assert_eq!(wire.report.decisions.len(), held.len(), "{context}");
+            let seen = seen_documents(api.testkit(), &wire.body);
+            let hashes: BTreeSet<String> = seen.iter().filter_map(|document| document.sha256.clone()).collect();
+            let body = wire.body.to_string();
+            for (decision, document) in wire.report.decisions.iter().zip(&held) {
+                assert_eq!(&decision.document_id, document.id(), "{context}");
+                let bytes = document.bytes().unwrap();
+                match decision.outcome {
+                    Outcome::Native => assert!(hashes.contains(&sha256_hex(&bytes)), "{context}: {decision:?}"),
+                    Outcome::Synthetic => {
+                        let text = std::str::from_utf8(&bytes).map(|text| json!(text).to_string());
+                        let as_text = text.is_ok_and(|text| body.contains(text.trim_matches('"')));
+                        assert!(as_text || hashes.contains(&sha256_hex(&bytes)), "{context}: {decision:?}");
+                    }
+                    Outcome::Text => {
+                        let text = json!(String::from_utf8(bytes.to_vec()).unwrap().trim_end()).to_string();
+                        assert!(body.contains(text.trim_matches('"')), "{context}: {decision:?}");
+                    }
+                    Outcome::Note => {
+                        assert!(body.contains("status=\\\\\\\"") || body.contains("status=\\\""), "{context}: {decision:?}");
+                    }
+                    other => panic!("{context}: {other:?}"),
+                }
+            }
+        }
+    }
+}
+
+// C30: no bytes inside JSON text of a tool result
+#[test]
+fn no_base64_in_result_texts() {
+    for scenario in scenarios() {
+        let held = documents(&scenario);
+        let wire = Api::OpenAiChat.wire(&scenario, None).unwrap();
+        for message in wire.body["messages"].as_array().unwrap() {
+            if message["role"] == "tool" {
+                let text = message["content"].as_str().unwrap_or_default();
+                for document in &held {
+                    let bytes = document.bytes().unwrap();
+                    let base64 = base64(&bytes);
+                    assert!(!text.contains(&base64[..base64.len().min(24)]), "{}", scenario.name);
+                }
+            }
+        }
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let groups = bytes.chunks_exact(3).flat_map(|group| {
+        let bits = u32::from(group[0]) << 16 | u32::from(group[1]) << 8 | u32::from(group[2]);
+        [18, 12, 6, 0].map(|shift| char::from(ALPHABET[(bits >> shift & 63) as usize]))
+    });
+    groups.collect()
+}
+
+/// The content blocks of a body in order, without cache markers, each with its role.
+fn blocks(api: Api, body: &Value) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    for head in ["tools", "system"] {
+        blocks.extend(body.get(head).and_then(Value::as_array).into_iter().flatten().cloned());
+    }
+    for message in body["messages"].as_array().unwrap() {
+        match (api, &message["content"]) {
+            (Api::Anthropic, Value::Array(content)) => {
+                blocks.extend(content.iter().map(|block| json!({ "role": message["role"], "block": block })));
+            }
+            _ => blocks.push(message.clone()),
+        }
+    }
+    blocks.iter_mut().for_each(strip);
+    blocks
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.remove("cache_control");
+            object.values_mut().for_each(strip);
+        }
+        Value::Array(list) => list.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+// Invariant 4: the blocks of request n are a prefix of those of request n + 1; and the memo changes no byte (invariant 5)
+#[test]
+fn what_was_sent_stays_a_prefix() {
+    for scenario in scenarios() {
+        for api in APIS {
+            let transcript = Transcript::new();
+            let tools = Arc::new(scenario.tool_set());
+            let mut before: Option<Vec<Value>> = None;
+            let ends: Vec<usize> = (1..=scenario.messages.len())
+                .filter(|len| !matches!(*scenario.messages[len - 1], Message::Assistant(_) | Message::System(_)))
+                .collect();
+            for len in ends {
+                let cut = Scenario { messages: scenario.messages[..len].to_vec(), ..scenario.clone() };
+                let (Ok(wire), Ok(fresh)) = (api.wire_with(&cut, &tools, Some(&transcript)), api.wire(&cut, None)) else { continue };
+                let context = format!("{} on {} at {len}", scenario.name, api.name());
+                assert_eq!(String::from_utf8_lossy(&wire.bytes), String::from_utf8_lossy(&fresh.bytes), "{context}: the memo");
+                let now = blocks(api, &wire.body);
+                if let Some(before) = before {
+                    assert!(now.starts_with(&before), "{context}: {}", json!({ "before": before, "now": now }));
+                }
+                before = Some(now);
+            }
+        }
+    }
+}
+
+// C24, the one promise: the same tools and the same code, two APIs
+#[test]
+fn one_conversation_two_apis() {
+    let scenario = scenarios().into_iter().find(|scenario| scenario.name == "tool_documents").unwrap();
+    let outcomes: BTreeMap<_, Vec<_>> = APIS
+        .map(|api| {
+            let wire = api.wire(&scenario, None).unwrap();
+            (api.name(), wire.report.decisions.iter().map(|decision| decision.outcome).collect())
+        })
+        .into_iter()
+        .collect();
+    assert_eq!(outcomes["openai-chat"], [Outcome::Synthetic, Outcome::Synthetic]);
+    assert_eq!(outcomes["anthropic"], [Outcome::Native, Outcome::Native]);
+}
