@@ -51,11 +51,12 @@ impl Request<'_, '_> {
 
     fn total(&self, cost: impl Fn(&Verdict) -> u64) -> u64 {
         let own = self.verdicts.iter().zip(&*self.standings).filter(|(_, s)| **s == Standing::Own);
-        own.map(|(verdict, _)| cost(verdict)).sum()
+        // A size that nobody has checked may be anything.
+        own.map(|(verdict, _)| cost(verdict)).fold(0, u64::saturating_add)
     }
 
     fn keep(&mut self, limit: Limit, most: u64, beside: u64, cost: impl Fn(&Verdict) -> u64) {
-        let total = beside + self.total(&cost);
+        let total = self.total(&cost).saturating_add(beside);
         if total <= most {
             return;
         }

@@ -131,3 +131,36 @@ impl Body for EncodedBody {
         SizeHint::with_exact(self.left)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(body: &mut EncodedBody) -> Option<Bytes> {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        match Pin::new(body).poll_frame(&mut context) {
+            Poll::Ready(frame) => frame.map(|frame| frame.unwrap().into_data().unwrap()),
+            Poll::Pending => panic!("bytes in memory are always ready"),
+        }
+    }
+
+    #[test]
+    fn the_length_is_exact_all_along_and_a_clone_starts_anew() {
+        let long = Bytes::from(vec![b'x'; WORTH_SHARING]);
+        let mut frames = Frames::default();
+        for piece in ["a", "b", ""] {
+            frames.copy(piece.as_bytes());
+        }
+        frames.share(long.clone());
+        frames.share(Bytes::from_static(b"c"));
+        let fresh = frames.into_body();
+        let mut body = fresh.clone();
+        assert_eq!(next(&mut body).unwrap(), "ab");
+        assert_eq!(body.size_hint().exact(), Some(long.len() as u64 + 1));
+        assert_eq!(next(&mut body).unwrap().as_ptr(), long.as_ptr(), "shared, not copied");
+        assert!(!body.is_end_stream());
+        assert_eq!(next(&mut body).unwrap(), "c");
+        assert!(body.is_end_stream() && body.is_empty() && next(&mut body).is_none());
+        assert_eq!(fresh.to_vec().len() as u64, fresh.len());
+    }
+}

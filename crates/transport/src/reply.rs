@@ -224,3 +224,101 @@ fn hand<E: EventDecoder>(
 ) -> Result<(), ProviderError> {
     if out.is_done() { Ok(()) } else { events.event(event, out) }
 }
+
+#[cfg(test)]
+mod tests {
+    use attache_core::{AssistantMessage, FinishReason, Usage};
+
+    use super::*;
+
+    /// Notes what it is given; `[DONE]` and whole bodies end the reply.
+    #[derive(Default)]
+    struct Notes(Vec<String>);
+
+    impl Notes {
+        fn note(&mut self, what: &str, data: &[u8]) {
+            self.0.push(format!("{what} {}", String::from_utf8_lossy(data)));
+        }
+
+        fn done(out: &mut ChunkSink) {
+            out.done(Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default()));
+        }
+    }
+
+    impl EventDecoder for Notes {
+        fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+            self.note("event", event.data);
+            if event.data == b"[DONE]" {
+                Self::done(out);
+            }
+            Ok(())
+        }
+
+        fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+            self.note("whole", body);
+            Self::done(out);
+            Ok(())
+        }
+
+        fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
+            self.note("end", b"");
+            Ok(())
+        }
+    }
+
+    /// What the codec is given, the same at every chunking.
+    fn given(body: &str) -> Vec<String> {
+        let runs = (1..=body.len().max(1)).map(|size| {
+            let (mut decoder, mut out) = (ReplyDecoder::new(Notes::default()), ChunkSink::new());
+            for piece in body.as_bytes().chunks(size) {
+                decoder.push(piece, &mut out).unwrap();
+            }
+            decoder.finish(&mut out).unwrap();
+            decoder.events.0
+        });
+        let mut runs: Vec<_> = runs.collect();
+        runs.dedup();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs.remove(0)
+    }
+
+    // openai.md 0.2
+    #[test]
+    fn the_first_byte_tells_json_from_events() {
+        assert_eq!(given("\n \u{feff}{\"a\":1}\n"), ["whole {\"a\":1}"]);
+        assert_eq!(given("[1]"), ["whole [1]"]);
+        assert_eq!(given(": {\n\ndata: {}\n\n"), ["event {}", "end "]);
+        assert_eq!(given("\r\n\u{feff}data: 1\n\n"), ["end "], "a byte order mark counts at the start only");
+        assert_eq!(given("\u{feff}data: 1\n\n"), ["event 1", "end "]);
+        assert_eq!(given(""), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_is_handed_in_after_the_end() {
+        assert_eq!(given("data: [DONE]\n\ndata: 2\n\n"), ["event [DONE]"]);
+    }
+
+    #[test]
+    fn a_sink_ends_once_and_holds_no_empty_text() {
+        let mut out = ChunkSink::new();
+        out.content("");
+        out.thinking(String::new());
+        assert!(out.is_empty() && !out.is_done());
+        out.content("a");
+        Notes::done(&mut out);
+        Notes::done(&mut out);
+        out.content("late");
+        assert!(out.is_done());
+        assert_eq!(out.pop(), Some(StreamChunk::Content("a".into())));
+        assert!(matches!(out.pop(), Some(StreamChunk::Done(_))));
+        assert_eq!(out.pop(), None);
+    }
+
+    #[test]
+    fn whole_replies_are_bounded() {
+        let (mut decoder, mut out) = (ReplyDecoder::new(Notes::default()), ChunkSink::new());
+        decoder.push(b"{", &mut out).unwrap();
+        let error = decoder.push(&vec![b' '; WHOLE_LIMIT], &mut out).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+    }
+}

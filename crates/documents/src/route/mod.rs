@@ -35,12 +35,13 @@ pub struct Routing {
 /// always gives the same output, and messages that are added at the end change nothing before them, unless the
 /// request passes a limit of the model. For each document, the first that applies:
 ///
-/// 1. its handler withholds it: nothing is shown;
-/// 2. its bytes are missing, empty, or text that no charset fits: a note, and of text made of it earlier, that;
+/// 1. its handler withholds it, or the call was cancelled: nothing is shown;
+/// 2. it is empty: a note;
 /// 3. it is text: its text, fenced, in the tool result or else in the user message after it;
 /// 4. the tool result takes its type and size: it stands there natively;
 /// 5. the user message after the results takes them: it stands there, in the synthetic message;
-/// 6. [`Materials`] hold text made of it: that text, as in 3;
+/// 6. [`Materials`] hold text made of it: that text, as in 3; also where its bytes are missing, or are said to be
+///    text and fit no charset;
 /// 7. a note with the reason, in the tool result if that takes text.
 ///
 /// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
@@ -65,6 +66,9 @@ pub fn route(
     }
     let report = report(messages, &deliberation, tools);
     log(&report);
+    if deliberation.idle {
+        return Ok(Routing { messages: messages.to_vec(), report });
+    }
     let fingerprint = format!("{:016x}", capabilities.fingerprint());
     let scene =
         Scene { deliberation: &deliberation, capabilities, fingerprint: &fingerprint, tools, options };
@@ -97,9 +101,6 @@ struct Scene<'a, 'm> {
 
 impl<'m> Scene<'_, 'm> {
     fn project(&self, messages: &'m [Arc<Message>]) -> Vec<Arc<Message>> {
-        if self.deliberation.idle {
-            return messages.to_vec();
-        }
         let mut projected = Vec::with_capacity(messages.len() + 8);
         let mut next = 0;
         for (at, message) in messages.iter().enumerate() {

@@ -41,7 +41,7 @@ impl Scene<'_, '_> {
                     call,
                     short_id: short_ids.get(occurrence.document),
                     show_url: self.options.show_urls,
-                    native: is_beside || self.options.label_native,
+                    native: is_beside || self.options.label_native && takes_text,
                 };
                 if is_beside {
                     if beside.is_empty() {

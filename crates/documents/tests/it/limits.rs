@@ -89,7 +89,8 @@ fn a_request_has_a_size() {
     let mut capabilities = model("anthropic");
     capabilities.files.max_request_bytes = Some(16_000);
     assert_eq!(routed(&chat, &capabilities), ["native"; 3], "3 × 4,000 bytes of base64 fit into 15,000");
-    capabilities.files.max_request_bytes = Some(12_000);
+    // A sixteenth is kept for everything else.
+    capabilities.files.max_request_bytes = Some(12_500);
     let routing = chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["note", "native", "native"]);
     assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::RequestFull);
@@ -115,4 +116,34 @@ fn an_older_result_yields_to_the_authors_documents() {
     let routing = chat.routed(&at_most(1), &Materials::new(), &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["note", "native"]);
     assert_eq!(only(&Chat::new().author("x", &[pdf("b.pdf")]).route("anthropic")).outcome, Outcome::Native);
+}
+
+// What is left out is left out for the limit, also where nobody loaded it; text that stands for it has its own size.
+#[test]
+fn documents_that_are_not_loaded_have_their_size_too() {
+    let stored = |name: &str| {
+        let known = crate::builder::id(&format!("{name}-1"));
+        Document::stored(known, "main", "application/pdf").with_size(30_000)
+    };
+    let mut capabilities = model("anthropic");
+    capabilities.files.max_request_bytes = Some(64_000);
+    let chat = turns(["a", "b"].map(stored));
+    let routing = chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
+    let kinds: Vec<_> = routing.report.decisions.iter().map(|decision| decision.reason.kind()).collect();
+    assert_eq!(kinds, [ReasonKind::RequestFull, ReasonKind::Missing]);
+    let mut materials = Materials::new();
+    for name in ["a", "b"] {
+        materials.insert_converted(&stored(name), attache_documents::ConvertedText::new("short"));
+    }
+    let routing = chat.routed(&capabilities, &materials, &RouteOptions::new()).unwrap();
+    assert_eq!(outcomes(&routing), ["converted", "converted"]);
+}
+
+#[test]
+fn absurd_sizes_are_no_danger() {
+    let absurd = |name: &str| {
+        Document::stored(crate::builder::id(name), "main", "application/pdf").with_size(u64::MAX)
+    };
+    let routing = turns(["a", "b"].map(absurd)).route("anthropic");
+    assert_eq!(outcomes(&routing), ["note", "note"]);
 }

@@ -1,9 +1,10 @@
 //! The answer: quotes with the file that they come from, or what was looked at in vain.
 
+use crate::index::Index;
 use crate::material::{Material, Note, SourceKind};
 use crate::passages::Form;
 use crate::question::{Facet, Kind, Question};
-use crate::rank::{Hit, Index};
+use crate::rank::{self, Hit};
 use crate::table::Table;
 use crate::values::{Decimal, is_currency};
 use crate::words::{head, stems, words};
@@ -71,21 +72,20 @@ pub(crate) fn answer(
 pub(crate) fn is_answered(question: &Question, material: &Material, index: &Index<'_>) -> bool {
     question.facets.iter().all(|facet| match facet.kind {
         Kind::Files => !files(material).is_empty(),
-        Kind::Summary => index.most_about(facet).is_some(),
-        _ => index.hits(facet).first().is_some_and(|hit| hit.is_strong(facet)),
+        Kind::Summary => rank::most_about(index, facet).is_some(),
+        _ => rank::hits(index, facet).first().is_some_and(|hit| hit.is_strong(facet)),
     })
 }
 
 /// The quotes that answer one part of a question.
 fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
-    let hits = index.hits(facet);
+    let hits = rank::hits(index, facet);
     let Some(best) = hits.first().filter(|hit| hit.is_found(facet)) else { return Vec::new() };
     if let Form::Row { table, .. } = best.passage.form {
         let same = |hit: &&Hit<'_>| {
             std::ptr::eq(hit.source, best.source)
                 && matches!(hit.passage.form, Form::Row { table: other, .. } if other == table)
-                && hit.coverage >= best.coverage - 0.02
-                && hit.typed == best.typed
+                && hit.covers_like(best)
         };
         let rows: Vec<&Hit<'_>> = hits.iter().filter(same).collect();
         let alike = rows.iter().filter(|hit| hit.is_as_good_as(best)).count();
@@ -95,6 +95,11 @@ fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
             return table_rows(facet, rows, best.source.pieces.tables.get(table));
         }
     }
+    if facet.many
+        && let Some(listed) = below_heading(facet, best)
+    {
+        return listed;
+    }
     // The same fact may stand in several files; each says it once.
     let mut chosen: Vec<&Hit<'_>> = Vec::new();
     for hit in hits.iter().filter(|hit| hit.is_found(facet) && hit.is_as_good_as(best)) {
@@ -103,6 +108,18 @@ fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
         }
     }
     chosen.into_iter().map(quote).collect()
+}
+
+/// What stands below a heading that names what is asked for, if it is more than one thing.
+fn below_heading(facet: &Facet, best: &Hit<'_>) -> Option<Vec<String>> {
+    let heading = &best.passage.heading;
+    if heading.is_empty() || !names(facet, heading) {
+        return None;
+    }
+    let below = best.source.pieces.passages.iter().filter(|passage| passage.heading == *heading);
+    let quotes: Vec<String> = below.take(MAX_ROWS).map(|passage| format!("“{}”", passage.text)).collect();
+    let title = format!("From {}, below “{heading}”:", best.source.name);
+    (quotes.len() > 1).then(|| std::iter::once(title).chain(quotes).collect())
 }
 
 /// One quote and where it comes from; of a row also what its columns are.
@@ -121,7 +138,7 @@ fn quote(hit: &Hit<'_>) -> String {
 
 /// Rows of one table in its order, with the sums of their amounts if those are asked for.
 fn table_rows(facet: &Facet, mut rows: Vec<&Hit<'_>>, table: Option<&Table>) -> Vec<String> {
-    rows.sort_by_key(|hit| hit.position());
+    rows.sort_by_key(|hit| hit.position);
     let columns = table.map(|table| table.line.as_str()).filter(|line| !line.is_empty());
     let mut lines: Vec<String> = Vec::new();
     let name = rows.first().map(|hit| hit.source.name.as_str()).unwrap_or_default();
@@ -181,7 +198,7 @@ fn amount(cell: &str) -> Option<Decimal> {
 
 /// The headings and first sentences of the document that is asked about.
 fn summary(facet: &Facet, index: &Index<'_>) -> Vec<String> {
-    let Some(source) = index.most_about(facet) else { return Vec::new() };
+    let Some(source) = rank::most_about(index, facet) else { return Vec::new() };
     let passages = &source.pieces.passages;
     let mut chosen: Vec<&str> = Vec::new();
     let mut headings: Vec<&str> = Vec::new();
@@ -193,7 +210,7 @@ fn summary(facet: &Facet, index: &Index<'_>) -> Vec<String> {
             chosen.push(&passage.text);
         }
     }
-    if chosen.is_empty() {
+    if chosen.len() < 2 {
         chosen = passages.iter().take(MAX_SUMMARY).map(|passage| passage.text.as_str()).collect();
     }
     let mut lines = vec![format!("I cannot summarise, only quote. From {}:", source.name)];

@@ -12,10 +12,10 @@ use futures_core::Stream;
 
 use crate::answer;
 use crate::capabilities::{self, FAMILY};
+use crate::index::Index;
 use crate::material::{self, Material};
 use crate::options;
 use crate::question::Question;
-use crate::rank::Index;
 use crate::reply::{self, Frame, Said};
 use crate::tools::Planner;
 use crate::words::count;

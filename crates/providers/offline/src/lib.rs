@@ -28,6 +28,7 @@ mod answer;
 mod arguments;
 mod capabilities;
 mod client;
+mod index;
 mod json;
 mod material;
 mod options;

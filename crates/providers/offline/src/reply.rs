@@ -119,8 +119,9 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let ends = rest.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
-        let end = ends.skip_while(|end| *end < PIECE).next().unwrap_or(rest.len());
+        let mut ends =
+            rest.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
+        let end = ends.find(|end| *end >= PIECE).unwrap_or(rest.len());
         let (piece, after) = rest.split_at_checked(end)?;
         rest = after;
         Some(piece)

@@ -121,7 +121,7 @@ const ENGLISH: &str = "a about above after again all also am an and any are as a
     over own per please said same say says see she should show so some still such tell than thank thanks that the \
     their theirs them then there these they thing things this those through to too under until up upon us very via \
     want was we were what whats when where which while who whom whose why will with within without would you your \
-    yours find look read know need mean exactly currently ll re ve s t d m told must shall hello hi hey happen happens \
+    yours find look read know need mean exactly currently ll re ve s t d m told must shall come comes came go goes went take takes took make makes made hello hi hey happen happens \
     happened whether compare explain describe check mention mentions mentioned concern concerning regarding";
 
 const GERMAN: &str = "hoch gross lautet aber alle als am an auch auf aus bei beim bin bis bitte da dann das dass dein dem den denn der \
@@ -224,7 +224,7 @@ mod tests {
             assert!(stems.windows(2).all(|pair| pair[0] == pair[1]), "{group:?} → {stems:?}");
         }
         for (a, b) in [("bus", "bu"), ("address", "addres"), ("spring", "spr"), ("analysis", "analysi")] {
-            assert_eq!(stem(a).starts_with(b), true, "{a}");
+            assert!(stem(a).starts_with(b), "{a}");
         }
         assert_ne!(stem("total"), stem("subtotal"));
     }

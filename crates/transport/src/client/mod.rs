@@ -88,8 +88,8 @@ impl Timeouts {
     }
 }
 
-/// Idle connections that are kept for one host, and for how long.
-const IDLE_CONNECTIONS: usize = 1024;
+/// Idle connections that are kept for one host, enough for thousands of runs at once, and for how long.
+const IDLE_CONNECTIONS: usize = 4096;
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
 
 /// How often a silent HTTP/2 connection with a request on it is asked whether it lives, and how long it may take.
