@@ -13,6 +13,7 @@ use crate::scenario::Scenario;
 
 /// An API and the model that scenarios are rendered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a test that forgets an API must not compile")]
 pub enum Api {
     /// Chat Completions.
     OpenAiChat,

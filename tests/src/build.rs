@@ -2,8 +2,8 @@
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, Content, Document, DocumentId, Message, MessageId,
-    ProviderCallId, ReasoningPart, ReplayData, ResultStatus, ToolCall, ToolCallId, ToolResult, ToolResultsMessage,
-    UserMessage,
+    ProviderCallId, ReasoningPart, ReplayData, ResultStatus, ToolCall, ToolCallId, ToolResult,
+    ToolResultsMessage, UserMessage,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -17,7 +17,8 @@ fn expect<T>(value: Option<T>) -> T {
 
 /// A document with a UUID made of one digit.
 pub(crate) fn document(digit: u8, name: &str, bytes: &[u8]) -> Document {
-    let id = format!("{0}{0}{0}{0}{0}{0}{0}{0}-0000-4000-8000-{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}", digit % 10);
+    let id =
+        format!("{0}{0}{0}{0}{0}{0}{0}{0}-0000-4000-8000-{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}", digit % 10);
     Document::from_bytes(bytes.to_vec(), "").with_file_name(name).with_id(expect(DocumentId::parse(id)))
 }
 
@@ -81,6 +82,8 @@ pub(crate) fn thinking(text: &str, signature: &str) -> Option<AssistantPart> {
 
 /// Numbers the messages, so that ids are the same at each run.
 pub(crate) fn numbered(messages: Vec<Message>) -> Vec<std::sync::Arc<Message>> {
-    let number = |(at, message): (usize, Message)| message.with_id(expect(MessageId::parse(format!("m{at}")))).shared();
+    let number = |(at, message): (usize, Message)| {
+        message.with_id(expect(MessageId::parse(format!("m{at}")))).shared()
+    };
     messages.into_iter().enumerate().map(number).collect()
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, CachePolicy, Content, Document, Message, ProviderConfig, ResponseFormat, ResultStatus, ToolChoice,
-    ToolDefinition, ToolResult, ToolSet,
+    AssistantPart, CachePolicy, Content, Document, Message, ProviderConfig, ResponseFormat, ResultStatus,
+    ToolChoice, ToolDefinition, ToolResult, ToolSet,
 };
 use attache_documents::{LabelProfile, RouteOptions};
 use serde_json::json;
@@ -92,20 +92,36 @@ fn talk() -> Vec<Scenario> {
     let third = call(3, "files.find", r#"{"query":"b"}"#);
     let rounds = vec![
         Message::user("Find a and b."),
-        assistant([thinking("First a.", "c2lnbmF0dXJlLTE="), AssistantPart::text("Looking."), first.clone().into()]),
+        assistant([
+            thinking("First a.", "c2lnbmF0dXJlLTE="),
+            AssistantPart::text("Looking."),
+            first.clone().into(),
+        ]),
         results([returned(&first, &json!({"hits": 1}))]),
         assistant([thinking("", "c2lnbmF0dXJlLTI="), third.clone().into()]),
         results([returned(&third, &json!({"hits": 0}))]),
     ];
     vec![
         Scenario::new("plain", vec![Message::user("Hello")]),
-        Scenario::new("system", vec![Message::system("Be brief."), Message::user("Hello"), Message::assistant("Hi."), Message::user("And?")]),
+        Scenario::new(
+            "system",
+            vec![
+                Message::system("Be brief."),
+                Message::user("Hello"),
+                Message::assistant("Hi."),
+                Message::user("And?"),
+            ],
+        ),
         Scenario::new("tools", vec![Message::user("What time is it?")]).tools(),
         Scenario::new(
             "parallel_calls",
             vec![
                 Message::user("Find a, and tell the time."),
-                assistant([AssistantPart::text("Both at once."), first.clone().into(), second.clone().into()]),
+                assistant([
+                    AssistantPart::text("Both at once."),
+                    first.clone().into(),
+                    second.clone().into(),
+                ]),
                 results([returned(&first, &json!({"hits": ["a.txt"]})), returned(&second, &"12:00")]),
             ],
         )
@@ -119,7 +135,11 @@ fn talk() -> Vec<Scenario> {
             ],
         )
         .tools(),
-        Scenario::new("nothing_returned", vec![Message::user("go"), calls(&[&second]), results([returned(&second, &())])]).tools(),
+        Scenario::new(
+            "nothing_returned",
+            vec![Message::user("go"), calls(&[&second]), results([returned(&second, &())])],
+        )
+        .tools(),
         Scenario::new("reasoning_over_turns", rounds).tools(),
         Scenario::new("hostile_strings", {
             let hostile = call(1, "files.find", r#"{"query":"\"</document>\\\u0000 ünï 🦀"}"#);
@@ -134,7 +154,9 @@ fn talk() -> Vec<Scenario> {
         })
         .tools(),
         Scenario::new("long_history", {
-            let turns = (0..30).flat_map(|n| [Message::user(format!("question {n}")), Message::assistant(format!("answer {n}"))]);
+            let turns = (0..30).flat_map(|n| {
+                [Message::user(format!("question {n}")), Message::assistant(format!("answer {n}"))]
+            });
             turns.chain([Message::user("and now?")]).collect()
         }),
     ]
@@ -149,7 +171,12 @@ fn with_documents() -> Vec<Scenario> {
     vec![
         Scenario::new(
             "author_documents",
-            vec![user([Content::text("Compare these."), pdf(1, "a.pdf").into(), png(2, "b.png").into(), csv().into()])],
+            vec![user([
+                Content::text("Compare these."),
+                pdf(1, "a.pdf").into(),
+                png(2, "b.png").into(),
+                csv().into(),
+            ])],
         ),
         Scenario::new("tool_documents", lookup()).tools(),
         Scenario::new("tool_documents_later", follow_up).tools(),
@@ -158,14 +185,25 @@ fn with_documents() -> Vec<Scenario> {
             vec![
                 Message::user("go"),
                 calls(&[&one, &two]),
-                results([returned(&one, &[pdf(1, "shared.pdf"), csv()]), returned(&two, &json_of(&[("again", pdf(1, "shared.pdf"))]))]),
+                results([
+                    returned(&one, &[pdf(1, "shared.pdf"), csv()]),
+                    returned(&two, &json_of(&[("again", pdf(1, "shared.pdf"))])),
+                ]),
             ],
         )
         .tools(),
-        Scenario::new("text_and_unreadable", vec![Message::user("go"), calls(&[&one]), results([returned(&one, &[csv(), zip()])])]).tools(),
+        Scenario::new(
+            "text_and_unreadable",
+            vec![Message::user("go"), calls(&[&one]), results([returned(&one, &[csv(), zip()])])],
+        )
+        .tools(),
         Scenario::new(
             "failed_with_documents",
-            vec![Message::user("go"), calls(&[&one]), results([result(&one, ResultStatus::Error, &json_of(&[("log", pdf(1, "log.pdf"))]))])],
+            vec![
+                Message::user("go"),
+                calls(&[&one]),
+                results([result(&one, ResultStatus::Error, &json_of(&[("log", pdf(1, "log.pdf"))]))]),
+            ],
         )
         .tools(),
         Scenario::new("documents_and_event", {
@@ -176,10 +214,17 @@ fn with_documents() -> Vec<Scenario> {
         .tools(),
         Scenario::new(
             "hostile_names",
-            vec![Message::user("go"), calls(&[&one]), results([returned(&one, &[pdf(1, "rent \"2027\" <v2> & 'final'\n.pdf")])])],
+            vec![
+                Message::user("go"),
+                calls(&[&one]),
+                results([returned(&one, &[pdf(1, "rent \"2027\" <v2> & 'final'\n.pdf")])]),
+            ],
         )
         .tools(),
-        Scenario { routing: RouteOptions::new().with_profile(LabelProfile::Refs), ..Scenario::new("profile_refs", lookup()).tools() },
+        Scenario {
+            routing: RouteOptions::new().with_profile(LabelProfile::Refs),
+            ..Scenario::new("profile_refs", lookup()).tools()
+        },
     ]
 }
 
@@ -191,18 +236,41 @@ fn with_options() -> Vec<Scenario> {
         "additionalProperties": false
     });
     let format = ResponseFormat::JsonSchema { name: "Total".to_owned(), schema, strict: true };
-    let with = |name, options| Scenario { options, ..Scenario::new(name, vec![Message::system("Be brief."), Message::user("Hello")]).tools() };
+    let with = |name, options| Scenario {
+        options,
+        ..Scenario::new(name, vec![Message::system("Be brief."), Message::user("Hello")]).tools()
+    };
     vec![
-        Scenario { tool_choice: ToolChoice::Tool("files.find".to_owned()), ..with("forced_tool", ProviderConfig::new()) },
-        Scenario { tool_choice: ToolChoice::Required, ..with("required_tool", ProviderConfig::new().with_parallel_tool_calls(false)) },
+        Scenario {
+            tool_choice: ToolChoice::Tool("files.find".to_owned()),
+            ..with("forced_tool", ProviderConfig::new())
+        },
+        Scenario {
+            tool_choice: ToolChoice::Required,
+            ..with("required_tool", ProviderConfig::new().with_parallel_tool_calls(false))
+        },
         Scenario { tool_choice: ToolChoice::None, ..with("tools_off", ProviderConfig::new()) },
         with("structured_output", ProviderConfig::new().with_response_format(format)),
-        with("sampling", ProviderConfig::new().with_temperature(0.5).with_max_tokens(100).with_stop(vec!["END".to_owned()])),
+        with(
+            "sampling",
+            ProviderConfig::new()
+                .with_temperature(0.5)
+                .with_max_tokens(100)
+                .with_stop(vec!["END".to_owned()]),
+        ),
         with("cached", ProviderConfig::new().with_cache(CachePolicy::Short)),
         Scenario {
             options: ProviderConfig::new().with_cache(CachePolicy::Short),
             ..Scenario::new("cached_documents", lookup()).tools()
         },
-        Scenario { stream: true, ..with("streamed", ProviderConfig::new().with_extra_body("metadata", json!({"user_id": "u-1"})).with_system("First.")) },
+        Scenario {
+            stream: true,
+            ..with(
+                "streamed",
+                ProviderConfig::new()
+                    .with_extra_body("metadata", json!({"user_id": "u-1"}))
+                    .with_system("First."),
+            )
+        },
     ]
 }

@@ -1,11 +1,18 @@
 //! Agents over HTTP against the strict mock provider: the same tools and the same code on every API.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
 
 use std::time::{Duration, Instant};
 
 use attache::anthropic::Anthropic;
 use attache::openai::OpenAiChat;
 use attache::{Agent, Document, EndReason, EventKind, ModelHandle, Outcome, ToolError, tool};
-use attache_core::{ErrorKind, Message, ProviderConfig, CachePolicy, Role};
+use attache_core::{CachePolicy, DocumentId, ErrorKind, Message, ProviderConfig, Role};
 use attache_testkit::{MockProvider, Reply, SeenPlace, Writes, seen_documents, sha256_hex};
 use attache_tests::{APIS, Api};
 use serde_json::json;
@@ -26,8 +33,13 @@ async fn find_contract(
     /// The tenant's name.
     tenant: String,
 ) -> Result<Contract, ToolError> {
-    let lease = Document::from_bytes(LEASE, "application/pdf").with_file_name("lease.pdf");
-    let plan = Document::from_bytes(PLAN, "image/png").with_file_name("plan.png");
+    let id = |id| DocumentId::parse(id).unwrap();
+    let lease = Document::from_bytes(LEASE, "application/pdf")
+        .with_file_name("lease.pdf")
+        .with_id(id("7d41c0b2-93e5-4f6a-8b1d-2a6e5f0c9d34"));
+    let plan = Document::from_bytes(PLAN, "image/png")
+        .with_file_name("plan.png")
+        .with_id(id("b20f6e91-0c57-4e0b-9d5a-6f1f3a2b7c88"));
     Ok(Contract { tenant, lease, annexes: vec![plan] })
 }
 
@@ -35,8 +47,14 @@ fn model(api: Api, mock: &MockProvider) -> ModelHandle {
     let url = format!("{}/v1", mock.url());
     let config = ProviderConfig::new().with_cache(CachePolicy::Short);
     match api {
-        Api::OpenAiChat => OpenAiChat::new("gpt-4o", "sk-canary").unwrap().with_base_url(url).with_config(config).into(),
-        Api::Anthropic => Anthropic::new("claude-sonnet-4-5", "sk-canary").unwrap().with_base_url(url).with_config(config).into(),
+        Api::OpenAiChat => {
+            OpenAiChat::new("gpt-4o", "sk-canary").unwrap().with_base_url(url).with_config(config).into()
+        }
+        Api::Anthropic => Anthropic::new("claude-sonnet-4-5", "sk-canary")
+            .unwrap()
+            .with_base_url(url)
+            .with_config(config)
+            .into(),
     }
 }
 
@@ -46,7 +64,11 @@ fn agent(api: Api, mock: &MockProvider, whole: bool) -> Agent {
 }
 
 fn script(mock: &MockProvider) {
-    let call = Reply::new().text("I will look.").call("call_7", "contracts_find", json!({"tenant": "Harbour Bakery"}));
+    let call = Reply::new().text("I will look.").call(
+        "call_7",
+        "contracts_find",
+        json!({"tenant": "Harbour Bakery"}),
+    );
     mock.enqueue(call);
     mock.enqueue(Reply::new().text("Until 30 June 2031."));
 }
@@ -54,7 +76,14 @@ fn script(mock: &MockProvider) {
 /// An outcome without ids that are drawn anew at each run.
 fn story(outcome: &Outcome) -> Vec<String> {
     let tell = |message: &Message| match message {
-        Message::Assistant(message) => format!("{} {:?}", message.text(), message.tool_calls().map(|call| (call.name.clone(), call.arguments.raw().to_owned())).collect::<Vec<_>>()),
+        Message::Assistant(message) => format!(
+            "{} {:?}",
+            message.text(),
+            message
+                .tool_calls()
+                .map(|call| (call.name.clone(), call.arguments.raw().to_owned()))
+                .collect::<Vec<_>>()
+        ),
         Message::ToolResults(results) => format!("{} documents", results.results[0].documents.len()),
         Message::User(user) => format!("user of {} parts", user.parts.len()),
         other => format!("{:?}", other.role()),
@@ -70,8 +99,12 @@ async fn the_model_sees_the_documents() {
         for whole in [false, true] {
             let mock = MockProvider::start().await.unwrap();
             script(&mock);
-            let outcome = agent(api, &mock, whole).run("Until when does the lease run?").outcome().await.unwrap();
-            assert_eq!((outcome.reason.clone(), outcome.text.as_str()), (EndReason::Answer, "Until 30 June 2031."));
+            let outcome =
+                agent(api, &mock, whole).run("Until when does the lease run?").outcome().await.unwrap();
+            assert_eq!(
+                (outcome.reason.clone(), outcome.text.as_str()),
+                (EndReason::Answer, "Until 30 June 2031.")
+            );
             assert!(mock.violations().is_empty(), "{:?}", mock.violations());
 
             let requests = mock.requests();
@@ -83,16 +116,23 @@ async fn the_model_sees_the_documents() {
                 Api::OpenAiChat => SeenPlace::User,
                 _ => SeenPlace::ToolResult,
             };
-            let shown: Vec<_> = seen.iter().map(|document| (document.place, document.file_name.as_deref(), document.sha256.clone())).collect();
+            let shown: Vec<_> = seen
+                .iter()
+                .map(|document| (document.place, document.file_name.as_deref(), document.sha256.clone()))
+                .collect();
             let lease = (place, Some("lease.pdf"), Some(sha256_hex(LEASE)));
             assert_eq!(shown[0], lease, "{}", api.name());
             assert_eq!(shown[1].2, Some(sha256_hex(PLAN)), "{}", api.name());
             assert_eq!(shown.len(), 2);
+            insta::with_settings!({ snapshot_path => "snapshots/run", prepend_module_to_snapshot => false }, {
+                insta::assert_snapshot!(format!("{}_messages", api.name()), format!("{:#}", body["messages"]));
+            });
             // S12, invariant 11: keys stay in their header
             assert!(!body.to_string().contains("sk-canary"));
             // C03, C23: Chat Completions has the synthetic message, and the log holds it behind the results
             let roles: Vec<Role> = outcome.messages.iter().map(|message| message.role()).collect();
-            let synthetic = outcome.messages.iter().filter(|message| message.is_tool_call_documents()).count();
+            let synthetic =
+                outcome.messages.iter().filter(|message| message.is_tool_call_documents()).count();
             assert_eq!(synthetic, usize::from(api == Api::OpenAiChat));
             assert_eq!(roles[3], Role::ToolResults);
             assert!(synthetic == 0 || outcome.messages[4].is_tool_call_documents());
@@ -146,7 +186,9 @@ async fn cancelling_hangs_up_and_keeps_what_was_said() {
                     said.push_str(&text);
                     control.cancel();
                 }
-                EventKind::Finished(outcome) => assert_eq!((outcome.reason, outcome.text), (EndReason::Cancelled, said.clone())),
+                EventKind::Finished(outcome) => {
+                    assert_eq!((outcome.reason, outcome.text), (EndReason::Cancelled, said.clone()))
+                }
                 _ => {}
             }
         }
@@ -161,22 +203,36 @@ async fn failures_are_typed() {
         let cases = [
             (Reply::error(401, "wrong key"), ErrorKind::Authentication, false),
             (Reply::error(400, "no"), ErrorKind::InvalidRequest, false),
-            (Reply::new().text("half of an answer that does not come to its end").end_after(600), ErrorKind::StreamCut, false),
-            (Reply::new().text("half of an answer").error_event(3, "overloaded_error", "busy"), ErrorKind::Overloaded, false),
+            (Reply::new().text_pieces(vec!["word "; 100]).end_after(3_000), ErrorKind::StreamCut, false),
+            (
+                Reply::new().text_pieces(vec!["word "; 100]).error_event(20, "overloaded_error", "busy"),
+                ErrorKind::Overloaded,
+                false,
+            ),
         ];
         for (reply, kind, retryable) in cases {
             let mock = MockProvider::start().await.unwrap();
             mock.enqueue(reply);
             let error = agent(api, &mock, false).run("x").outcome().await.unwrap_err();
             let provider = error.provider_error().unwrap();
-            assert_eq!((provider.kind(), provider.is_retryable()), (kind, retryable), "{}: {provider:?}", api.name());
+            assert_eq!(
+                (provider.kind(), provider.is_retryable()),
+                (kind, retryable),
+                "{}: {provider:?}",
+                api.name()
+            );
             assert!(!format!("{error:?} {error}").contains("sk-canary"));
         }
         // Asked again after a failure that passes, before anything was shown.
         let mock = MockProvider::start().await.unwrap();
         mock.enqueue(Reply::error(503, "busy").retry_after(0));
         mock.enqueue(Reply::new().text("there"));
-        assert_eq!(agent(api, &mock, false).run("x").outcome().await.unwrap().text, "there", "{}", api.name());
+        assert_eq!(
+            agent(api, &mock, false).run("x").outcome().await.unwrap().text,
+            "there",
+            "{}",
+            api.name()
+        );
         assert_eq!(mock.requests().len(), 2);
     }
 }
@@ -187,7 +243,11 @@ async fn requests_grow_at_their_end() {
     for api in APIS {
         let mock = MockProvider::start().await.unwrap();
         for step in 0..6 {
-            mock.enqueue(Reply::new().call(format!("call_{step}"), "contracts_find", json!({"tenant": format!("t{step}")})));
+            mock.enqueue(Reply::new().call(
+                format!("call_{step}"),
+                "contracts_find",
+                json!({"tenant": format!("t{step}")}),
+            ));
         }
         mock.enqueue(Reply::new().text("done"));
         agent(api, &mock, false).run("Find them all").outcome().await.unwrap();

@@ -1,5 +1,12 @@
 //! Every scenario on every API: the exact body as a snapshot, judged as the real API would, and its documents decoded
 //! back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +30,9 @@ fn bodies() {
         for api in APIS {
             let shown = match api.wire(&scenario, None) {
                 Ok(wire) => json!({ "url": wire.url, "body": wire.body, "report": wire.report.decisions }),
-                Err(error) => json!({ "error": { "kind": error.kind().as_str(), "message": error.message() } }),
+                Err(error) => {
+                    json!({ "error": { "kind": error.kind().as_str(), "message": error.message() } })
+                }
             };
             insta::with_settings!({ snapshot_path => format!("snapshots/{}", api.name()), prepend_module_to_snapshot => false }, {
                 insta::assert_snapshot!(scenario.name, format!("{shown:#}"));
@@ -49,12 +58,18 @@ fn every_body_is_one_that_the_api_takes() {
 fn documents(scenario: &Scenario) -> Vec<Document> {
     let of = |message: &Arc<Message>| -> Vec<Document> {
         match &**message {
-            Message::User(user) => user.parts.iter().flat_map(|part| match part {
-                Content::Document(document) => vec![document.clone()],
-                Content::Object(tree) => tree.documents().to_vec(),
-                _ => vec![],
-            }).collect(),
-            Message::ToolResults(results) => results.results.iter().flat_map(|result| result.documents.clone()).collect(),
+            Message::User(user) => user
+                .parts
+                .iter()
+                .flat_map(|part| match part {
+                    Content::Document(document) => vec![document.clone()],
+                    Content::Object(tree) => tree.documents().to_vec(),
+                    _ => vec![],
+                })
+                .collect(),
+            Message::ToolResults(results) => {
+                results.results.iter().flat_map(|result| result.documents.clone()).collect()
+            }
             _ => vec![],
         }
     };
@@ -71,13 +86,16 @@ fn every_document_arrives() {
             let context = format!("{} on {}", scenario.name, api.name());
             assert_eq!(wire.report.decisions.len(), held.len(), "{context}");
             let seen = seen_documents(api.testkit(), &wire.body);
-            let hashes: BTreeSet<String> = seen.iter().filter_map(|document| document.sha256.clone()).collect();
+            let hashes: BTreeSet<String> =
+                seen.iter().filter_map(|document| document.sha256.clone()).collect();
             let body = wire.body.to_string();
             for (decision, document) in wire.report.decisions.iter().zip(&held) {
                 assert_eq!(&decision.document_id, document.id(), "{context}");
                 let bytes = document.bytes().unwrap();
                 match decision.outcome {
-                    Outcome::Native => assert!(hashes.contains(&sha256_hex(&bytes)), "{context}: {decision:?}"),
+                    Outcome::Native => {
+                        assert!(hashes.contains(&sha256_hex(&bytes)), "{context}: {decision:?}")
+                    }
                     Outcome::Synthetic => {
                         let text = std::str::from_utf8(&bytes).map(|text| json!(text).to_string());
                         let as_text = text.is_ok_and(|text| body.contains(text.trim_matches('"')));
@@ -88,7 +106,10 @@ fn every_document_arrives() {
                         assert!(body.contains(text.trim_matches('"')), "{context}: {decision:?}");
                     }
                     Outcome::Note => {
-                        assert!(body.contains("status=\\\\\\\"") || body.contains("status=\\\""), "{context}: {decision:?}");
+                        assert!(
+                            body.contains("status=\\\\\\\"") || body.contains("status=\\\""),
+                            "{context}: {decision:?}"
+                        );
                     }
                     other => panic!("{context}: {other:?}"),
                 }
@@ -163,16 +184,30 @@ fn what_was_sent_stays_a_prefix() {
             let tools = Arc::new(scenario.tool_set());
             let mut before: Option<Vec<Value>> = None;
             let ends: Vec<usize> = (1..=scenario.messages.len())
-                .filter(|len| !matches!(*scenario.messages[len - 1], Message::Assistant(_) | Message::System(_)))
+                .filter(|len| {
+                    !matches!(*scenario.messages[len - 1], Message::Assistant(_) | Message::System(_))
+                })
                 .collect();
             for len in ends {
                 let cut = Scenario { messages: scenario.messages[..len].to_vec(), ..scenario.clone() };
-                let (Ok(wire), Ok(fresh)) = (api.wire_with(&cut, &tools, Some(&transcript)), api.wire(&cut, None)) else { continue };
+                let (Ok(wire), Ok(fresh)) =
+                    (api.wire_with(&cut, &tools, Some(&transcript)), api.wire(&cut, None))
+                else {
+                    continue;
+                };
                 let context = format!("{} on {} at {len}", scenario.name, api.name());
-                assert_eq!(String::from_utf8_lossy(&wire.bytes), String::from_utf8_lossy(&fresh.bytes), "{context}: the memo");
+                assert_eq!(
+                    String::from_utf8_lossy(&wire.bytes),
+                    String::from_utf8_lossy(&fresh.bytes),
+                    "{context}: the memo"
+                );
                 let now = blocks(api, &wire.body);
                 if let Some(before) = before {
-                    assert!(now.starts_with(&before), "{context}: {}", json!({ "before": before, "now": now }));
+                    assert!(
+                        now.starts_with(&before),
+                        "{context}: {}",
+                        json!({ "before": before, "now": now })
+                    );
                 }
                 before = Some(now);
             }

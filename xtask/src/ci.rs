@@ -31,4 +31,3 @@ pub(crate) fn run() -> Result<(), Failure> {
     run_with("cargo", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     test(&[])
 }
-

@@ -29,7 +29,9 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test(rest),
         ["snapshots"] => snapshots(false),
         ["snapshots", "--accept"] => snapshots(true),
-        ["cassettes"] => run("cargo", &["test", "-p", "attache-tests", "--test", "cassettes", "--", "--nocapture"]),
+        ["cassettes"] => {
+            run("cargo", &["test", "-p", "attache-tests", "--test", "cassettes", "--", "--nocapture"])
+        }
         ["tidy"] => tidy::run(&root()),
         ["bench", rest @ ..] => bench::run(rest),
         ["ci"] => ci::run(),

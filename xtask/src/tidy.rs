@@ -16,11 +16,13 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
         collect(&root.join(folder), &mut files)?;
     }
     for file in &files {
-        let text = fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        let text = fs::read_to_string(file)
+            .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         let shown = file.strip_prefix(root).unwrap_or(file).display();
         let lines = text.lines().count();
         if lines > MAX_LINES {
-            problems.push(format!("{shown} has {lines} lines, more than {MAX_LINES}: is it about one thing?"));
+            problems
+                .push(format!("{shown} has {lines} lines, more than {MAX_LINES}: is it about one thing?"));
         }
         for word in ["todo!(", "unimplemented!(", "dbg!("] {
             if text.contains(word) && !file.ends_with("tidy.rs") {
@@ -41,7 +43,8 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
+    let entries =
+        fs::read_dir(folder).map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
     for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
         if path.is_dir() {
             if !path.ends_with("target") && !path.ends_with("fixtures") {

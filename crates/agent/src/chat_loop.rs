@@ -46,7 +46,7 @@ pub enum LoopEvent {
         count: usize,
     },
     /// The end.
-    Done(LoopEnd),
+    Done(Box<LoopEnd>),
 }
 
 /// The end of a chat loop.
@@ -198,14 +198,14 @@ impl ChatLoopHandle {
                 EventKind::Finished(outcome) => {
                     let judged = self.run.take()?.judge(*outcome);
                     return Some(judged.map(|outcome| {
-                        LoopEvent::Done(LoopEnd {
+                        LoopEvent::Done(Box::new(LoopEnd {
                             content: outcome.text,
                             finish_reason: self.finish.clone(),
                             reason: outcome.reason,
                             usage: outcome.usage,
                             calls: outcome.calls,
                             messages: outcome.messages,
-                        })
+                        }))
                     }));
                 }
                 _ => continue,

@@ -15,7 +15,7 @@ use crate::entry::{Entry, Key};
 #[non_exhaustive]
 pub enum Begin {
     /// It was done; this is what came of it.
-    Recorded(Entry),
+    Recorded(Box<Entry>),
     /// It is to be done now. The intent is recorded.
     Execute,
     /// It was begun before, has effects, and nobody knows whether they happened.
@@ -50,7 +50,7 @@ pub enum Record {
     /// Something was about to be done.
     Intent(Key),
     /// Something was done.
-    Entry(Entry),
+    Entry(Box<Entry>),
 }
 
 /// A journal in memory: it outlives a run, not the process.
@@ -90,7 +90,7 @@ impl MemoryJournal {
     pub fn entries(&self) -> Vec<Entry> {
         let state = self.lock();
         let entries = state.records.iter().filter_map(|record| match record {
-            Record::Entry(entry) => Some(entry.clone()),
+            Record::Entry(entry) => Some((**entry).clone()),
             Record::Intent(_) => None,
         });
         entries.collect()
@@ -127,7 +127,7 @@ impl Journal for MemoryJournal {
     fn begin<'a>(&'a self, key: &'a Key, effect: Effect) -> BoxFuture<'a, Result<Begin, StoreError>> {
         let mut state = self.lock();
         let begin = match (state.entry(key), state.begun.contains_key(key)) {
-            (Some(entry), _) => Begin::Recorded(entry.clone()),
+            (Some(entry), _) => Begin::Recorded(Box::new(entry.clone())),
             (None, true) if effect == Effect::Effect => Begin::Unknown,
             (None, true) => Begin::Execute,
             (None, false) => {
@@ -149,7 +149,7 @@ impl Journal for MemoryJournal {
             None => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 entry.at = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-                state.push(Record::Entry(entry.clone()));
+                state.push(Record::Entry(Box::new(entry.clone())));
                 entry
             }
         };

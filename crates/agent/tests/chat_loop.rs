@@ -1,4 +1,11 @@
 //! The loop for callers who run the tools: P11 to P24.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
 
 use std::time::Duration;
 

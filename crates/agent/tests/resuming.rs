@@ -1,4 +1,11 @@
 //! Invariants 7 and 10: a run cut at any record goes on as if nothing had happened.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
 
 mod common;
 

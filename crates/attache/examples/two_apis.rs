@@ -1,15 +1,15 @@
-//! One tool, one agent, two APIs: Chat Completions gets the synthetic message, Messages the native blocks.
+//! One agent, one tool, two APIs: Chat Completions gets the synthetic message, Messages the native blocks.
 //!
-//! `cargo run -p attache --features openai,anthropic --example two_apis` needs no key and no network: it runs the tool
-//! and prints the request that would follow.
+//! `cargo run -p attache --features openai,anthropic --example two_apis` needs no key and no network: both models are
+//! played by the testkit's mock provider, which refuses requests that the real APIs would refuse.
 
-use std::sync::Arc;
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use attache::anthropic::MessagesCodec;
-use attache::core::{Arguments, AssistantMessage, Matrix, Message, ProviderCallId, ToolCall, ToolResult, ToolSet};
-use attache::documents::{Materials, RouteOptions, route};
-use attache::openai::{ChatCodec, Profile};
-use attache::{ChatRequest, Document, ProviderConfig, Tool, ToolContext, ToolError, tool};
+use attache::anthropic::Anthropic;
+use attache::core::DocumentId;
+use attache::openai::OpenAiChat;
+use attache::{Agent, Document, ModelHandle, ToolError, tool};
+use attache_testkit::{MockProvider, Reply};
 
 #[derive(serde::Serialize)]
 struct Contract {
@@ -24,42 +24,42 @@ async fn find_contract(
     /// The tenant's name.
     tenant: String,
 ) -> Result<Contract, ToolError> {
-    let lease = Document::from_bytes(&b"%PDF-1.4 ..."[..], "application/pdf").with_file_name("lease.pdf");
-    let plan = Document::from_bytes(&b"\x89PNG\r\n\x1a\n..."[..], "image/png").with_file_name("plan.png");
+    let id = |id| DocumentId::parse(id).ok_or_else(|| ToolError::new("the document has no id"));
+    let lease = Document::from_bytes(&b"%PDF-1.4\n% the lease\n"[..], "application/pdf")
+        .with_file_name("lease.pdf")
+        .with_id(id("7d41c0b2-93e5-4f6a-8b1d-2a6e5f0c9d34")?);
+    let plan = Document::from_bytes(&b"\x89PNG\r\n\x1a\n..."[..], "image/png")
+        .with_file_name("plan.png")
+        .with_id(id("b20f6e91-0c57-4e0b-9d5a-6f1f3a2b7c88")?);
     Ok(Contract { tenant, lease, plans: vec![plan] })
+}
+
+/// The same code for every model.
+async fn ask(model: ModelHandle) -> Result<String, Box<dyn std::error::Error>> {
+    let agent = Agent::builder(model).system("You manage leases.").tool(find_contract_tool()).build()?;
+    Ok(agent.run("Until when does the lease of the Harbour Bakery run?").outcome().await?.text)
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // What an agent does for you: call the tool, and put its result into the conversation.
-    let tool = find_contract_tool();
-    let call = ToolCall::new("find_contract", Arguments::new(r#"{"tenant":"Harbour Bakery"}"#))
-        .with_provider_id(ProviderCallId::parse("call_7"));
-    let output = tool.call(&call.arguments, ToolContext::new()).await.map_err(|error| error.to_string())?;
-    let result = ToolResult::new(&call, output.status, output.tree);
-    let messages = [
-        Message::user("Until when does the lease run?").shared(),
-        Message::Assistant(AssistantMessage::new([call.into()])).shared(),
-        Message::ToolResults(attache::core::ToolResultsMessage::new([result])).shared(),
+    let mock = MockProvider::start().await?;
+    let url = format!("{}/v1", mock.url());
+    let models: [ModelHandle; 2] = [
+        OpenAiChat::new("gpt-4o", "no key")?.with_base_url(&url).into(),
+        Anthropic::new("claude-sonnet-4-5", "no key")?.with_base_url(&url).into(),
     ];
-
-    let tools = Arc::new(ToolSet::new([tool.spec().definition.clone()])?);
-    for (family, model) in [("openai-chat", "gpt-4o"), ("anthropic", "claude-sonnet-4-5")] {
-        let capabilities = Matrix::bundled().resolve(family, model);
-        let routing = route(&messages, &capabilities, &tools, &Materials::new(), &RouteOptions::new())?;
-        println!("\n{family}/{model}");
-        for decision in &routing.report.decisions {
-            let name = decision.file_name.as_deref().unwrap_or("a document");
-            println!("  {name}: {} ({})", decision.outcome, decision.reason);
-        }
-        let request = ChatRequest::new(routing.messages).with_tools(Arc::clone(&tools)).answered_whole();
-        let config = ProviderConfig::new();
-        let parts = match family {
-            "anthropic" => MessagesCodec::new(model).encode(&request, &config, None)?.parts,
-            _ => ChatCodec::new(Profile::openai_chat(), model).encode(&request, &config, None)?.parts,
-        };
-        let body: serde_json::Value = serde_json::from_slice(&parts.body.to_vec())?;
-        println!("{:#}", body["messages"]);
+    for model in models {
+        mock.enqueue(Reply::new().call(
+            "call_7",
+            "find_contract",
+            serde_json::json!({"tenant": "Harbour Bakery"}),
+        ));
+        mock.enqueue(Reply::new().text("Until 30 June 2031."));
+        let name = model.id().to_owned();
+        let answer = ask(model).await?;
+        let requests = mock.requests();
+        let body = requests.last().map(|request| request.json().clone()).unwrap_or_default();
+        println!("{name} was sent {:#}\nand answered: {answer}\n", body.get("messages").unwrap_or(&body));
     }
     Ok(())
 }

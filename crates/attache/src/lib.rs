@@ -50,7 +50,9 @@ pub use attache_core::{
 
 #[cfg(feature = "agent")]
 #[doc(inline)]
-pub use attache_agent::{self as agent, Agent, AgentRun, EndReason, EventKind, Outcome, RunError, chat_loop, tool_fn};
+pub use attache_agent::{
+    self as agent, Agent, AgentRun, EndReason, EventKind, Outcome, RunError, chat_loop, tool_fn,
+};
 #[cfg(feature = "agent")]
 #[doc(inline)]
 pub use attache_documents as documents;

@@ -35,7 +35,8 @@ pub(crate) async fn run(ask: Ask) -> Exit {
 
 fn build(ask: &Ask) -> Result<Agent, SetupError> {
     let model = model::handle(&ask.model, ask.base_url.as_deref())?;
-    let folders = files::open(&ask.files, ask.max_file_bytes).map_err(|error| SetupError::new(error.to_string()))?;
+    let folders =
+        files::open(&ask.files, ask.max_file_bytes).map_err(|error| SetupError::new(error.to_string()))?;
     let agent = Agent::builder(model)
         .system(ask.system.as_deref().unwrap_or(SYSTEM))
         .tool_set(files::tools(folders))

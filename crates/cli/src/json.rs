@@ -24,7 +24,7 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
             ("tool_call_delta", json!({ "call_id": id, "name": name, "arguments_delta": arguments_delta }))
         }
         EventKind::ToolCallsRequested { calls, content } => {
-            let calls: Vec<_> = calls.iter().map(|call| call_fields(call)).collect();
+            let calls: Vec<_> = calls.iter().map(call_fields).collect();
             ("tool_calls_requested", json!({ "calls": calls, "content": content }))
         }
         EventKind::ToolStarted { call } => ("tool_started", call_fields(call)),

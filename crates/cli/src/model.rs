@@ -45,7 +45,10 @@ impl Provider {
 pub(crate) fn parse(name: &str) -> Result<(Provider, &str), SetupError> {
     let known = || Provider::ALL.map(|provider| format!("{}/…", provider.name())).join(", ");
     let Some((provider, model)) = name.split_once('/') else {
-        return Err(SetupError(format!("a model is named PROVIDER/MODEL, not {name:?}; the providers are {}", known())));
+        return Err(SetupError(format!(
+            "a model is named PROVIDER/MODEL, not {name:?}; the providers are {}",
+            known()
+        )));
     };
     if model.trim().is_empty() {
         return Err(SetupError(format!("{name:?} names no model of {provider}")));

@@ -57,7 +57,8 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
         return Ok(json!({ "file": shown(file), "index": index, "kind": "other" }));
     };
     let response = &interaction.response;
-    let status = StatusCode::from_u16(response.status).map_err(|_| format!("{} is no HTTP status", response.status))?;
+    let status = StatusCode::from_u16(response.status)
+        .map_err(|_| format!("{} is no HTTP status", response.status))?;
     let body = response.body.bytes();
     let chunks: Vec<Bytes> = match seed {
         Some(seed) => chunked(&body, seed),
@@ -98,14 +99,27 @@ fn api(interaction: &Interaction) -> Result<Option<Api>, String> {
             return Ok(Some(api));
         }
     }
-    let later = ["/responses", ":generateContent", ":streamGenerateContent", "/converse", "/converse-stream", "/api/chat", "/v2/chat"];
+    let later = [
+        "/responses",
+        ":generateContent",
+        ":streamGenerateContent",
+        "/converse",
+        "/converse-stream",
+        "/api/chat",
+        "/v2/chat",
+    ];
     match later.iter().find(|ending| path.ends_with(**ending)) {
         Some(ending) => Err(format!("the API behind {ending} is not understood yet")),
         None => Ok(None),
     }
 }
 
-fn decode(api: Api, status: StatusCode, headers: &HeaderMap, chunks: &[Bytes]) -> (Completion, Option<ProviderError>) {
+fn decode(
+    api: Api,
+    status: StatusCode,
+    headers: &HeaderMap,
+    chunks: &[Bytes],
+) -> (Completion, Option<ProviderError>) {
     match api {
         Api::Chat => {
             // The decoder is lenient for every server; the name only tags what would go back to it.

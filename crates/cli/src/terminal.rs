@@ -109,6 +109,11 @@ fn finished(result: &ToolResult) -> String {
 fn routed(report: &RoutingReport) {
     for decision in &report.decisions {
         let name = decision.file_name.as_deref().unwrap_or("a document");
-        line(&format!("· {}: {} ({})", harmless(name), decision.outcome, short(decision.reason.as_str(), 160)));
+        line(&format!(
+            "· {}: {} ({})",
+            harmless(name),
+            decision.outcome,
+            short(decision.reason.as_str(), 160)
+        ));
     }
 }

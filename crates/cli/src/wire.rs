@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_convert::Limits;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Document,
-    DocumentId, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
+    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Document, DocumentId,
+    Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
     Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan, route};
@@ -49,7 +49,10 @@ fn print(text: &str) -> Exit {
 
 fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
     let mut text = String::new();
-    std::io::stdin().lock().read_to_string(&mut text).map_err(|error| format!("stdin cannot be read: {error}"))?;
+    std::io::stdin()
+        .lock()
+        .read_to_string(&mut text)
+        .map_err(|error| format!("stdin cannot be read: {error}"))?;
     let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
     let capabilities = match wire {
@@ -62,10 +65,12 @@ fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
     request.whole = !arguments.stream;
     let parts = encode(wire, &request).map_err(|error| with_causes(&error))?;
     let body = parts.body.to_vec();
-    let body: Value = serde_json::from_slice(&body).map_err(|error| format!("the body is not JSON: {error}"))?;
+    let body: Value =
+        serde_json::from_slice(&body).map_err(|error| format!("the body is not JSON: {error}"))?;
     let headers: Map<String, Value> =
         parts.shown_headers().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-    let mut out = json!({ "method": parts.method.as_str(), "url": parts.url, "headers": headers, "body": body });
+    let mut out =
+        json!({ "method": parts.method.as_str(), "url": parts.url, "headers": headers, "body": body });
     if arguments.report
         && let Value::Object(out) = &mut out
     {
@@ -101,11 +106,13 @@ fn routed(
         }
         for document in &wanted.convert {
             let media_type = document.media_type().essence();
-            let converted = document.bytes().map(|bytes| attache_convert::convert(media_type, bytes, &Limits::new()));
+            let converted =
+                document.bytes().map(|bytes| attache_convert::convert(media_type, bytes, &Limits::new()));
             match converted {
                 Some(Ok(converted)) => {
                     let text = ConvertedText::new(converted.text);
-                    let text = converted.notes.iter().fold(text, |text, note| text.with_note(note.to_string()));
+                    let text =
+                        converted.notes.iter().fold(text, |text, note| text.with_note(note.to_string()));
                     materials.insert_converted(document, text);
                 }
                 Some(Err(error)) => materials.insert_unconvertible(document, error.to_string()),
@@ -139,10 +146,13 @@ fn example() -> Conversation {
         .with_id(document("b20f6e91-0c57-4e0b-9d5a-6f1f3a2b7c88"))
         .with_file_name("floor-plan.png");
     let mut capture = Capture::new().with_store_id("memory");
-    let output = capture.run_blocking(|| json!({"found": 1, "lease": lease, "annexes": [{"title": "Floor plan", "file": plan}]}));
+    let output = capture.run_blocking(
+        || json!({"found": 1, "lease": lease, "annexes": [{"title": "Floor plan", "file": plan}]}),
+    );
     // A value of this size always becomes a tree; an empty one would show at once.
     let tree = capture.finish(&output).unwrap_or_else(|_| attache_core::ContentTree::text(""));
-    let assistant = AssistantMessage::new([AssistantPart::text("I will look the contract up."), call.clone().into()]);
+    let assistant =
+        AssistantMessage::new([AssistantPart::text("I will look the contract up."), call.clone().into()]);
     let schema = json!({
         "type": "object",
         "properties": {"tenant": {"type": "string", "description": "The tenant's name"}},
@@ -152,10 +162,14 @@ fn example() -> Conversation {
         Message::system("You manage leases.").with_id(id("m1")),
         Message::user("Until when does the lease of the Harbour Bakery run?").with_id(id("m2")),
         Message::Assistant(assistant).with_id(id("m3")),
-        Message::ToolResults(ToolResultsMessage::new([ToolResult::new(&call, ResultStatus::Ok, tree)])).with_id(id("m4")),
+        Message::ToolResults(ToolResultsMessage::new([ToolResult::new(&call, ResultStatus::Ok, tree)]))
+            .with_id(id("m4")),
     ];
-    Conversation::new(messages.map(Message::shared))
-        .with_tools([ToolDefinition::new("find_contract", "Finds a lease by its tenant", schema)])
+    Conversation::new(messages.map(Message::shared)).with_tools([ToolDefinition::new(
+        "find_contract",
+        "Finds a lease by its tenant",
+        schema,
+    )])
 }
 
 const LEASE: &str = "%PDF-1.4
@@ -172,8 +186,8 @@ trailer << /Root 1 0 R >>
 
 /// A PNG of one grey pixel.
 const FLOOR_PLAN: &[u8] = &[
-    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00, 0x01,
-    0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00, 0x00, 0x3a, 0x7e, 0x9b, 0x55, 0x00, 0x00, 0x00, 0x0a, 0x49, 0x44, 0x41,
-    0x54, 0x78, 0x9c, 0x63, 0x68, 0x00, 0x00, 0x00, 0x82, 0x00, 0x81, 0x77, 0xcd, 0x72, 0xb6, 0x00, 0x00, 0x00, 0x00, 0x49,
-    0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
+    0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00, 0x00, 0x3a, 0x7e, 0x9b, 0x55, 0x00,
+    0x00, 0x00, 0x0a, 0x49, 0x44, 0x41, 0x54, 0x78, 0x9c, 0x63, 0x68, 0x00, 0x00, 0x00, 0x82, 0x00, 0x81,
+    0x77, 0xcd, 0x72, 0xb6, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
 ];

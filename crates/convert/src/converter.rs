@@ -37,7 +37,11 @@ impl Converter for DocumentConverter {
         can_convert(media_type.essence())
     }
 
-    fn convert<'a>(&'a self, document: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    fn convert<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
         let media_type = document.media_type().essence().to_owned();
         let limits = self.limits;
         Box::pin(async move {
@@ -51,7 +55,10 @@ impl Converter for DocumentConverter {
                     waker.wake();
                 }
             };
-            thread::Builder::new().name("attache-convert".to_owned()).spawn(work).map_err(|error| error.to_string())?;
+            thread::Builder::new()
+                .name("attache-convert".to_owned())
+                .spawn(work)
+                .map_err(|error| error.to_string())?;
             poll_fn(|context| {
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 match done.result.take() {
@@ -69,5 +76,8 @@ impl Converter for DocumentConverter {
 
 fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, String> {
     let converted = convert(media_type, bytes, limits).map_err(|error| error.to_string())?;
-    Ok(converted.notes.into_iter().fold(ConvertedText::new(converted.text), |text, note| text.with_note(note.to_string())))
+    Ok(converted
+        .notes
+        .into_iter()
+        .fold(ConvertedText::new(converted.text), |text, note| text.with_note(note.to_string())))
 }

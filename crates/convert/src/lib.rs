@@ -61,8 +61,8 @@ mod pdf;
 
 use bytes::Bytes;
 
-pub use converter::DocumentConverter;
 pub use converted::{Converted, Note, Unit};
+pub use converter::DocumentConverter;
 pub use error::ConvertError;
 pub use limits::Limits;
 

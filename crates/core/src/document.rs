@@ -349,7 +349,11 @@ pub trait Converter: Send + Sync {
     ///
     /// # Errors
     /// One line that the model and the operator read: lower case, no full stop, no content.
-    fn convert<'a>(&'a self, document: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<ConvertedText, String>>;
+    fn convert<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>>;
 }
 
 /// What a converter made of a document.

@@ -58,7 +58,9 @@ pub use capability::{
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
-pub use document::{ConvertedText, Converter, Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
+pub use document::{
+    ConvertedText, Converter, Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind,
+};
 pub use error::{ErrorKind, ProviderError};
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use media::{MediaKind, MediaType};

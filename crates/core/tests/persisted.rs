@@ -1,4 +1,11 @@
 //! The persisted form: golden file of schema version 1, round trips, and what is refused.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, Content, Conversation, ConversationError, Document,

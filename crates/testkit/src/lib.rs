@@ -27,4 +27,4 @@ pub use mock::{
     Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Violation, Writes,
     validate_chat, validate_chat_with, validate_messages, validate_messages_with,
 };
-pub use scripted::{ScriptedModel, Turn};
+pub use scripted::{ScriptedArguments, ScriptedModel, Turn};

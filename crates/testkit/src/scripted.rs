@@ -6,10 +6,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_stream::try_stream;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, ErrorKind, FinishReason,
-    LlmProvider, Matrix, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ProviderState,
-    ReasoningPart, StateCell, StreamChunk, ToolCall, Usage,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, ErrorKind,
+    FinishReason, LlmProvider, Matrix, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError,
+    ProviderState, ReasoningPart, StateCell, StreamChunk, ToolCall, Usage,
 };
+
+/// The arguments of a scripted call: JSON, or any text, since models write any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptedArguments(String);
+
+impl From<&str> for ScriptedArguments {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<String> for ScriptedArguments {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<serde_json::Value> for ScriptedArguments {
+    fn from(json: serde_json::Value) -> Self {
+        Self(json.to_string())
+    }
+}
 
 /// One reply of a [`ScriptedModel`].
 #[derive(Clone, Debug)]
@@ -40,7 +62,7 @@ impl Turn {
     }
 
     /// A reply of one call with these JSON arguments. The provider's id is `call_` and a number, unique in the reply.
-    pub fn call(name: &str, arguments: impl ToString) -> Self {
+    pub fn call(name: &str, arguments: impl Into<ScriptedArguments>) -> Self {
         Self::empty().and_call(name, arguments)
     }
 
@@ -60,9 +82,10 @@ impl Turn {
 
     /// Adds a call.
     #[must_use]
-    pub fn and_call(mut self, name: &str, arguments: impl ToString) -> Self {
+    pub fn and_call(mut self, name: &str, arguments: impl Into<ScriptedArguments>) -> Self {
         let id = format!("call_{}", self.parts.len());
-        let call = ToolCall::new(name, Arguments::new(arguments.to_string())).with_provider_id(ProviderCallId::parse(id));
+        let call = ToolCall::new(name, Arguments::new(arguments.into().0))
+            .with_provider_id(ProviderCallId::parse(id));
         self.parts.push(AssistantPart::ToolCall(call));
         self
     }

@@ -83,10 +83,6 @@ where
     let counted = Arc::clone(&state);
     let opening = Box::pin(async move {
         counted.started();
-        if tokio::runtime::Handle::try_current().is_err() {
-            let message = "a model call must be polled inside a tokio runtime";
-            return Err(ProviderError::new(ErrorKind::Configuration, message));
-        }
         let exchange = prepare.await?;
         let trying = Trying::new(&exchange.retry, client.timeouts().total);
         Call { client, exchange, trying, started: Instant::now() }.open(None).await

@@ -87,7 +87,16 @@ impl RequestParts {
             HeaderText::Secret { secret, .. } => Some(secret.expose()),
             HeaderText::Plain(_) => None,
         });
-        headers.chain(url_secrets(&self.url)).fold(Redactor::new(), Redactor::with_secret)
+        let redactor = headers.chain(url_secrets(&self.url)).fold(Redactor::new(), Redactor::with_secret);
+        // Credentials of the URL are sent decoded and as base64.
+        let Ok((_, Some(user))) = target(&self.url) else { return redactor };
+        let user = percent_decoded(&user);
+        let redactor = redactor.with_secret(&base64_simd::STANDARD.encode_to_string(&user));
+        let user = String::from_utf8_lossy(&user);
+        match user.split_once(':') {
+            Some((_, password)) => redactor.with_secret(&user).with_secret(password),
+            None => redactor.with_secret(&user),
+        }
     }
 
     fn set(&mut self, name: HeaderName, value: HeaderText) {
@@ -250,8 +259,8 @@ mod tests {
         assert!(sent.headers()[AUTHORIZATION].is_sensitive());
         assert_eq!(sent.uri(), "https://h/x?key=canary-q");
 
-        let echoed = request.redactor().redact("canary-key and canary-q and u:canary-p%40ss").into_owned();
-        assert_eq!(echoed, "*** and *** and ***");
+        let echo = "canary-key canary-q u:canary-p%40ss canary-p@ss Basic dTpjYW5hcnktcEBzcw==";
+        assert_eq!(request.redactor().redact(echo), "*** *** *** *** Basic ***");
     }
 
     #[test]

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use attache_agent::{Agent, AgentRun, EventKind, RunInput, tool_fn};
 use attache_anthropic::Anthropic;
 use attache_core::schemars::{self, JsonSchema};
-use attache_core::{ChatRequest, Content, Document, Effect, Message, ModelHandle, StreamChunk, ToolError, UserMessage};
+use attache_core::{
+    ChatRequest, Content, Document, Effect, Message, ModelHandle, StreamChunk, ToolError, UserMessage,
+};
 use attache_openai::OpenAiChat;
 use measure::{Args, PROMPT, SYSTEM, Section, pdf, record};
 
@@ -76,12 +78,17 @@ fn model(args: &Args) -> Result<ModelHandle, Failure> {
 
 /// The agent of the workloads: one tool, the whole history at each step.
 fn agent(args: &Args, calls: &Arc<AtomicU64>) -> Result<Agent, Failure> {
-    let (calls, answer) = (Arc::clone(calls), Arc::new(record(usize::try_from(args.number("tool-bytes", 1024))?)));
-    let lookup = tool_fn("lookup", "Finds the record of a query in the store and returns it as text.", move |Lookup { query }: Lookup| {
-        let found = if query.is_empty() { String::new() } else { String::clone(&answer) };
-        calls.fetch_add(1, Ordering::Relaxed);
-        async move { Ok::<_, ToolError>(found) }
-    })
+    let (calls, answer) =
+        (Arc::clone(calls), Arc::new(record(usize::try_from(args.number("tool-bytes", 1024))?)));
+    let lookup = tool_fn(
+        "lookup",
+        "Finds the record of a query in the store and returns it as text.",
+        move |Lookup { query }: Lookup| {
+            let found = if query.is_empty() { String::new() } else { String::clone(&answer) };
+            calls.fetch_add(1, Ordering::Relaxed);
+            async move { Ok::<_, ToolError>(found) }
+        },
+    )
     .with_effect(Effect::Read);
     let steps = u32::try_from(args.steps())?.saturating_add(2);
     Ok(Agent::builder(model(args)?)

@@ -69,10 +69,7 @@ impl Library {
             return;
         };
         match converter.convert(document, bytes).await {
-            Ok(text) => {
-                let mapped = attache_documents::ConvertedText::new(text.text);
-                self.materials.insert_converted(document, text.notes.into_iter().fold(mapped, |t, n| t.with_note(n)));
-            }
+            Ok(text) => self.materials.insert_converted(document, text),
             Err(reason) => self.materials.insert_unconvertible(document, reason),
         }
     }

@@ -80,7 +80,10 @@ impl Folders {
     pub(crate) fn open(paths: &[PathBuf], max_file_bytes: u64) -> Result<Self, FileError> {
         let mut roots: Vec<Root> = Vec::with_capacity(paths.len());
         for path in paths {
-            let failed = |error: std::io::Error| FileError::Open { path: path.display().to_string(), problem: plain(&error) };
+            let failed = |error: std::io::Error| FileError::Open {
+                path: path.display().to_string(),
+                problem: plain(&error),
+            };
             // The user's own path may be a link or climb; what it leads to is the border.
             let real = path.canonicalize().map_err(failed)?;
             let (folder, only) = match (real.is_dir(), real.parent(), real.file_name()) {
@@ -89,7 +92,9 @@ impl Folders {
                 _ => return Err(failed(std::io::ErrorKind::NotFound.into())),
             };
             let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
-            let base = folder.file_name().map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned());
+            let base = folder
+                .file_name()
+                .map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned());
             let mut name = base.clone();
             let mut number = 2;
             while roots.iter().any(|root| root.name == name) {
@@ -107,7 +112,9 @@ impl Folders {
     /// Lists everything, or one folder, in a stable order. Hidden files, links and devices are left out.
     pub(crate) fn list(&self, folder: Option<&str>) -> Result<Listing, FileError> {
         let mut listing = Listing { files: Vec::new(), omitted: 0 };
-        let folder = folder.map(|folder| folder.trim().trim_matches('/')).filter(|folder| !matches!(*folder, "" | "."));
+        let folder = folder
+            .map(|folder| folder.trim().trim_matches('/'))
+            .filter(|folder| !matches!(*folder, "" | "."));
         match folder {
             None => {
                 for root in &self.roots {
@@ -129,8 +136,12 @@ impl Folders {
             return Err(FileError::NotFound(path.to_owned()));
         }
         let problem = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => FileError::NotFound(path.to_owned()),
-            std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => FileError::Outside(path.to_owned()),
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                FileError::NotFound(path.to_owned())
+            }
+            std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+                FileError::Outside(path.to_owned())
+            }
             _ => FileError::Unreadable { path: path.to_owned(), problem: plain(&error) },
         };
         // Looked at before it is opened: opening a pipe or a device may block or do something.
@@ -138,7 +149,8 @@ impl Folders {
         if !metadata.is_file() {
             return Err(FileError::NotAFile(path.to_owned()));
         }
-        let too_large = |size| FileError::TooLarge { path: path.to_owned(), size, limit: self.max_file_bytes };
+        let too_large =
+            |size| FileError::TooLarge { path: path.to_owned(), size, limit: self.max_file_bytes };
         if metadata.len() > self.max_file_bytes {
             return Err(too_large(metadata.len()));
         }
@@ -159,7 +171,9 @@ impl Folders {
 
     fn root_of<'a>(&self, path: &'a str) -> Result<(&Root, &'a str), FileError> {
         let path = path.trim().strip_prefix("./").unwrap_or(path.trim());
-        if Path::new(path).is_absolute() || Path::new(path).components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
+        if Path::new(path).is_absolute()
+            || Path::new(path).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
+        {
             return Err(FileError::Outside(path.to_owned()));
         }
         if let [root] = self.roots.as_slice() {
@@ -196,8 +210,10 @@ impl Root {
                 Err(_) if depth > 0 => continue,
                 Err(_) => return Err(FileError::NotFound(self.shown(&folder))),
             };
-            let mut names: Vec<String> =
-                entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+            let mut names: Vec<String> = entries
+                .filter_map(Result::ok)
+                .filter_map(|entry| entry.file_name().into_string().ok())
+                .collect();
             names.sort_unstable();
             for name in names.into_iter().filter(|name| !name.starts_with('.')) {
                 seen += 1;
@@ -252,7 +268,11 @@ mod tests {
             fs::write(inbox.join(".hidden"), "x").unwrap();
         });
         let listing = folders.list(None).unwrap();
-        let seen: Vec<_> = listing.files.iter().map(|file| (file.path.as_str(), file.size, file.media_type.as_str())).collect();
+        let seen: Vec<_> = listing
+            .files
+            .iter()
+            .map(|file| (file.path.as_str(), file.size, file.media_type.as_str()))
+            .collect();
         assert_eq!(seen, [("a.pdf", 4, "application/pdf"), ("sub/b.csv", 3, "text/csv")]);
         assert_eq!(folders.list(Some("sub")).unwrap().files.len(), 1);
         assert_eq!(folders.read("sub/b.csv").unwrap(), ("sub/b.csv".to_owned(), b"a,b".to_vec()));
@@ -270,7 +290,17 @@ mod tests {
             std::os::unix::fs::symlink("/etc", inbox.join("etc")).unwrap();
         });
         let absolute = kept.path().join("secret.txt").display().to_string();
-        let ways = ["../secret.txt", "x/../../secret.txt", "link.txt", "up/secret.txt", "etc/hostname", "/etc/hostname", absolute.as_str(), "..", ""];
+        let ways = [
+            "../secret.txt",
+            "x/../../secret.txt",
+            "link.txt",
+            "up/secret.txt",
+            "etc/hostname",
+            "/etc/hostname",
+            absolute.as_str(),
+            "..",
+            "",
+        ];
         for way in ways {
             let error = folders.read(way).unwrap_err().to_string();
             assert!(!error.contains("canary"), "{way}: {error}");
@@ -306,7 +336,10 @@ mod tests {
         let seen: Vec<_> = folders.list(None).unwrap().files.into_iter().map(|file| file.path).collect();
         assert_eq!(seen, ["inbox/a.txt", "other/b.txt"]);
         assert!(folders.read("other/b.txt").is_ok());
-        assert!(matches!(folders.read("other/c.txt"), Err(FileError::NotFound(_))), "only the file that was opened");
+        assert!(
+            matches!(folders.read("other/c.txt"), Err(FileError::NotFound(_))),
+            "only the file that was opened"
+        );
         assert!(matches!(Folders::open(&[kept.path().join("none")], 1), Err(FileError::Open { .. })));
     }
 }

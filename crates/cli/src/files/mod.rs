@@ -34,19 +34,30 @@ struct Read {
 pub(crate) fn tools(folders: Folders) -> Tools {
     let folders = Arc::new(folders);
     let listed = Arc::clone(&folders);
-    let list = tool_fn("list_files", "Lists the files in the user's folders: path, size in bytes, media type", move |arguments: ListFiles| {
-        let folders = Arc::clone(&listed);
-        async move { blocking(move || folders.list(arguments.folder.as_deref())).await }
-    })
+    let list = tool_fn(
+        "list_files",
+        "Lists the files in the user's folders: path, size in bytes, media type",
+        move |arguments: ListFiles| {
+            let folders = Arc::clone(&listed);
+            async move { blocking(move || folders.list(arguments.folder.as_deref())).await }
+        },
+    )
     .with_effect(Effect::Read);
-    let read = tool_fn("read_file", "Reads one file and returns it as a document", move |ReadFile { path }: ReadFile| {
-        let folders = Arc::clone(&folders);
-        async move {
-            let (path, bytes) = blocking(move || folders.read(&path)).await?;
-            let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-            Ok::<_, ToolError>(Read { document: Document::from_bytes(bytes, "").with_file_name(name), path })
-        }
-    })
+    let read = tool_fn(
+        "read_file",
+        "Reads one file and returns it as a document",
+        move |ReadFile { path }: ReadFile| {
+            let folders = Arc::clone(&folders);
+            async move {
+                let (path, bytes) = blocking(move || folders.read(&path)).await?;
+                let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+                Ok::<_, ToolError>(Read {
+                    document: Document::from_bytes(bytes, "").with_file_name(name),
+                    path,
+                })
+            }
+        },
+    )
     .with_effect(Effect::Read);
     Tools::new().with(list).with(read)
 }

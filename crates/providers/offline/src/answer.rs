@@ -154,6 +154,11 @@ fn table_rows(facet: &Facet, mut rows: Vec<&Hit<'_>>, table: Option<&Table>) -> 
         && let Some(sums) = sums(&rows, table)
     {
         lines.push(format!("Added up over these {} rows: {sums}", rows.len()));
+        if let Some((name, cut)) =
+            rows.first().and_then(|hit| Some((&hit.source.name, hit.source.cut.as_ref()?)))
+        {
+            lines.push(format!("{name} is not whole: {cut}"));
+        }
     }
     lines
 }

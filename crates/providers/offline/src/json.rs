@@ -176,6 +176,10 @@ impl Data {
 
     /// A list: of records, which are rows of a table, or of anything else.
     fn entries(&mut self, entries: &[Value], above: &str) {
+        if entries.len() > MAX_ENTRIES {
+            self.pieces.cut =
+                Some(format!("only the first {MAX_ENTRIES} of {} entries were looked at", entries.len()));
+        }
         let mut rows = Vec::new();
         for entry in entries.iter().take(MAX_ENTRIES) {
             match entry {

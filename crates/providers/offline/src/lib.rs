@@ -7,7 +7,7 @@
 //! - It picks tools by matching the question against their names, descriptions and parameter schemas, and fills
 //!   arguments from the user's words, from earlier results and from what listings name. Tools that change something
 //!   are called only when the question begins with their verb. An identical call is never made twice, nor more than
-//!   64 for one question.
+//!   64 for one question. (Where the caller forces a tool, what nobody said is filled with what its schema allows.)
 //! - When it has material, it quotes what matches best: sentences, pairs of label and value, rows of tables, each with
 //!   its file and page, one line for each fact that is asked for. Amounts in rows are added up where the question asks
 //!   for that, and the line says so.

@@ -291,7 +291,8 @@ impl Material {
             let bytes: usize = pieces.passages.iter().map(|passage| passage.text.len()).sum();
             if bytes > 0 && self.room(bytes) > 0 {
                 let name = tool.to_owned();
-                self.sources.push(Source { name, kind, about: about.to_owned(), cut: None, pieces });
+                let cut = pieces.cut.clone();
+                self.sources.push(Source { name, kind, about: about.to_owned(), cut, pieces });
             }
         }
         self.items.extend(data.items.into_iter().map(|item| (tool.to_owned(), item)));
@@ -320,6 +321,7 @@ impl Material {
             Some(value) => json::read(&value).pieces,
             None => passages::read(shown, name),
         };
+        let cut = cut.or_else(|| pieces.cut.clone());
         // The same file read again adds nothing.
         if self.sources.iter().any(|source| known(source) && source.pieces == pieces) {
             return;

@@ -48,6 +48,8 @@ pub(crate) enum Form {
 pub(crate) struct Pieces {
     pub(crate) passages: Vec<Passage>,
     pub(crate) tables: Vec<Table>,
+    /// Why not all of it was taken apart.
+    pub(crate) cut: Option<String>,
 }
 
 /// Takes a text apart. `file_name` tells tables from prose.

@@ -25,10 +25,8 @@ const ABOVE: f32 = 0.8;
 const SOFT: f32 = 0.2;
 /// How much of its words a file must be about to be the one that is meant; each counts at most 0.7.
 const ABOUT: f32 = 0.45;
-/// Hits of one question part that are kept.
-const MAX_HITS: usize = 400;
-/// Passages that are looked at for one word.
-const MAX_CANDIDATES: usize = 20_000;
+/// Passages that are looked at for one word; more than tables and lists are read of.
+const MAX_CANDIDATES: usize = 100_000;
 
 /// A passage that answers a part of the question.
 #[derive(Clone, Debug)]
@@ -135,7 +133,6 @@ pub(crate) fn hits<'m>(index: &Index<'m>, facet: &Facet) -> Vec<Hit<'m>> {
     let mut hits: Vec<Hit<'m>> =
         candidates.filter_map(|(position, entry)| hit(index, facet, &asked, position, entry)).collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.position.cmp(&b.position)));
-    hits.truncate(MAX_HITS);
     hits
 }
 
@@ -210,7 +207,7 @@ fn of_day<'m>(index: &Index<'m>, facet: &Facet) -> Vec<Hit<'m>> {
             covers,
         })
     };
-    index.entries().filter_map(hit).take(MAX_HITS).collect()
+    index.entries().filter_map(hit).take(MAX_CANDIDATES).collect()
 }
 
 /// The file that is most about what is asked, if its name and first lines say so; any, if nothing is named.

@@ -73,6 +73,7 @@ pub(crate) fn separated(text: &str, delimiter: char) -> Pieces {
         }
         rows += 1;
         if rows > MAX_ROWS {
+            pieces.cut = Some(format!("only its first {MAX_ROWS} rows were looked at"));
             break;
         }
         let text = head(&row, MAX_ROW).trim().to_owned();
@@ -98,8 +99,11 @@ fn split(row: &str, delimiter: char) -> Vec<String> {
                 cell.push('"');
             }
             '"' if quoted || cell.trim().is_empty() => {
+                // White space before an opening quote is none of the value.
+                if cell.trim().is_empty() {
+                    cell.clear();
+                }
                 quoted = !quoted;
-                cell.clear_blank();
             }
             c if c == delimiter && !quoted => cells.push(String::new()),
             c => cell.push(c),
@@ -107,19 +111,6 @@ fn split(row: &str, delimiter: char) -> Vec<String> {
     }
     cells.iter_mut().for_each(|cell| *cell = cell.trim().to_owned());
     cells
-}
-
-trait ClearBlank {
-    fn clear_blank(&mut self);
-}
-
-impl ClearBlank for String {
-    /// Forgets the white space before an opening quote.
-    fn clear_blank(&mut self) {
-        if self.trim().is_empty() {
-            self.clear();
-        }
-    }
 }
 
 /// The cells of a line: what ` | `, tabs or several spaces hold apart. One, if nothing does.

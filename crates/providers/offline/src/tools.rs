@@ -47,6 +47,8 @@ struct Profile<'a> {
     relevance: usize,
     /// Whether it is about files and the like, in which anything may be written.
     holds_text: bool,
+    /// Whether it has required parameters.
+    takes_something: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,8 @@ const READS: &str = "list read get fetch find search open load show view lookup 
     scan grep ls cat dir extract return returns give calculate compute convert translate check";
 
 const CHANGES: &str = "delete remove write create update send move rename execute pay cancel put edit upload insert \
-    append approve reject transfer buy kill drop submit publish modify overwrite clear reset";
+    append approve reject transfer buy kill drop submit publish modify overwrite clear reset deploy trigger restart \
+    launch notify merge commit push install enable disable invite share grant revoke";
 
 /// Verbs as which a description may begin, and which are nouns in names.
 const CHANGES_IN_WORDS: &str = "book order post set schedule reply start stop run archive save store mark assign close \
@@ -208,7 +211,8 @@ impl<'a> Planner<'a> {
     fn may_help(&self, profile: &Profile<'_>) -> bool {
         match &profile.verb {
             Verb::Reads => profile.relevance > 0 || profile.holds_text,
-            Verb::Unknown => profile.relevance > 0,
+            // What says neither is called only with something that the user named.
+            Verb::Unknown => profile.relevance > 0 && profile.takes_something,
             // What changes something is called only by somebody who says so.
             Verb::Changes(verb) => {
                 let first = words(&self.question.text).find(|word| !is_stopword(word)).map(stem);
@@ -345,6 +349,10 @@ impl<'a> Profile<'a> {
             verb: verb(&name, tool.description()),
             relevance: question.iter().filter(speaks_of).count(),
             holds_text: speaks.iter().any(|stem| holds.contains(stem)),
+            takes_something: schema
+                .get("required")
+                .and_then(Value::as_array)
+                .is_some_and(|names| !names.is_empty()),
         }
     }
 }
@@ -363,6 +371,8 @@ fn verb(name: &[String], description: &str) -> Verb {
     match words(description).next().map(stem) {
         Some(stem) if of(READS, &stem) => Verb::Reads,
         Some(stem) if of(CHANGES, &stem) || of(CHANGES_IN_WORDS, &stem) => Verb::Changes(stem),
+        // "Deploys …": a verb, and none of those that only read.
+        Some(stem) if is_verb_form(description) => Verb::Changes(stem),
         _ => match name.first() {
             Some(stem) if of(CHANGES_IN_WORDS, stem) && stem != "order" && stem != "archiv" => {
                 Verb::Changes(stem.clone())
@@ -370,6 +380,13 @@ fn verb(name: &[String], description: &str) -> Verb {
             _ => Verb::Unknown,
         },
     }
+}
+
+/// Whether a description begins as one of a tool that does something: "Rotates …".
+fn is_verb_form(description: &str) -> bool {
+    words(description).next().is_some_and(|word| {
+        word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !is_stopword(word)
+    })
 }
 
 fn content(text: &str) -> Vec<String> {

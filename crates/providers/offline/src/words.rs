@@ -132,6 +132,11 @@ const GERMAN: &str = "hoch gross lautet aber alle als am an auch auf aus bei bei
     was wegen welche welchem welchen welcher welches wem wen wenn wer werden wessen wie wieviel wir wird wo wohin \
     worin wurde wurden zu zum zur zwischen zeige nenne hallo danke muss mussen";
 
+/// Whether a word stands in a list of words with spaces between them.
+pub(crate) fn among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
+}
+
 /// Words that stand for one another when a question meets a text.
 const SYNONYMS: &[&str] = &[
     "due payable deadline fällig fälligkeit zahlbar zahlungsziel",

@@ -97,8 +97,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_ANSWER: Duration = Duration::from_secs(20);
 
 /// A cheap handle on a connection pool: HTTP/1.1 and HTTP/2, proxies from the environment (`HTTPS_PROXY` and its
-/// like, `http://` proxies only), no redirects, no cookies, no content encodings. The pool and TLS are set up at
-/// their first use. It needs a tokio runtime with its clock and I/O enabled.
+/// like, `http://` proxies only), no redirects, no cookies, no content encodings. Servers are trusted as the
+/// operating system trusts them (on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` say what is). The pool and TLS are set
+/// up at their first use. It needs a tokio runtime with its clock and I/O enabled.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     timeouts: Timeouts,
@@ -161,6 +162,10 @@ impl HttpClient {
         read_error: ErrorReader,
         trying: &mut Trying,
     ) -> Result<Reply, ProviderError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            let message = "a request must be sent inside a tokio runtime";
+            return Err(ProviderError::new(ErrorKind::Configuration, message));
+        }
         loop {
             let error = match self.attempt(request, read_error, trying.end()).await {
                 Ok(reply) => return Ok(reply),

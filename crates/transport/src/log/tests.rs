@@ -336,6 +336,17 @@ fn dead_bytes_do_not_pile_up() {
 }
 
 #[test]
+fn a_message_that_stands_twice_is_sent_twice() {
+    let mut log = EncodedLog::new(&BLOCKS);
+    let (a, b) = (text(5), text(6));
+    for entries in [[&a, &b, &a], [&b, &a, &a], [&a, &a, &b]] {
+        let entries: Vec<_> = entries.into_iter().cloned().collect();
+        sync(&mut log, &entries);
+        assert_eq!(body_text(&log, &[]), naive(&entries, &[]));
+    }
+}
+
+#[test]
 fn an_error_leaves_the_log_usable() {
     let mut log = EncodedLog::new(&BLOCKS);
     let entries: Vec<_> = (0..3).map(|_| text(5)).collect();

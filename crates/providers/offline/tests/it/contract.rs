@@ -84,6 +84,8 @@ async fn what_nothing_speaks_for_is_not_called() {
         ("What is in draft.md?", tool("delete_file", "Deletes a file", text("path"))),
         ("Is the mail sent?", tool("send_mail", "Sends a mail", text("text"))),
         ("Who signed the lease?", tool("now", "Gets the time", json!({}))),
+        ("Which lease is old?", tool("rotate", "Rotates the lease", json!({}))),
+        ("Which lease is old?", tool("lease", "The lease", json!({}))),
         ("Who signed the lease?", tool("read_file", "Reads a file", text("path"))),
     ] {
         assert_eq!(calls(asks(question, tools)).await, [""; 0], "{question}");

@@ -107,6 +107,38 @@ async fn rows_are_added_up() {
     assert!(open.contains("Papermill") && open.contains("Eastmere") && !open.contains("paid"), "{open}");
 }
 
+// A sum that leaves rows out would be worse than none.
+#[tokio::test]
+async fn sums_are_of_all_rows() {
+    let csv = |rows: usize| -> &'static str {
+        let rows: String =
+            (0..rows).map(|at| format!("2026-03-01,Coastline Rail {at},Travel,1.25\n")).collect();
+        Box::leak(format!("date,payee,category,net_eur\n{rows}").into_boxed_str())
+    };
+    let question = "How much did we spend on travel in March?";
+    let all = ask(&[File("expenses.csv", "text/csv", csv(3_000))], question).await.answer;
+    assert!(
+        all.ends_with("and 2980 more rows like these\nAdded up over these 3000 rows: net_eur 3750.00"),
+        "{all}"
+    );
+    let request = crate::support::after_result(
+        question,
+        "expenses",
+        "{}",
+        &csv(20_500)
+            .lines()
+            .skip(1)
+            .map(|row| serde_json::json!({"row": row, "spent_eur": "1.25", "on": "Travel"}))
+            .collect(),
+        attache_core::ToolSet::default(),
+    );
+    let cut = crate::support::complete(request).await.message.text();
+    assert!(
+        cut.ends_with("expenses is not whole: only the first 10000 of 20500 entries were looked at"),
+        "{cut}"
+    );
+}
+
 #[tokio::test]
 async fn sentences_and_clauses() {
     for (question, expected, file) in [
@@ -153,6 +185,25 @@ async fn several_facts_have_a_line_each() {
     ]) {
         assert!(line.starts_with(quote), "{line}");
     }
+}
+
+#[tokio::test]
+async fn lists_are_quoted_whole() {
+    let plan = "# Falcon\n\n## Milestones\n- Kick-off: 5 February 2025\n- Beta: 30 May 2025\n\n## Risks\nOne engineer leaves.\n";
+    let staff = "Name;Department;Salary (USD);Office\nAlice Morgan;Engineering;98,500;Berlin\n\
+                 Bob Chen;Sales;72,000;London\nDmitri Volkov;Finance;88,400;Berlin\n";
+    let files = [File("plan.md", "text/markdown", plan), File("staff.csv", "text/csv", staff)];
+    assert_eq!(
+        ask(&files, "What are the milestones?").await.answer,
+        "From plan.md, below “Milestones”:\n“- Kick-off: 5 February 2025”\n“- Beta: 30 May 2025”"
+    );
+    assert_eq!(
+        ask(&files, "Who works in Berlin?").await.answer,
+        "From staff.csv (columns: Name;Department;Salary (USD);Office):\n\
+         “Alice Morgan;Engineering;98,500;Berlin”\n“Dmitri Volkov;Finance;88,400;Berlin”"
+    );
+    let sum = ask(&files, "What is the total salary in Berlin?").await.answer;
+    assert!(sum.ends_with("Added up over these 2 rows: Salary (USD) 186900"), "{sum}");
 }
 
 // The model invents nothing: it says what it looked at, and what was not shown to it and why.

@@ -1,0 +1,251 @@
+//! The command as a person or a script uses it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use attache_testkit::{MockProvider, Reply};
+use serde_json::{Value, json};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn attache(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
+    command.args(arguments).current_dir(root());
+    for variable in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    attache(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = attache(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+const QUESTION: &str = "What is the total of the invoice, and when is it due?";
+
+// The first thing that a newcomer does
+#[test]
+fn asks_over_a_folder_without_key_and_network() {
+    let output = run(&["ask", QUESTION, "--files", "docs/examples/inbox"]);
+    let (answer, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    for fact in ["EUR 20,904.97", "17 May 2026", "invoice-2026-0417.pdf"] {
+        assert!(answer.contains(fact), "{fact} is missing: {answer}");
+    }
+    assert!(told.starts_with("offline/extractive is no language model"), "{told}");
+    assert!(told.contains("→ list_files") && told.contains("→ read_file"), "{told}");
+    assert!(
+        !answer.contains("→") && !answer.contains("list_files"),
+        "stdout holds the answer alone: {answer}"
+    );
+    assert_eq!(
+        answer,
+        text(&run(&["ask", QUESTION, "--files", "docs/examples/inbox"]).stdout),
+        "deterministic"
+    );
+}
+
+#[test]
+fn works_on_any_folder_and_does_not_invent() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rents.csv"), "tenant,rent\nHarbour Bakery,1200\nQuay Books,900\n")
+        .unwrap();
+    std::fs::write(folder.path().join("notes.md"), "# Notes\n\nThe caretaker is reached at extension 42.\n")
+        .unwrap();
+    let files = folder.path().to_str().unwrap();
+    let rent = text(&run(&["ask", "What is the rent of Quay Books?", "--files", files]).stdout);
+    assert!(rent.contains("900") && rent.contains("rents.csv"), "{rent}");
+    let caretaker = text(&run(&["ask", "How is the caretaker reached?", "--files", files]).stdout);
+    assert!(caretaker.contains("extension 42") && caretaker.contains("notes.md"), "{caretaker}");
+    let nothing = text(&run(&["ask", "Who painted the ceiling?", "--files", files]).stdout);
+    assert!(nothing.contains("found nothing"), "{nothing}");
+}
+
+#[test]
+fn events_as_json_lines() {
+    let output = run(&["ask", QUESTION, "--files", "docs/examples/inbox", "--json"]);
+    let events: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds[0], "run_started");
+    assert_eq!(*kinds.last().unwrap(), "finished");
+    assert_eq!(kinds.iter().filter(|kind| **kind == "finished").count(), 1);
+    for kind in ["tool_started", "tool_finished", "documents_routed", "content"] {
+        assert!(kinds.contains(&kind), "{kind}");
+    }
+    let last = events.last().unwrap();
+    assert_eq!(last["reason"], "answer");
+    assert!(last["text"].as_str().unwrap().contains("20,904.97"));
+    let routed = events.iter().find(|event| event["type"] == "documents_routed").unwrap();
+    assert!(routed["report"].as_array().unwrap().iter().any(|row| row["outcome"] == "converted"));
+}
+
+#[test]
+fn says_what_is_missing_and_what_to_do() {
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["ask", "x", "--model", "anthropic/claude-sonnet-4-5"], 3, "ANTHROPIC_API_KEY"),
+        (&["ask", "x", "--model", "openai-chat/gpt-4o"], 3, "OPENAI_API_KEY"),
+        (&["ask", "x", "--model", "antropic/claude"], 3, "did you mean anthropic/claude"),
+        (&["ask", "x", "--model", "gpt-4o"], 3, "PROVIDER/MODEL"),
+        (&["ask", "x", "--files", "/no/such/folder"], 3, "/no/such/folder"),
+        (&["ask", "x", "--fils", "."], 2, "--files"),
+    ];
+    for (arguments, code, word) in cases {
+        let output = run(arguments);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
+        assert!(told.contains(word), "{arguments:?}: {told}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn wire_prints_the_request_and_what_became_of_the_documents() {
+    let example = run(&["wire", "--example"]).stdout;
+    for (model, url, outcome) in [
+        ("openai-chat/gpt-4o", "https://api.openai.com/v1/chat/completions", "synthetic"),
+        ("anthropic/claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "native"),
+    ] {
+        let output = with_input(&["wire", "--model", model, "--report", "--stream"], &example);
+        let request: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((request["method"].as_str(), request["url"].as_str()), (Some("POST"), Some(url)));
+        assert_eq!(request["body"]["stream"], true);
+        assert!(request["headers"].to_string().contains("***"), "{}", request["headers"]);
+        let report = request["report"].as_array().unwrap();
+        assert_eq!(report.len(), 2);
+        assert!(report.iter().all(|row| row["outcome"] == outcome), "{report:?}");
+        for name in ["document_id", "tool_name", "tool_call_id", "media_type", "place", "outcome", "reason"] {
+            assert!(report[0].get(name).is_some(), "{name}");
+        }
+        let plain = with_input(&["wire", "--model", model], &example);
+        let plain: Value = serde_json::from_slice(&plain.stdout).unwrap();
+        assert!(
+            plain.get("report").is_none() && plain["body"].get("stream").is_none_or(|stream| stream == false)
+        );
+    }
+    let broken = with_input(&["wire", "--model", "openai-chat/gpt-4o"], b"{");
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(text(&broken.stderr).contains("not a conversation"));
+}
+
+#[test]
+fn replay_tells_what_was_recorded_whatever_the_chunks() {
+    let file = "tests/fixtures/cassettes/anthropic/rig_anthropic_multi_turn_streaming_multi_turn_streaming_tools_93e6.json";
+    let whole = run(&["replay", file]);
+    assert!(whole.status.success(), "{}", text(&whole.stderr));
+    let lines: Vec<Value> =
+        text(&whole.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0]["tool_calls"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&lines[0]["finish_reason"], &lines[0]["raw_finish_reason"]),
+        (&json!("tool_calls"), &json!("tool_use"))
+    );
+    assert_eq!(lines[0]["usage"]["input_tokens"], 1001);
+    for seed in ["1", "2", "3"] {
+        assert_eq!(run(&["replay", file, "--chunk-seed", seed]).stdout, whole.stdout, "seed {seed}");
+    }
+    let none = run(&["replay", "Cargo.toml"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(text(&none.stderr).contains("Cargo.toml"));
+}
+
+#[test]
+fn models_are_described() {
+    let offline = text(&run(&["models", "offline"]).stdout);
+    assert!(offline.contains("no language model"), "{offline}");
+    let json = text(&run(&["models", "anthropic/claude-opus", "--json"]).stdout);
+    let row: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert!(row["capabilities"]["tool_result"]["media"].to_string().contains("application/pdf"));
+    assert_eq!(run(&["models", "nobody/nothing"]).status.code(), Some(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asks_a_real_model_by_http() {
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::new().call("call_1", "read_file", json!({"path": "invoice-2026-0417.pdf"})));
+    mock.enqueue(Reply::new().text("It is due on 17 May 2026."));
+    let url = format!("{}/v1", mock.url());
+    let output = tokio::task::spawn_blocking(move || {
+        let arguments = [
+            "ask",
+            QUESTION,
+            "--files",
+            "docs/examples/inbox",
+            "--model",
+            "anthropic/claude-sonnet-4-5",
+            "--base-url",
+            &url,
+        ];
+        attache(&arguments).env("ANTHROPIC_API_KEY", "sk-canary").output().unwrap()
+    })
+    .await
+    .unwrap();
+    assert_eq!(text(&output.stdout), "It is due on 17 May 2026.\n");
+    assert!(!text(&output.stderr).contains("sk-canary"));
+    let body = mock.requests()[1].json().to_string();
+    assert!(body.contains(r#""media_type":"application/pdf""#), "the PDF went natively into the result");
+    assert!(mock.violations().is_empty(), "{:?}", mock.violations());
+}
+
+// Ctrl-C cancels at once and cleanly
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_cancels() {
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::new().text_pieces(vec!["word "; 10_000]).delay_between(Duration::from_millis(5)));
+    let url = format!("{}/v1", mock.url());
+    let arguments = [
+        "ask",
+        "talk",
+        "--files",
+        "docs/examples/inbox",
+        "--model",
+        "openai-chat/gpt-4o",
+        "--base-url",
+        &url,
+    ];
+    let child = attache(&arguments)
+        .env("OPENAI_API_KEY", "sk-test")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert!(mock.wait_for_requests(1, Duration::from_secs(20)).await);
+    let id = child.id().to_string();
+    // The answer is under way once the server has begun to write; a signal before that cancels as well.
+    let signalled = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
+    assert!(signalled.elapsed() < Duration::from_secs(2), "{:?}", signalled.elapsed());
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("cancelled"), "{}", text(&output.stderr));
+    assert!(mock.wait_for_disconnect(Duration::from_secs(2)).await.is_some());
+}
