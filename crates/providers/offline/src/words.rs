@@ -114,23 +114,26 @@ pub(crate) fn is_stopword(word: &str) -> bool {
     stopwords.binary_search(&fold(word)).is_ok()
 }
 
-const ENGLISH: &str = "a about above after again all also am an and any are as at be been before being below between \
-    both but by can could did do does doing done down during each else ever every few for from further get give \
-    given got had has have having he her here hers him his how i if in into is it its just kindly let like list \
-    many may me might mine more most much must my name no nor not of off on once one only or other our ours out \
-    over own per please said same say says see she should show so some still such tell than thank thanks that the \
-    their theirs them then there these they thing things this those through to too under until up upon us very via \
-    want was we were what whats when where which while who whom whose why will with within without would you your \
-    yours find look read know need mean exactly currently ll re ve s t d m told must shall come comes came go goes went take takes took make makes made hello hi hey happen happens \
-    happened whether compare explain describe check mention mentions mentioned concern concerning regarding";
+const ENGLISH: &str = "a about above after again all also am an and any are as at be been before being below between both \
+    but by came can check come comes compare concern concerning could currently d describe did do does \
+    doing done down during each else ever every exactly explain few find for from further get give given \
+    go goes got had happen happened happens has have having he hello her here hers hey hi him his how i \
+    if in into is it its just kindly know let like list ll look m made make makes many may me mean \
+    mention mentioned mentions might mine more most much must my name need no nor not of off on once one \
+    only or other our ours out over own per please re read regarding s said same say says see shall she \
+    should show so some still such t take takes tell than thank thanks that the their theirs them then \
+    there these they thing things this those through to told too took under until up upon us ve very via \
+    want was we went were what whats when where whether which while who whom whose why will with within \
+    without would you your yours";
 
-const GERMAN: &str = "hoch gross lautet aber alle als am an auch auf aus bei beim bin bis bitte da dann das dass dein dem den denn der \
-    des dessen die dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es \
-    etwa euch euer fur gab geben gegen gibt habe haben hat hatte hatten hier ich ihm ihn ihr ihre im in ins ist ja \
-    jede jeder kann kein keine konnen mein mich mir mit nach nicht noch nun nur ob oder ohne sagt sehr sein seine \
-    sich sie sind so soll sollen sowie steht um und uns unser unsere unter viel viele vom von vor wann war waren \
-    was wegen welche welchem welchen welcher welches wem wen wenn wer werden wessen wie wieviel wir wird wo wohin \
-    worin wurde wurden zu zum zur zwischen zeige nenne hallo danke muss mussen";
+const GERMAN: &str = "aber alle als am an auch auf aus bei beim bin bis bitte da danke dann das dass dein dem den denn der \
+    des dessen die dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer \
+    eines er es etwa euch euer fur gab geben gegen gibt gross habe haben hallo hat hatte hatten hier \
+    hoch ich ihm ihn ihr ihre im in ins ist ja jede jeder kann kein keine konnen lautet mein mich mir \
+    mit muss mussen nach nenne nicht noch nun nur ob oder ohne sagt sehr sein seine sich sie sind so \
+    soll sollen sowie steht um und uns unser unsere unter viel viele vom von vor wann war waren was \
+    wegen welche welchem welchen welcher welches wem wen wenn wer werden wessen wie wieviel wir wird wo \
+    wohin worin wurde wurden zeige zu zum zur zwischen";
 
 /// Whether a word stands in a list of words with spaces between them.
 pub(crate) fn among(list: &str, word: &str) -> bool {

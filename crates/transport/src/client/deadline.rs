@@ -65,15 +65,6 @@ impl Deadline {
         self.last_activity.checked_add(self.quiet).map_or(self.end, |due| due.min(self.end))
     }
 
-    /// The error if everything has taken too long, whatever the activity.
-    pub(super) fn is_over(&self) -> bool {
-        self.last_activity >= self.end
-    }
-
-    pub(super) fn over(&self) -> ProviderError {
-        self.passed(self.end)
-    }
-
     fn passed(&self, due: Instant) -> ProviderError {
         let message = if due >= self.end {
             // Another attempt would start with no time left.
@@ -133,9 +124,6 @@ mod tests {
         busy.response_began(Duration::from_secs(10));
         tokio::time::advance(Duration::from_secs(9)).await;
         busy.moved();
-        assert!(!busy.is_over());
         assert_eq!(passes(&mut busy, start).await.0, 15);
-        busy.moved();
-        assert!(busy.is_over());
     }
 }

@@ -99,9 +99,6 @@ impl Reply {
             return match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     self.deadline.moved();
-                    if self.deadline.is_over() {
-                        return Poll::Ready(Some(Err(self.deadline.over())));
-                    }
                     match frame.into_data() {
                         Ok(data) if !data.is_empty() => Poll::Ready(Some(Ok(data))),
                         // Trailers, or nothing.

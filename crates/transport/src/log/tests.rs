@@ -332,7 +332,24 @@ fn dead_bytes_do_not_pile_up() {
     let living = log.body(Bytes::new(), Bytes::new(), &[]).len();
     let held = log.store.text_len();
     assert!(held <= 2 * living + 2 * DEAD_TOLERATED, "{held} bytes for {living}");
-    assert_eq!(body_text(&log, &[(0, "<mark>")]), naive(&entries, &[(0, "<mark>")]));
+    // Places for markers move along.
+    for marked in [0, 1, 250] {
+        let markers = [(marked, "<mark>")];
+        assert_eq!(body_text(&log, &markers), naive(&entries, &markers));
+    }
+}
+
+#[test]
+fn a_history_that_is_cut_short_gives_its_bytes_back() {
+    let mut log = EncodedLog::new(&BLOCKS);
+    let entries: Vec<_> = (0..40).map(|_| text(100)).collect();
+    for keep in [40, 5, 40, 0] {
+        sync(&mut log, &entries[..keep]);
+        assert_eq!(body_text(&log, &[]), naive(&entries[..keep], &[]));
+        let framing = 2 * "HEAD  TAIL".len() as u64 + opening(USER).len() as u64;
+        let sent = log.body("HEAD ", " TAIL", &[]).len();
+        assert!(log.store.text_len() <= sent && log.store.text_len() + framing >= sent);
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::error::Error as _;
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use attache_core::{ProviderConfig, ProviderError, Secret};
-use attache_transport::{Exchange, HttpClient, ReplyDecoder, RequestParts};
+use attache_core::{ErrorKind, ProviderConfig, ProviderError, Secret};
+use attache_transport::{ErrorResponse, Exchange, HttpClient, ReplyDecoder, RequestParts};
 use http::header::AUTHORIZATION;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -63,6 +63,22 @@ async fn a_server_that_repeats_the_key_does_not_spread_it() {
         assert!(sent.contains(&format!("authorization: Bearer {KEY}\r\n")), "it was sent");
         assert!(sent.contains("x-gateway: canary-gateway\r\n"));
     }
+}
+
+#[tokio::test]
+async fn what_a_codec_makes_of_an_error_response_is_cleaned_too() {
+    let server = Server::start(|_, mut connection| async move {
+        connection.respond(401, &format!("x-echo: {KEY}\r\n"), "").await;
+        Some(connection)
+    })
+    .await;
+    let (request, retry) = (request(&server.url), quick());
+    let read_error = |response: &ErrorResponse| {
+        let echo = response.headers["x-echo"].to_str().unwrap();
+        response.error(ErrorKind::Authentication, format!("no {echo}"))
+    };
+    let error = client().send(&request, &retry, read_error).await.unwrap_err();
+    assert_eq!((error.message(), error.status()), ("no ***", Some(401)));
 }
 
 #[tokio::test]
