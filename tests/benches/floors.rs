@@ -30,7 +30,9 @@ fn events(per: usize) -> Vec<Bytes> {
     let event = r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-4o-mini","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"word"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"x"}"#;
     let mut chunks: Vec<Bytes> =
         (0..DELTAS / per).map(|_| Bytes::from(format!("{event}\n\n").repeat(per))).collect();
-    chunks.push(Bytes::from_static(b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"));
+    chunks.push(Bytes::from_static(
+        b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+    ));
     chunks
 }
 
@@ -105,7 +107,8 @@ fn history() -> Vec<Arc<Message>> {
         let call = ToolCall::new("lookup", Arguments::new(format!("{{\"query\":\"{step}\"}}")))
             .with_provider_id(ProviderCallId::parse(format!("call_{step}")));
         messages.push(Message::Assistant(AssistantMessage::new([call.clone().into()])).shared());
-        messages.push(Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, &answer)])).shared());
+        messages
+            .push(Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, &answer)])).shared());
     }
     messages
 }
@@ -163,7 +166,11 @@ fn bodies(criterion: &mut Criterion) {
     group.sample_size(30);
     group.bench_function("floor", |bench| bench.iter(|| black_box(append(&messages))));
     group.bench_function("attache", |bench| {
-        bench.iter_batched(|| messages.clone(), |messages| black_box(encode(&codec, &messages)), BatchSize::SmallInput);
+        bench.iter_batched(
+            || messages.clone(),
+            |messages| black_box(encode(&codec, &messages)),
+            BatchSize::SmallInput,
+        );
     });
     group.finish();
 }
