@@ -1,7 +1,8 @@
 //! The identifiers of documents, messages and tool calls.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -88,10 +89,10 @@ impl DocumentId {
 }
 
 impl MessageId {
-    /// A fresh random UUID.
+    /// A fresh id, unique in this process and all others.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
-        Self(uuid_text(Uuid::new_v4()))
+        Self(unique("msg_"))
     }
 
     /// The id of a message that is derived from this one, the same at each call.
@@ -101,13 +102,22 @@ impl MessageId {
 }
 
 impl ToolCallId {
-    /// A fresh random id: `call_` and 32 hexadecimal digits, legal on every provider's wire.
+    /// A fresh id, unique in this process and all others: `call_` and 32 hexadecimal digits, legal on every
+    /// provider's wire.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
-        let mut buffer = [0u8; uuid::fmt::Simple::LENGTH];
-        let hex = Uuid::new_v4().simple().encode_lower(&mut buffer);
-        Self(Arc::from(["call_", hex].concat()))
+        Self(unique("call_"))
     }
+}
+
+/// An id that needs to be unique but not hard to guess, so it costs no system call: a number drawn once in this
+/// process, and a count.
+fn unique(prefix: &str) -> Arc<str> {
+    static DRAWN: OnceLock<u128> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let drawn = *DRAWN.get_or_init(|| Uuid::new_v4().as_u128());
+    let number = drawn.wrapping_add(u128::from(COUNT.fetch_add(1, Ordering::Relaxed)));
+    Arc::from(format!("{prefix}{number:032x}"))
 }
 
 fn uuid_text(uuid: Uuid) -> Arc<str> {

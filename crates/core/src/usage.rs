@@ -1,5 +1,7 @@
 //! Token counts of a model call.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +28,7 @@ pub struct Usage {
     pub reasoning_tokens: Option<u64>,
     /// The provider's own object, as sent. Absent in sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw: Option<Value>,
+    pub raw: Option<Arc<Value>>,
 }
 
 impl Usage {
@@ -59,7 +61,7 @@ impl Usage {
     /// Keeps the provider's own object.
     #[must_use]
     pub fn with_raw(mut self, raw: impl Into<Option<Value>>) -> Self {
-        self.raw = raw.into();
+        self.raw = raw.into().map(Arc::new);
         self
     }
 

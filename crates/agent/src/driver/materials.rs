@@ -84,24 +84,17 @@ impl Library {
     }
 
     /// The messages with results no longer than the model shall read. What is not too long stays the same pointer.
-    pub(crate) fn shorten(&mut self, messages: Vec<Arc<Message>>, max_chars: usize) -> Vec<Arc<Message>> {
-        let mut messages = messages;
+    pub(crate) fn shorten(&mut self, mut messages: Vec<Arc<Message>>, max_chars: usize) -> Vec<Arc<Message>> {
         for message in &mut messages {
             let Message::ToolResults(results) = &**message else { continue };
-            let known = self.shortened.entry(message.id().clone()).or_insert_with(|| {
-                let short: Vec<_> =
-                    results.results.iter().map(|result| tools::bounded(result, max_chars)).collect();
-                short.iter().any(Option::is_some).then(|| {
-                    let mut cut = results.clone();
-                    for (result, short) in cut.results.iter_mut().zip(short) {
-                        if let Some(short) = short {
-                            *result = short;
-                        }
-                    }
-                    Message::ToolResults(cut).shared()
-                })
+            // A character takes at least a byte, so most results need no closer look.
+            if results.results.iter().all(|result| result.tree.json().len() <= max_chars) {
+                continue;
+            }
+            let short = self.shortened.entry(message.id().clone()).or_insert_with(|| {
+                tools::shortened(results, max_chars).map(|short| Message::ToolResults(short).shared())
             });
-            if let Some(short) = known {
+            if let Some(short) = short {
                 *message = Arc::clone(short);
             }
         }

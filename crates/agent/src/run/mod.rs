@@ -441,13 +441,15 @@ impl Run {
         if stuck == repeat::Verdict::Nudge {
             repeat::nudge(calls, &mut results);
         }
-        let answer: Vec<String> =
-            results.iter().map(|result| result.tree.model_text().into_owned()).collect();
+        let answer = direct.then(|| {
+            let texts: Vec<_> = results.iter().map(|result| result.tree.model_text()).collect();
+            texts.join("\n")
+        });
         self.push_results(results);
         self.phase = if aborted {
             Phase::Ending(EndReason::ToolAbort)
-        } else if direct {
-            self.text = answer.join("\n");
+        } else if let Some(answer) = answer {
+            self.text = answer;
             let (id, text) = (self.mint(), self.text.clone());
             self.push(Message::assistant(text).with_id(id));
             Phase::Ending(EndReason::ReturnDirect)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use attache_core::{
     ContentTree, Effect, ResultStatus, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult,
+    ToolResult, ToolResultsMessage,
 };
 use futures_util::FutureExt;
 use tokio::time::timeout;
@@ -97,13 +97,24 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("")
 }
 
-/// The result as the model shall read it: a text that is too long loses its middle, with a marker.
-pub(crate) fn bounded(result: &ToolResult, max_chars: usize) -> Option<ToolResult> {
-    // Escapes make the JSON longer than the text, never shorter than a character a byte allows.
-    if result.tree.json().len() <= max_chars {
+/// The results as the model shall read them, if one is too long: its text loses its middle, with a marker.
+pub(crate) fn shortened(results: &ToolResultsMessage, max_chars: usize) -> Option<ToolResultsMessage> {
+    let short: Vec<_> =
+        results.results.iter().map(|result| without_middle(&result.tree, max_chars)).collect();
+    if short.iter().all(Option::is_none) {
         return None;
     }
-    let text = result.tree.model_text();
+    let mut cut = results.clone();
+    for (result, short) in cut.results.iter_mut().zip(short) {
+        if let Some(short) = short {
+            result.tree = short;
+        }
+    }
+    Some(cut)
+}
+
+fn without_middle(tree: &ContentTree, max_chars: usize) -> Option<ContentTree> {
+    let text = tree.model_text();
     let total = text.chars().count();
     if total <= max_chars {
         return None;
@@ -112,11 +123,8 @@ pub(crate) fn bounded(result: &ToolResult, max_chars: usize) -> Option<ToolResul
     let head: String = text.chars().take(half).collect();
     let tail: String = text.chars().skip(total.saturating_sub(half)).collect();
     let cut = total.saturating_sub(2 * half);
-    let short = format!("{head}\n[… {cut} characters left out …]\n{tail}");
-    let json = serde_json::to_string(&short).unwrap_or_else(|_| "null".to_owned());
-    let mut bounded = result.clone();
-    bounded.tree = ContentTree::parse(&json, result.tree.documents().to_vec())?;
-    Some(bounded)
+    let json = serde_json::to_string(&format!("{head}\n[… {cut} characters left out …]\n{tail}")).ok()?;
+    ContentTree::parse(&json, tree.documents().to_vec())
 }
 
 /// The result of a call whose effect was begun before a crash.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use attache_core::{DynToolHandler, Tool, ToolDefinition, ToolError, ToolHandler, ToolSet, ToolSpec};
 
 pub use function::{FunctionTool, NoArguments, tool_fn, tool_fn_with_context};
-pub(crate) use invoke::{Invocation, bounded, invoke, unknown_effect};
+pub(crate) use invoke::{Invocation, invoke, shortened, unknown_effect};
 pub(crate) use resolve::Resolved;
 
 /// Tools, families of tools, and definitions whose calls the caller answers.

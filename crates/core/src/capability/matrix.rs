@@ -47,6 +47,7 @@ pub enum MatrixError {
 }
 
 static BUNDLED: OnceLock<Matrix> = OnceLock::new();
+const BUNDLED_TEXT: &str = include_str!("matrix.toml");
 
 impl Matrix {
     /// The table that comes with attache, parsed at first use.
@@ -122,10 +123,12 @@ impl Matrix {
     }
 
     fn cells(&self, family: &str, pattern: Option<&str>) -> Result<Cells, String> {
-        let mut row = self.families.get(family).and_then(Value::as_table).cloned().unwrap_or_default();
-        let models = row.remove("models");
+        let whole = self.families.get(family).and_then(Value::as_table);
+        let own = whole.into_iter().flatten().filter(|(key, _)| *key != "models");
+        let mut row: Table = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let models = whole.and_then(|row| row.get("models"));
         if let Some(pattern) = pattern
-            && let Some(Value::Table(over)) = models.as_ref().and_then(|models| models.get(pattern))
+            && let Some(Value::Table(over)) = models.and_then(|models| models.get(pattern))
         {
             merge(&mut row, over);
         }
@@ -247,7 +250,8 @@ mod tests {
 
     #[test]
     fn the_bundled_table_is_valid() {
-        let matrix = Matrix::parse(include_str!("matrix.toml")).unwrap();
+        let matrix = Matrix::parse(BUNDLED_TEXT).unwrap();
+        assert_eq!(&matrix, Matrix::bundled());
         let families: Vec<_> = matrix.families().collect();
         for family in [
             "openai-chat",

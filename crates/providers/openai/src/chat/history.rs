@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{AssistantMessage, ErrorKind, Message, ProviderError, ToolCall, wire_name};
+use attache_core::{
+    AssistantMessage, ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage, wire_name,
+};
 
 use crate::profile::CallIds;
 
@@ -16,6 +18,7 @@ pub(super) fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderErr
     let mut open: Option<&AssistantMessage> = None;
     for (at, message) in messages.iter().enumerate() {
         match (&**message, open.take()) {
+            (Message::ToolResults(results), Some(asked)) if in_order(asked, results) => {}
             (Message::ToolResults(results), asked) => {
                 let answered: Vec<_> = results.results.iter().map(|result| &result.call_id).collect();
                 let mut calls: Vec<_> = asked.iter().flat_map(|asked| asked.tool_calls()).collect();
@@ -38,6 +41,16 @@ pub(super) fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderErr
         Some(asked) => unanswered(&asked.tool_calls().collect::<Vec<_>>(), messages.len()),
         None => Ok(()),
     }
+}
+
+/// The usual case, without an allocation: the results are in call order. That ids are unique in a message, so that
+/// order proves pairing, is looked at too; messages have few calls.
+fn in_order(asked: &AssistantMessage, results: &ToolResultsMessage) -> bool {
+    let unique = |(at, result): (usize, &ToolResult)| {
+        results.results.iter().take(at).all(|before| before.call_id != result.call_id)
+    };
+    asked.tool_calls().map(|call| &call.id).eq(results.results.iter().map(|result| &result.call_id))
+        && results.results.iter().enumerate().all(unique)
 }
 
 fn unanswered(calls: &[&ToolCall], at: usize) -> Result<(), ProviderError> {
@@ -82,7 +95,7 @@ fn legal(id: &str, rule: CallIds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::{Arguments, AssistantPart, ProviderCallId, ToolResult, ToolResultsMessage};
+    use attache_core::{Arguments, AssistantPart, ProviderCallId};
 
     use super::*;
 
