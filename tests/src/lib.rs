@@ -6,3 +6,13 @@ mod scenario;
 
 pub use api::{APIS, Api, Wire};
 pub use scenario::{Scenario, scenarios};
+
+/// The programs in the README and the guide compile.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../docs/guide/tools.md")]
+    struct Tools;
+}
