@@ -8,6 +8,7 @@
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
+//! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`] |
 //! | an error body as a [`ProviderError`](attache_core::ProviderError) | [`ErrorResponse`], [`ErrorBody`] |
@@ -22,6 +23,7 @@ mod drive;
 mod error;
 mod log;
 mod redact;
+mod replay;
 mod reply;
 mod request;
 mod retry;
@@ -33,6 +35,7 @@ pub use drive::{Exchange, stream};
 pub use error::{ErrorBody, ErrorReader, ErrorResponse, kind_of_code, kind_of_status};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use redact::{Redactor, shown_url};
+pub use replay::{EncodedRequest, Replay, replay};
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
 pub use retry::RetryPolicy;

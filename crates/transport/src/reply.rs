@@ -109,6 +109,27 @@ pub trait EventDecoder: Send {
     /// # Errors
     /// What is wrong with the reply.
     fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError>;
+
+    /// What has come of a reply that broke off or failed.
+    fn partial(&mut self) -> Completion;
+}
+
+impl<E: EventDecoder> EventDecoder for &mut E {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        (**self).event(event, out)
+    }
+
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        (**self).whole(body, out)
+    }
+
+    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        (**self).end(out)
+    }
+
+    fn partial(&mut self) -> Completion {
+        (**self).partial()
+    }
 }
 
 /// Tells SSE from JSON by the first byte of the body that is no white space (content types lie), and feeds an
@@ -131,8 +152,11 @@ pub trait EventDecoder: Send {
 ///         self.end(out)
 ///     }
 ///     fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-///         out.done(Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default()));
+///         out.done(self.partial());
 ///         Ok(())
+///     }
+///     fn partial(&mut self) -> Completion {
+///         Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default())
 ///     }
 /// }
 ///
@@ -242,8 +266,8 @@ mod tests {
             self.0.push(format!("{what} {}", String::from_utf8_lossy(data)));
         }
 
-        fn done(out: &mut ChunkSink) {
-            out.done(Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default()));
+        fn done(&mut self, out: &mut ChunkSink) {
+            out.done(self.partial());
         }
     }
 
@@ -251,20 +275,24 @@ mod tests {
         fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
             self.note("event", event.data);
             if event.data == b"[DONE]" {
-                Self::done(out);
+                self.done(out);
             }
             Ok(())
         }
 
         fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
             self.note("whole", body);
-            Self::done(out);
+            self.done(out);
             Ok(())
         }
 
         fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
             self.note("end", b"");
             Ok(())
+        }
+
+        fn partial(&mut self) -> Completion {
+            Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default())
         }
     }
 
@@ -306,8 +334,8 @@ mod tests {
         out.thinking(String::new());
         assert!(out.is_empty() && !out.is_done());
         out.content("a");
-        Notes::done(&mut out);
-        Notes::done(&mut out);
+        Notes::default().done(&mut out);
+        Notes::default().done(&mut out);
         out.content("late");
         assert!(out.is_done());
         assert_eq!(out.pop(), Some(StreamChunk::Content("a".into())));

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{Degradation, ErrorKind, ModelCapabilities, ProviderError, ToolSet};
-use attache_transport::{ErrorResponse, join_url, shown_url};
+use attache_transport::{Replay, join_url, replay, shown_url};
 use http::{HeaderMap, StatusCode};
 
-use crate::stream::{self, MessagesDecoder, Reading, Replay};
+use crate::stream::{Events, MessagesDecoder, Reading};
 use crate::{capabilities, error};
 
 /// Makes the HTTP requests of the Messages API and reads its replies, without sending anything.
@@ -102,15 +102,8 @@ impl MessagesCodec {
         headers: &HeaderMap,
         body: impl IntoIterator<Item = B>,
     ) -> Replay {
-        let reading = self.reading(Arc::default(), Vec::new());
-        if status.is_success() {
-            return stream::replay(reading, headers, body);
-        }
-        let body = body.into_iter().fold(Vec::new(), |mut whole, piece| {
-            whole.extend_from_slice(piece.as_ref());
-            whole
-        });
-        Replay::failed(reading, error::read(&ErrorResponse::new(status, headers.clone(), &body)))
+        let events = Events::new(self.reading(Arc::default(), Vec::new()));
+        replay(events, status, headers, body, error::read)
     }
 
     fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Reading {

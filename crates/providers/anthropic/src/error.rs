@@ -2,7 +2,6 @@
 
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, kind_of_status};
-use http::HeaderMap;
 use serde::Deserialize;
 
 /// Reads a response with an error status.
@@ -36,12 +35,6 @@ pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
 /// What is wrong on our side.
 pub(crate) fn configuration(message: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::Configuration, message)
-}
-
-/// The id that the provider gave the request.
-pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get("request-id")?.to_str().ok()?;
-    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// An error object: `{"type":"error","error":{"type","message","details"},"request_id"}`.
@@ -153,6 +146,8 @@ mod tests {
     use std::time::Duration;
 
     use http::{HeaderValue, StatusCode};
+
+    use http::HeaderMap;
 
     use super::*;
 

@@ -18,7 +18,7 @@ mod request;
 mod response;
 mod stream;
 
+pub use attache_transport::{EncodedRequest, Replay};
 pub use client::Anthropic;
 pub use codec::MessagesCodec;
-pub use request::EncodedRequest;
-pub use stream::{MessagesDecoder, Replay};
+pub use stream::MessagesDecoder;

@@ -14,7 +14,7 @@ use attache_core::{
     AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
     RequestHeaders, Secret, ToolSet,
 };
-use attache_transport::{EncodedBody, EncodedLog, Envelope, Marker, RequestParts, RoleTag};
+use attache_transport::{EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RequestParts, RoleTag};
 use http::HeaderName;
 use serde_json::{Map, Value};
 
@@ -25,16 +25,6 @@ use self::refusal::Refusals;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;
-
-/// A request ready to be sent, and what was left out of it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct EncodedRequest {
-    /// The HTTP request.
-    pub parts: RequestParts,
-    /// Options that were left out or changed because the caller allowed it.
-    pub degradations: Vec<Degradation>,
-}
 
 /// What is to be encoded.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +75,7 @@ impl MessagesCodec {
         }
         let (body, degradations) = encoded?;
         parts.body = body;
-        Ok(EncodedRequest { parts, degradations })
+        Ok(EncodedRequest::new(parts, degradations))
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use attache_core::{Completion, Degradation, ErrorKind, ProviderError, StreamChunk, ToolSet};
+use attache_core::{Completion, Degradation, ProviderError, ToolSet};
 use attache_transport::{ChunkSink, Decoder, EventDecoder, ReplyDecoder, SseEvent};
-use http::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -25,7 +24,7 @@ pub(crate) struct Reading {
 /// Decodes one reply of the Messages API, streamed or whole; the first byte of the body tells which.
 ///
 /// Unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the rest is
-/// skipped. A reply without text and calls ends in [`StreamChunk::Done`] with an empty message: whether that is an
+/// skipped. A reply without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an
 /// error is the caller's policy. A text block of nothing but white space cannot be sent back, so it becomes part of
 /// the text beside it.
 #[derive(Debug)]
@@ -47,103 +46,24 @@ impl Decoder for MessagesDecoder {
     }
 }
 
-/// A recorded reply as the decoder understood it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Replay {
-    /// The chunks in order, those before an error included.
-    pub chunks: Vec<StreamChunk>,
-    /// The reply. After an error, what had come of it.
-    pub completion: Completion,
-    /// How it failed, if it did.
-    pub error: Option<ProviderError>,
-}
-
-impl Replay {
-    /// A reply that is nothing but an error.
-    pub(crate) fn failed(reading: Reading, error: ProviderError) -> Self {
-        let completion = Events::new(reading).partial();
-        Self { chunks: Vec::new(), completion, error: Some(error) }
-    }
-}
-
-/// Decodes the body of a reply with a success status.
-pub(crate) fn replay<B: AsRef<[u8]>>(
-    reading: Reading,
-    headers: &HeaderMap,
-    body: impl IntoIterator<Item = B>,
-) -> Replay {
-    let mut events = Events::new(reading);
-    let mut decoder = ReplyDecoder::new(&mut events);
-    let mut out = ChunkSink::new();
-    let outcome = feed(&mut decoder, body, &mut out);
-    drop(decoder);
-    let chunks: Vec<StreamChunk> = std::iter::from_fn(|| out.pop()).collect();
-    let error = match (outcome, chunks.last()) {
-        (Ok(()), Some(StreamChunk::Done(completion))) => {
-            let completion = (**completion).clone();
-            return Replay { chunks, completion, error: None };
-        }
-        (Ok(()), _) => ProviderError::new(ErrorKind::StreamCut, "the stream ended before its last event"),
-        (Err(error), _) => error,
-    };
-    let id = error.request_id().map(str::to_owned).or_else(|| error::request_id(headers));
-    let error = error.with_request_id(id);
-    let error = if chunks.is_empty() { error } else { error.after_output() };
-    Replay { chunks, completion: events.partial(), error: Some(error) }
-}
-
-fn feed<B: AsRef<[u8]>>(
-    decoder: &mut impl Decoder,
-    body: impl IntoIterator<Item = B>,
-    out: &mut ChunkSink,
-) -> Result<(), ProviderError> {
-    for piece in body {
-        decoder.push(piece.as_ref(), out)?;
-        if out.is_done() {
-            return Ok(());
-        }
-    }
-    decoder.finish(out)
-}
-
 /// The most bytes of all events of a reply. The longest reply that the API gives is far below.
 const MAX_REPLY: usize = 256 << 20;
 
 /// Reads events and JSON bodies (fact sheet §5, §9).
 #[derive(Debug)]
-struct Events {
+pub(crate) struct Events {
     reply: Reply,
     received: usize,
 }
 
 impl Events {
-    fn new(reading: Reading) -> Self {
+    pub(crate) fn new(reading: Reading) -> Self {
         Self { reply: Reply::new(reading), received: 0 }
-    }
-
-    /// What has come of a reply that was cut or failed.
-    fn partial(&mut self) -> Completion {
-        self.reply.finish(true, &mut ChunkSink::new())
     }
 
     fn done(&mut self, out: &mut ChunkSink) {
         let completion = self.reply.finish(false, out);
         out.done(completion);
-    }
-}
-
-impl EventDecoder for &mut Events {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).event(event, out)
-    }
-
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).whole(body, out)
-    }
-
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).end(out)
     }
 }
 
@@ -267,6 +187,10 @@ impl EventDecoder for Events {
     /// There is nothing to complete: a stream without `message_stop` was cut.
     fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
         Ok(())
+    }
+
+    fn partial(&mut self) -> Completion {
+        self.reply.finish(true, &mut ChunkSink::new())
     }
 }
 

@@ -150,8 +150,7 @@ impl Codec {
     }
 
     fn done(&mut self, out: &mut ChunkSink) {
-        let message = AssistantMessage::new([AssistantPart::text(std::mem::take(&mut self.text))]);
-        out.done(Completion::new(message, FinishReason::Stop, Usage::new(3, 4)));
+        out.done(self.partial());
     }
 }
 
@@ -172,6 +171,11 @@ impl EventDecoder for Codec {
 
     fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
         Ok(())
+    }
+
+    fn partial(&mut self) -> Completion {
+        let message = AssistantMessage::new([AssistantPart::text(std::mem::take(&mut self.text))]);
+        Completion::new(message, FinishReason::Stop, Usage::new(3, 4))
     }
 }
 

@@ -17,12 +17,12 @@ mod wire;
 use std::sync::Arc;
 
 use attache_core::{Degradation, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet};
-use attache_transport::{EncodedBody, ErrorResponse, RequestParts, join_url};
+use attache_transport::{EncodedBody, RequestParts, join_url, replay};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
 
-pub use request::EncodedRequest;
-pub use stream::{ChatDecoder, Replay};
+pub use attache_transport::{EncodedRequest, Replay};
+pub use stream::ChatDecoder;
 
 use crate::capabilities::capabilities;
 use crate::error;
@@ -96,16 +96,8 @@ impl ChatCodec {
         headers: &HeaderMap,
         body: impl IntoIterator<Item = B>,
     ) -> Replay {
-        let reading = self.reading(Arc::default(), Vec::new());
-        if status.is_success() {
-            return stream::replay(reading, body);
-        }
-        let body = body.into_iter().fold(Vec::new(), |mut whole, piece| {
-            whole.extend_from_slice(piece.as_ref());
-            whole
-        });
-        let error = error::read(&ErrorResponse::new(status, headers.clone(), &body));
-        Replay { chunks: Vec::new(), completion: turn::Turn::new(reading).partial(), error: Some(error) }
+        let events = stream::Events::new(self.reading(Arc::default(), Vec::new()));
+        replay(events, status, headers, body, error::read)
     }
 
     fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> turn::Reading {

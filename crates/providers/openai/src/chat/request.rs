@@ -7,7 +7,7 @@ use attache_core::{
     AssistantMessage, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
     ProviderError, SystemMessage, TextPart, ToolSet,
 };
-use attache_transport::{EncodedBody, EncodedLog, Envelope, RequestParts, RoleTag};
+use attache_transport::{EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
@@ -21,16 +21,6 @@ use crate::profile::{Profile, SystemPlace};
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
 static ENVELOPE: Envelope = Envelope::LIST;
-
-/// A request ready to be sent, and what was left out of it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct EncodedRequest {
-    /// The request.
-    pub parts: RequestParts,
-    /// Options that were left out or changed because the caller allowed it.
-    pub degradations: Vec<Degradation>,
-}
 
 /// What is kept of a conversation between its requests.
 #[derive(Debug)]
@@ -96,7 +86,7 @@ impl ChatCodec {
         }
         let (body, degradations) = encoded?;
         parts.body = body;
-        Ok(EncodedRequest { parts, degradations })
+        Ok(EncodedRequest::new(parts, degradations))
     }
 
     fn body(

@@ -1,6 +1,6 @@
 //! From the bytes of an answer to chunks.
 
-use attache_core::{Completion, ErrorKind, ProviderError, StreamChunk};
+use attache_core::{Completion, ErrorKind, ProviderError};
 use attache_transport::{ChunkSink, Decoder, EventDecoder, ReplyDecoder, SseEvent};
 
 use super::response::error_in;
@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 256 << 20;
 
 /// Decodes one answer of Chat Completions, streamed or whole; the first byte of the body tells which.
 ///
-/// An answer without text and calls ends in [`StreamChunk::Done`] with an empty message: whether that is an error
+/// An answer without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an error
 /// is the caller's policy. One that failed on the server's side before it said anything, and said so only as its
 /// finish reason, is an error that may be retried.
 #[derive(Debug)]
@@ -36,60 +36,14 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// A recorded answer as the decoder understood it.
 #[derive(Debug)]
-#[non_exhaustive]
-pub struct Replay {
-    /// The chunks in order, those before an error included.
-    pub chunks: Vec<StreamChunk>,
-    /// The reply. After an error, what had come of it.
-    pub completion: Completion,
-    /// How it failed, if it did.
-    pub error: Option<ProviderError>,
-}
-
-/// Decodes the body of an answer with a success status.
-pub(super) fn replay<B: AsRef<[u8]>>(reading: Reading, body: impl IntoIterator<Item = B>) -> Replay {
-    let mut events = Events::new(reading);
-    let mut decoder = ReplyDecoder::new(&mut events);
-    let mut out = ChunkSink::new();
-    let mut error = feed(&mut decoder, body, &mut out).err();
-    drop(decoder);
-    let chunks: Vec<_> = std::iter::from_fn(|| out.pop()).collect();
-    let completion = match chunks.last() {
-        Some(StreamChunk::Done(completion)) => (**completion).clone(),
-        _ => {
-            error.get_or_insert_with(|| {
-                ProviderError::new(ErrorKind::StreamCut, "the reply ended before its end")
-            });
-            events.turn.partial()
-        }
-    };
-    Replay { chunks, completion, error }
-}
-
-fn feed<B: AsRef<[u8]>>(
-    decoder: &mut impl Decoder,
-    body: impl IntoIterator<Item = B>,
-    out: &mut ChunkSink,
-) -> Result<(), ProviderError> {
-    for piece in body {
-        decoder.push(piece.as_ref(), out)?;
-        if out.is_done() {
-            return Ok(());
-        }
-    }
-    decoder.finish(out)
-}
-
-#[derive(Debug)]
-struct Events {
+pub(super) struct Events {
     turn: Turn,
     bytes: usize,
 }
 
 impl Events {
-    fn new(reading: Reading) -> Self {
+    pub(super) fn new(reading: Reading) -> Self {
         Self { turn: Turn::new(reading), bytes: 0 }
     }
 
@@ -121,20 +75,6 @@ impl Events {
     }
 }
 
-impl EventDecoder for &mut Events {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).event(event, out)
-    }
-
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).whole(body, out)
-    }
-
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).end(out)
-    }
-}
-
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let data = event.data.trim_ascii();
@@ -157,5 +97,9 @@ impl EventDecoder for Events {
 
     fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
         if self.turn.is_finished() { self.done(out) } else { Ok(()) }
+    }
+
+    fn partial(&mut self) -> Completion {
+        self.turn.partial()
     }
 }
