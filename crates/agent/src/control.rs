@@ -88,7 +88,8 @@ impl Control {
     }
 
     /// Delivers results of calls that wait for the caller, all or some. They are checked together: if one does not
-    /// fit, none is taken.
+    /// fit, none is taken. If the journal fails, those recorded until then are taken, and the rest may be submitted
+    /// again.
     ///
     /// # Errors
     /// [`SubmitError`] says which result does not fit; the run stays as it was.
@@ -98,10 +99,21 @@ impl Control {
         for (key, result) in keys.into_iter().zip(results) {
             let outcome =
                 ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
+            let call_id = outcome.call_id.clone();
             let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
-            self.shared.journal.finish(entry).await.map_err(SubmitError::Journal)?;
+            if let Err(error) = self.shared.journal.finish(entry).await {
+                self.release(&call_id);
+                return Err(SubmitError::Journal(error));
+            }
         }
         Ok(())
+    }
+
+    /// Lets a call be answered again whose result could not be recorded.
+    fn release(&self, id: &ToolCallId) {
+        if let Some((_, _, answered)) = self.lock().awaiting.get_mut(id) {
+            *answered = false;
+        }
     }
 
     fn reserve(&self, results: &[ToolResult]) -> Result<Vec<Key>, SubmitError> {

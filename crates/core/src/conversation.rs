@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::document::{Document, DocumentSource};
 use crate::id::DocumentId;
-use crate::message::{Content, Message};
+use crate::message::Message;
 use crate::persist::{MessageRecord, Resolve};
 use crate::tool::ToolDefinition;
 
@@ -186,28 +186,6 @@ impl Conversation {
 
     /// Every document that a message mentions, duplicates included, in order.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
-        self.messages.iter().flat_map(|message| {
-            let mut found: Vec<&Document> = Vec::new();
-            match &**message {
-                Message::User(user) => {
-                    for part in &user.parts {
-                        match part {
-                            Content::Document(document) => found.push(document),
-                            Content::Object(tree) => found.extend(tree.documents()),
-                            Content::Text(_) => {}
-                        }
-                    }
-                }
-                Message::ToolResults(results) => {
-                    for result in &results.results {
-                        found.extend(result.tree.documents());
-                        let extra = |document: &&Document| !result.tree.documents().contains(document);
-                        found.extend(result.documents.iter().filter(extra));
-                    }
-                }
-                Message::System(_) | Message::Assistant(_) => {}
-            }
-            found
-        })
+        self.messages.iter().flat_map(|message| message.documents())
     }
 }

@@ -169,8 +169,8 @@ async fn execute(
     store: Arc<dyn DocumentStore>,
 ) -> Result<Option<Entry>, Fault> {
     let outcome = invoke(invocation).await;
-    materials::store_documents(&*store, outcome.result.tree.documents()).await?;
-    materials::store_documents(&*store, &outcome.result.documents).await?;
+    materials::keep(&*store, outcome.result.tree.documents()).await?;
+    materials::keep(&*store, &outcome.result.documents).await?;
     Ok(Some(journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?))
 }
 

@@ -120,6 +120,7 @@ async fn prepare(
         Some(window) => {
             let seen = window.advance(driver.run.history(), &mut driver.window);
             if seen.evicted > 0 {
+                driver.library.forget_unseen(&seen.messages);
                 events.push(EventKind::WindowMoved { evicted: seen.evicted });
             }
             seen.messages

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{
-    Content, Converter, Document, DocumentSource, DocumentStore, Message, MessageId, ModelCapabilities,
+    Converter, Document, DocumentId, DocumentSource, DocumentStore, Message, MessageId, ModelCapabilities,
     StoreError,
 };
 use attache_documents::{Materials, RouteOptions, RoutingReport, plan};
@@ -44,6 +44,14 @@ impl Library {
                 self.convert(document, converters).await;
             }
         }
+    }
+
+    /// Lets go what belongs to documents that the window no longer shows.
+    pub(crate) fn forget_unseen(&mut self, messages: &[Arc<Message>]) {
+        let seen: HashSet<&DocumentId> =
+            messages.iter().flat_map(|message| message.documents()).map(Document::id).collect();
+        self.materials.retain(|id| seen.contains(id));
+        self.shortened.retain(|id, _| messages.iter().any(|message| message.id() == id));
     }
 
     async fn load(&mut self, document: &Document, store: &dyn DocumentStore) {
@@ -102,23 +110,10 @@ impl Library {
     }
 }
 
-/// Puts the bytes of a message's documents into the store.
-pub(crate) async fn store_message(store: &dyn DocumentStore, message: &Message) -> Result<(), StoreError> {
-    let Message::User(user) = message else { return Ok(()) };
-    for part in &user.parts {
-        match part {
-            Content::Document(document) => store_documents(store, std::slice::from_ref(document)).await?,
-            Content::Object(tree) => store_documents(store, tree.documents()).await?,
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// Puts the bytes of documents into the store, if they are in memory.
-pub(crate) async fn store_documents(
+pub(crate) async fn keep(
     store: &dyn DocumentStore,
-    documents: &[Document],
+    documents: impl IntoIterator<Item = &Document>,
 ) -> Result<(), StoreError> {
     for document in documents {
         if matches!(document.source(), DocumentSource::Bytes(_)) {

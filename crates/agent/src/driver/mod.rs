@@ -188,15 +188,9 @@ fn drive(
             Ok(toolbox) => toolbox.map_err(Stop::from),
             Err(interrupted) => Err(Stop::Interrupted(interrupted, String::new())),
         };
-        let (toolbox, mut stop) = match toolbox {
-            Ok((toolbox, warnings)) => {
-                for warning in warnings {
-                    let kind = EventKind::Warning { code: "tools_unavailable", message: warning.to_string() };
-                    yield Event { seq: 0, step: 0, kind };
-                }
-                (toolbox, None)
-            }
-            Err(stop) => (Arc::new(Toolbox::empty()), Some(stop)),
+        let (toolbox, mut warnings, mut stop) = match toolbox {
+            Ok((toolbox, warnings)) => (toolbox, warnings, None),
+            Err(stop) => (Arc::new(Toolbox::empty()), Vec::new(), Some(stop)),
         };
         let mut driver = Driver::new(agent, journal, control, toolbox, &input);
         // An end that is not in the log: the run waits for its caller, or never began.
@@ -232,6 +226,10 @@ fn drive(
                     }
                     let kind = EventKind::RunStarted { run_id: driver.run.id().to_owned() };
                     yield driver.event(kind);
+                    for warning in warnings.drain(..) {
+                        let kind = EventKind::Warning { code: "tools_unavailable", message: warning.to_string() };
+                        yield driver.event(kind);
+                    }
                 }
                 Action::TakeInbox { key } => {
                     if let Err(fault) = driver.take_inbox(key).await {
@@ -336,7 +334,7 @@ impl Driver {
         }
         messages.extend(input.history.iter().chain(&input.messages).cloned());
         for message in &input.messages {
-            materials::store_message(&*inner.store, message).await?;
+            materials::keep(&*inner.store, message.documents()).await?;
         }
         let names = |wanted: fn(&crate::tools::Entry) -> bool| {
             let mut names: Vec<String> = self
@@ -365,7 +363,7 @@ impl Driver {
         }
         let messages = self.control.take_inbox();
         for message in &messages {
-            materials::store_message(&*self.agent.0.store, message).await?;
+            materials::keep(&*self.agent.0.store, message.documents()).await?;
         }
         self.record(key, EntryKind::Inbox(messages)).await
     }

@@ -15,6 +15,7 @@ pub use assistant::{
 pub use results::{ResultStatus, Routed, ToolResult, ToolResultsMessage};
 pub use user::{Content, UserMessage, UserOrigin};
 
+use crate::document::Document;
 use crate::id::MessageId;
 
 /// Who speaks.
@@ -115,6 +116,29 @@ impl Message {
                 stamp.rotate_left(7) ^ result.routed.as_ref().map_or(0, |routed| routed.stamp)
             }),
             Self::System(_) | Self::Assistant(_) => 0,
+        }
+    }
+
+    /// The documents that it holds, in order: attached, inside structured parts, and in tool results, those that a
+    /// handler withholds included.
+    pub fn documents(&self) -> Vec<&Document> {
+        match self {
+            Self::System(_) | Self::Assistant(_) => Vec::new(),
+            Self::User(message) => {
+                let documents = message.parts.iter().flat_map(|part| match part {
+                    Content::Text(_) => &[],
+                    Content::Document(document) => std::slice::from_ref(document),
+                    Content::Object(tree) => tree.documents(),
+                });
+                documents.collect()
+            }
+            Self::ToolResults(message) => {
+                let documents = message.results.iter().flat_map(|result| {
+                    let captured = result.tree.documents();
+                    captured.iter().chain(result.documents.iter().filter(|shown| !captured.contains(shown)))
+                });
+                documents.collect()
+            }
         }
     }
 
