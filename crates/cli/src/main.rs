@@ -36,12 +36,19 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
+    let matrix = match model::matrix(args.capabilities.as_deref()) {
+        Ok(matrix) => matrix,
+        Err(error) => {
+            output::line(&format!("attache: {error}"));
+            return Exit::Setup.into();
+        }
+    };
     let exit = runtime.block_on(async {
         match args.command {
-            Command::Ask(ask) => ask::run(ask).await,
-            Command::Wire(wire) => wire::run(&wire),
+            Command::Ask(ask) => ask::run(ask, &matrix).await,
+            Command::Wire(wire) => wire::run(&wire, &matrix),
             Command::Replay(replay) => replay::run(&replay),
-            Command::Models(models) => models::run(&models),
+            Command::Models(models) => models::run(&models, &matrix),
         }
     });
     // A tool that blocks its thread must not hold the process.

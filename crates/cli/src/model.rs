@@ -1,5 +1,8 @@
 //! Models by name: `PROVIDER/MODEL`.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{ErrorKind, Matrix, ModelCapabilities, ModelHandle, ProviderError};
 use attache_offline::OfflineModel;
@@ -36,9 +39,19 @@ impl Provider {
         }
     }
 
-    pub(crate) fn capabilities(self, model: &str) -> ModelCapabilities {
-        Matrix::bundled().resolve(self.name(), model)
+    pub(crate) fn capabilities(self, matrix: &Matrix, model: &str) -> ModelCapabilities {
+        matrix.resolve(self.name(), model)
     }
+}
+
+/// The bundled table, with what the user's file says on top.
+pub(crate) fn matrix(file: Option<&Path>) -> Result<Cow<'static, Matrix>, SetupError> {
+    let Some(file) = file else { return Ok(Cow::Borrowed(Matrix::bundled())) };
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| SetupError(format!("{shown}: {error}")))?;
+    let matrix =
+        Matrix::bundled().overlaid(&text).map_err(|error| SetupError(format!("{shown}: {error}")))?;
+    Ok(Cow::Owned(matrix))
 }
 
 /// The provider and the model's id there.
@@ -63,23 +76,24 @@ pub(crate) fn parse(name: &str) -> Result<(Provider, &str), SetupError> {
 }
 
 /// A model to ask, with its key from the environment.
-pub(crate) fn handle(name: &str, base_url: Option<&str>) -> Result<ModelHandle, SetupError> {
+pub(crate) fn handle(name: &str, base_url: Option<&str>, matrix: &Matrix) -> Result<ModelHandle, SetupError> {
     let (provider, model) = parse(name)?;
     let setup = |error: ProviderError| SetupError(error.to_string());
     match provider {
         Provider::Offline if base_url.is_some() => {
             Err(SetupError::new("the offline model has no address: leave --base-url out"))
         }
-        Provider::Offline => Ok(OfflineModel::named(model).into()),
+        Provider::Offline => Ok(OfflineModel::named(model).with_matrix(matrix).into()),
         Provider::Anthropic => {
-            let provider = Anthropic::from_env(model).map_err(setup)?;
+            let provider = Anthropic::from_env(model).map_err(setup)?.with_matrix(matrix);
             Ok(match base_url {
                 Some(url) => provider.with_base_url(url).into(),
                 None => provider.into(),
             })
         }
         Provider::OpenAiChat => {
-            let provider = OpenAiChat::from_env(Profile::openai_chat(), model).map_err(setup)?;
+            let provider =
+                OpenAiChat::from_env(Profile::openai_chat(), model).map_err(setup)?.with_matrix(matrix);
             Ok(match base_url {
                 Some(url) => provider.with_base_url(url).into(),
                 None => provider.into(),
@@ -95,12 +109,13 @@ pub(crate) enum Wire {
 }
 
 /// The codec of a model, with a key that is shown as dots.
-pub(crate) fn wire(name: &str, base_url: Option<&str>) -> Result<Wire, SetupError> {
+pub(crate) fn wire(name: &str, base_url: Option<&str>, matrix: &Matrix) -> Result<Wire, SetupError> {
     let (provider, model) = parse(name)?;
+    let capabilities = provider.capabilities(matrix, model);
     match provider {
         Provider::Offline => Err(SetupError::new("the offline model sends nothing over a wire")),
         Provider::Anthropic => {
-            let codec = MessagesCodec::new(model);
+            let codec = MessagesCodec::new(model).with_capabilities(capabilities);
             Ok(Wire::Anthropic(Box::new(match base_url {
                 Some(url) => codec.with_base_url(url),
                 None => codec,
@@ -111,7 +126,7 @@ pub(crate) fn wire(name: &str, base_url: Option<&str>) -> Result<Wire, SetupErro
             if let Some(url) = base_url {
                 url.clone_into(&mut profile.base_url);
             }
-            Ok(Wire::OpenAiChat(Box::new(ChatCodec::new(profile, model))))
+            Ok(Wire::OpenAiChat(Box::new(ChatCodec::new(profile, model).with_capabilities(capabilities))))
         }
     }
 }

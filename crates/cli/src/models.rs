@@ -9,24 +9,24 @@ use crate::model::{self, Provider};
 use crate::output::{answer, line};
 
 /// Runs the command.
-pub(crate) fn run(models: &Models) -> Exit {
+pub(crate) fn run(models: &Models, matrix: &Matrix) -> Exit {
     let pattern = models.pattern.as_deref().unwrap_or_default();
     let mut rows: Vec<(String, ModelCapabilities)> = Vec::new();
     for provider in Provider::ALL {
-        let mut patterns = Matrix::bundled().patterns(provider.name());
+        let mut patterns = matrix.patterns(provider.name());
         // Every other model of the provider.
         patterns.push("*");
         for row in patterns {
             let name = format!("{}/{row}", provider.name());
             if name.contains(pattern) {
-                rows.push((name, provider.capabilities(row)));
+                rows.push((name, provider.capabilities(matrix, row)));
             }
         }
     }
     if rows.is_empty()
         && let Ok((provider, id)) = model::parse(pattern)
     {
-        rows.push((pattern.to_owned(), provider.capabilities(id)));
+        rows.push((pattern.to_owned(), provider.capabilities(matrix, id)));
     }
     if rows.is_empty() {
         line(&format!("attache: nothing is known of {pattern:?}; `attache models` lists what is"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use attache_convert::Limits;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Document, DocumentId,
-    Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
-    Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+    Matrix, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError,
+    ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan, route};
 use attache_transport::RequestParts;
@@ -19,12 +19,12 @@ use crate::model::{self, Wire};
 use crate::output::{answer, line};
 
 /// Runs the command.
-pub(crate) fn run(arguments: &args::Wire) -> Exit {
+pub(crate) fn run(arguments: &args::Wire, matrix: &Matrix) -> Exit {
     if arguments.example {
         return print(&example().to_json());
     }
     let Some(name) = arguments.model.as_deref() else { return Exit::Usage };
-    let wire = match model::wire(name, arguments.base_url.as_deref()) {
+    let wire = match model::wire(name, arguments.base_url.as_deref(), matrix) {
         Ok(wire) => wire,
         Err(error) => {
             line(&format!("attache: {error}"));

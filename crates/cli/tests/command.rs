@@ -187,6 +187,39 @@ fn models_are_described() {
     assert_eq!(run(&["models", "nobody/nothing"]).status.code(), Some(3));
 }
 
+// Design 4: any cell of the matrix is overridden by a file
+#[test]
+fn capabilities_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("capabilities.toml");
+    std::fs::write(
+        &file,
+        "[openai-chat.models.'gpt-4o']\ntool_result.media = ['+image/png']\nuser.media = ['-image/png']\n",
+    )
+    .unwrap();
+    let file = file.to_str().unwrap();
+    let example = run(&["wire", "--example"]).stdout;
+    // The API cannot carry an image in a tool message, whatever the file says: it is said, not lost.
+    let impossible = with_input(&["wire", "--model", "openai-chat/gpt-4o", "--capabilities", file], &example);
+    assert_eq!(impossible.status.code(), Some(1));
+    assert!(
+        text(&impossible.stderr).contains("tool messages take only text"),
+        "{}",
+        text(&impossible.stderr)
+    );
+    std::fs::write(file, "[openai-chat.models.'gpt-4o']\nuser.media = ['-image/png']\n").unwrap();
+    let output =
+        with_input(&["wire", "--model", "openai-chat/gpt-4o", "--report", "--capabilities", file], &example);
+    let request: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outcomes: Vec<_> =
+        request["report"].as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["synthetic", "note"]);
+    std::fs::write(file, "[openai-chat]\nuser.medai = []\n").unwrap();
+    let wrong = run(&["models", "--capabilities", file]);
+    assert_eq!(wrong.status.code(), Some(3));
+    assert!(text(&wrong.stderr).contains("medai"), "{}", text(&wrong.stderr));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn asks_a_real_model_by_http() {
     let mock = MockProvider::start().await.unwrap();
