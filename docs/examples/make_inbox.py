@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes the documents in `inbox/`, the folder that the README's first command reads.
 
-    python3 -m venv /tmp/inbox-venv
-    /tmp/inbox-venv/bin/pip install reportlab==5.1.0 pillow==13.0.0
-    /tmp/inbox-venv/bin/python docs/examples/make_inbox.py
+    python3 -m venv .venv
+    .venv/bin/pip install reportlab==5.1.0 pillow==13.0.0
+    .venv/bin/python docs/examples/make_inbox.py
 
 With these versions the output is the same every time. Companies, people's roles, addresses and accounts are
 made up. The documents refer to each other; what the invoice comes to and when it is due stands only in it.
