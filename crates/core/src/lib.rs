@@ -80,7 +80,7 @@ pub use tool::{
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeLimits, reference_ids};
-pub use usage::Usage;
+pub use usage::{RawUsage, Usage};
 
 /// The JSON Schema crate whose [`schemars::JsonSchema`] tool arguments derive.
 #[doc(no_inline)]

@@ -1,8 +1,10 @@
 //! Token counts of a model call.
 
+use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// The tokens of one or more model calls, counted alike for every provider.
@@ -28,7 +30,68 @@ pub struct Usage {
     pub reasoning_tokens: Option<u64>,
     /// The provider's own object, as sent. Absent in sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw: Option<Arc<Value>>,
+    pub raw: Option<RawUsage>,
+}
+
+/// A provider's own usage object: its JSON text, which few read and each call brings.
+///
+/// Two are equal if their values are.
+#[derive(Clone)]
+pub struct RawUsage(Arc<str>);
+
+impl RawUsage {
+    /// Keeps `json` as it is; `None` if it is not one JSON value.
+    ///
+    /// ```
+    /// use attache_core::RawUsage;
+    ///
+    /// let raw = RawUsage::from_json(r#"{"prompt_tokens": 12, "cost": 0.5}"#).expect("valid JSON");
+    /// assert_eq!(raw.value()["cost"], 0.5);
+    /// assert!(RawUsage::from_json("{").is_none());
+    /// ```
+    pub fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str::<IgnoredAny>(json).ok().map(|_| Self(json.into()))
+    }
+
+    /// The JSON text.
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+
+    /// The value.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl From<Value> for RawUsage {
+    fn from(value: Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl PartialEq for RawUsage {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || self.value() == other.value()
+    }
+}
+
+impl fmt::Debug for RawUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for RawUsage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawUsage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::from)
+    }
 }
 
 impl Usage {
@@ -60,8 +123,8 @@ impl Usage {
 
     /// Keeps the provider's own object.
     #[must_use]
-    pub fn with_raw(mut self, raw: impl Into<Option<Value>>) -> Self {
-        self.raw = raw.into().map(Arc::new);
+    pub fn with_raw(mut self, raw: impl Into<Option<RawUsage>>) -> Self {
+        self.raw = raw.into();
         self
     }
 
@@ -83,7 +146,18 @@ impl Usage {
 
 #[cfg(test)]
 mod tests {
-    use super::Usage;
+    use serde_json::json;
+
+    use super::{RawUsage, Usage};
+
+    #[test]
+    fn the_raw_object_survives_being_stored() {
+        let usage = Usage::new(1, 2).with_raw(RawUsage::from_json(r#"{ "b": 1.50, "a": null }"#));
+        let stored = serde_json::to_string(&usage).unwrap();
+        assert_eq!(stored, r#"{"input_tokens":1,"output_tokens":2,"raw":{"b":1.5,"a":null}}"#);
+        assert_eq!(serde_json::from_str::<Usage>(&stored).unwrap(), usage);
+        assert_ne!(RawUsage::from(json!({"b": 1})), RawUsage::from(json!({"b": 2})));
+    }
 
     #[test]
     fn unknown_is_not_zero() {

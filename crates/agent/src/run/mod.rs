@@ -437,7 +437,9 @@ impl Run {
         });
         let pairs = calls.iter().zip(&outcomes).map(|(call, outcome)| (call, &outcome.result));
         let stuck = self.repeats.observe(pairs);
-        let mut results: Vec<ToolResult> = outcomes.into_iter().map(|outcome| outcome.result).collect();
+        // Collecting in place would keep the room of the outcomes for as long as the history lives.
+        let mut results = Vec::with_capacity(outcomes.len());
+        results.extend(outcomes.into_iter().map(|outcome| outcome.result));
         if stuck == repeat::Verdict::Nudge {
             repeat::nudge(calls, &mut results);
         }

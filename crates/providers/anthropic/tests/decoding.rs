@@ -233,8 +233,9 @@ fn usage_is_overwritten() {
         json!({"type": "message_stop"}),
     ]);
     let usage = completion(&stream).usage;
-    let raw = usage.raw.as_deref().cloned().unwrap();
-    assert_eq!((&raw["input_tokens"], &raw["output_tokens"]), (&json!(10), &json!(20)));
+    let raw = usage.raw.clone().unwrap();
+    let value = raw.value();
+    assert_eq!((&value["input_tokens"], &value["output_tokens"]), (&json!(10), &json!(20)));
     let counts =
         Usage::new(115, 20).with_cached_tokens(100).with_cache_write_tokens(5).with_reasoning_tokens(7);
     assert_eq!(usage, counts.with_raw(raw));

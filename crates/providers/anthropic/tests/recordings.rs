@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use attache_anthropic::MessagesCodec;
-use attache_core::{AssistantPart, Completion, ErrorKind, ProviderError, StreamChunk};
+use attache_core::{AssistantPart, Completion, ErrorKind, ProviderError, RawUsage, StreamChunk};
 use attache_testkit::{Cassette, CassetteIndex, Expectation, Interaction, chunked};
 use bytes::Bytes;
 use http::StatusCode;
@@ -148,11 +148,8 @@ fn reply(chunks: &[StreamChunk], expected: &Expectation) -> Vec<String> {
 
     same("finish", format!("{:?}", completion.raw_finish_reason), format!("{:?}", expected.finish_reason));
     same("usage", usage(completion), expected_usage(expected));
-    same(
-        "raw usage",
-        format!("{:?}", completion.usage.raw.as_deref()),
-        format!("{:?}", expected.usage_raw.as_ref()),
-    );
+    let raw = completion.usage.raw.as_ref().map(RawUsage::value);
+    same("raw usage", format!("{raw:?}"), format!("{:?}", expected.usage_raw));
     same("model", format!("{:?}", completion.model), format!("{:?}", expected.model));
     same("id", format!("{:?}", completion.response_id), format!("{:?}", expected.id));
     misses

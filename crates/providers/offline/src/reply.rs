@@ -2,7 +2,7 @@
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, Degradation, FinishReason, MessageId,
-    ProviderConfig, StreamChunk, ToolCall, ToolCallId, ToolSet, Usage,
+    ProviderConfig, RawUsage, StreamChunk, ToolCall, ToolCallId, ToolSet, Usage,
 };
 use serde_json::json;
 
@@ -78,8 +78,8 @@ pub(crate) fn chunks(said: Said, frame: Frame<'_>) -> Vec<StreamChunk> {
     };
     let mut message = AssistantMessage::new(parts);
     message.id = frame.after.derived("reply");
-    let usage =
-        Usage::new(frame.read, written).with_raw(json!({"words_read": frame.read, "words_written": written}));
+    let usage = Usage::new(frame.read, written)
+        .with_raw(RawUsage::from(json!({"words_read": frame.read, "words_written": written})));
     let mut completion = Completion::new(message, finish, usage);
     completion.raw_finish_reason = Some(raw.to_owned());
     completion.model = Some(frame.model.to_owned());

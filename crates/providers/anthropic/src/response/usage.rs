@@ -1,6 +1,6 @@
 //! Token counts, normalised.
 
-use attache_core::Usage;
+use attache_core::{RawUsage, Usage};
 use serde_json::{Map, Value};
 
 /// The provider's counts as attache counts: its `input_tokens` leave out what was read from and written to the
@@ -21,7 +21,7 @@ pub(super) fn normalised(raw: Map<String, Value>) -> Usage {
         .with_cached_tokens(cached)
         .with_cache_write_tokens(written)
         .with_reasoning_tokens(reasoning)
-        .with_raw((!raw.is_empty()).then_some(Value::Object(raw)))
+        .with_raw((!raw.is_empty()).then(|| RawUsage::from(Value::Object(raw))))
 }
 
 #[cfg(test)]

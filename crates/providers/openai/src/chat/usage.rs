@@ -1,6 +1,6 @@
 //! Token counts, wherever a server puts them and however it counts.
 
-use attache_core::Usage;
+use attache_core::{RawUsage, Usage};
 use serde::Deserialize;
 
 use crate::lenient::{Count, Object};
@@ -60,7 +60,7 @@ pub(super) fn normalise(json: &str) -> Usage {
         .with_cached_tokens(cached)
         .with_cache_write_tokens(inner.cache_write_tokens.0)
         .with_reasoning_tokens(reasoning)
-        .with_raw(serde_json::from_str::<serde_json::Value>(json).ok())
+        .with_raw(RawUsage::from_json(json))
 }
 
 #[cfg(test)]
