@@ -166,6 +166,9 @@ impl HttpClient {
             let message = "a request must be sent inside a tokio runtime";
             return Err(ProviderError::new(ErrorKind::Configuration, message));
         }
+        // An agent asks again as soon as a reply is read. The task that puts its connection back has to run first, or
+        // this request would open another.
+        tokio::task::yield_now().await;
         loop {
             let error = match self.attempt(request, read_error, trying.end()).await {
                 Ok(reply) => return Ok(reply),
