@@ -115,6 +115,7 @@ fn tls_is_chosen_in_the_transport_crate_alone() {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
     let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in metadata["packages"].as_array().expect("a list of packages") {
@@ -125,8 +126,11 @@ fn tls_is_chosen_in_the_transport_crate_alone() {
             }
         }
     }
-    for library in ["reqwest", "rustls"] {
+    for library in
+        ["reqwest", "rustls", "hyper-rustls", "tokio-rustls", "rustls-platform-verifier", "native-tls"]
+    {
         let users = users.get(library).cloned().unwrap_or_default();
         assert!(users.iter().all(|user| *user == "attache-transport"), "{library}: {users:?}");
     }
+    assert_eq!(users.get("hyper-rustls").map(Vec::as_slice), Some(&["attache-transport"][..]));
 }

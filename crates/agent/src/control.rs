@@ -96,15 +96,16 @@ impl Control {
     pub async fn submit(&self, results: impl IntoIterator<Item = ToolResult>) -> Result<(), SubmitError> {
         let results: Vec<ToolResult> = results.into_iter().collect();
         let keys = self.reserve(&results)?;
+        let mut open = Reserved {
+            control: self,
+            unrecorded: results.iter().map(|result| result.call_id.clone()).collect(),
+        };
         for (key, result) in keys.into_iter().zip(results) {
             let outcome =
                 ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
-            let call_id = outcome.call_id.clone();
             let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
-            if let Err(error) = self.shared.journal.finish(entry).await {
-                self.release(&call_id);
-                return Err(SubmitError::Journal(error));
-            }
+            self.shared.journal.finish(entry).await.map_err(SubmitError::Journal)?;
+            open.unrecorded.pop_front();
         }
         Ok(())
     }
@@ -235,5 +236,20 @@ impl Control {
 impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Control").field("active", &self.is_active()).finish()
+    }
+}
+
+/// Results on their way into the journal. Those that do not get there, also because the submitting future is
+/// dropped, may be submitted again.
+struct Reserved<'a> {
+    control: &'a Control,
+    unrecorded: VecDeque<ToolCallId>,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        for id in &self.unrecorded {
+            self.control.release(id);
+        }
     }
 }

@@ -174,6 +174,19 @@ async fn length_is_an_end_and_not_an_error() {
     );
 }
 
+// Calls of a cut reply are never executed, so a caller must not be asked to.
+#[tokio::test]
+async fn calls_that_are_closed_are_not_requested() {
+    let cut = Turn::call("weather", json!({"city": "Oslo"})).finishing(FinishReason::Length);
+    let model = ScriptedModel::new([cut, Turn::text("done")]);
+    let mut chat = start(&model);
+    let mut requested = 0;
+    while let Some(event) = chat.next().await {
+        requested += usize::from(matches!(event.unwrap(), LoopEvent::ToolCallsRequested { .. }));
+    }
+    assert_eq!((requested, model.requests().len()), (0, 2));
+}
+
 #[tokio::test]
 async fn an_error_comes_once() {
     let model = ScriptedModel::new([Turn::text("a").then_error(ErrorKind::Network)]);

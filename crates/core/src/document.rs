@@ -231,7 +231,11 @@ impl Document {
     }
 
     /// Writes the reference. A capture decides whether the model sees a URL; stored conversations always hold it.
-    fn write_reference<S: Serializer>(&self, serializer: S, seen_by_model: bool) -> Result<S::Ok, S::Error> {
+    pub(crate) fn write_reference<S: Serializer>(
+        &self,
+        serializer: S,
+        seen_by_model: bool,
+    ) -> Result<S::Ok, S::Error> {
         let inner = &*self.0;
         let mut map = serializer.serialize_map(None)?;
         let kind = match &inner.source {
@@ -243,7 +247,8 @@ impl Document {
         map.serialize_entry("documentId", &inner.id)?;
         match &inner.source {
             DocumentSource::Bytes(_) | DocumentSource::Stored => {
-                let store = inner.store_id.as_deref().map(str::to_owned).or_else(capture::store_id);
+                let own = inner.store_id.as_deref().map(str::to_owned);
+                let store = own.or_else(|| seen_by_model.then(capture::store_id).flatten());
                 if let Some(store) = store {
                     map.serialize_entry("storeId", &store)?;
                 }

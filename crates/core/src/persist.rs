@@ -116,7 +116,8 @@ struct ReferenceRecord(Document);
 
 impl Serialize for ReferenceRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        // What is stored is whole, also if it is stored while a tool's output is captured.
+        self.0.write_reference(serializer, false)
     }
 }
 

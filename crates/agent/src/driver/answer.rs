@@ -169,8 +169,12 @@ async fn execute(
     store: Arc<dyn DocumentStore>,
 ) -> Result<Option<Entry>, Fault> {
     let outcome = invoke(invocation).await;
-    materials::keep(&*store, outcome.result.tree.documents()).await?;
-    materials::keep(&*store, &outcome.result.documents).await?;
+    for documents in [outcome.result.tree.documents(), &outcome.result.documents] {
+        // The tool has run. Its result counts, and this process still holds the documents.
+        if let Err(error) = materials::keep(&*store, documents).await {
+            tracing::error!(%key, %error, "the documents of a result could not be stored");
+        }
+    }
     Ok(Some(journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?))
 }
 

@@ -97,9 +97,17 @@ pub(super) fn ask<'a>(
             yield Err(fault.into());
             return;
         }
-        if let Action::AnswerCalls { calls } = driver.run.next() {
-            driver.control.expect(calls);
-        }
+        // Calls of a reply that was refused or cut, or came when tools are off, are closed; nobody may run them.
+        let requested = match driver.run.next() {
+            Action::AnswerCalls { calls } => {
+                driver.control.expect(calls);
+                requested
+            }
+            _ => requested.map(|_| EventKind::Warning {
+                code: "calls_not_executed",
+                message: "the calls of this reply are not executed".to_owned(),
+            }),
+        };
         for kind in requested.into_iter().chain([finished]) {
             yield Ok(driver.event(kind));
         }

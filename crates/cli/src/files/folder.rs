@@ -161,7 +161,7 @@ impl Folders {
         }
         let mut bytes = Vec::new();
         // A file may grow while it is read.
-        file.take(self.max_file_bytes + 1).read_to_end(&mut bytes).map_err(problem)?;
+        file.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(problem)?;
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if size > self.max_file_bytes {
             return Err(too_large(size));

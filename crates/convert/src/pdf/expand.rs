@@ -167,6 +167,9 @@ fn lenient_len(data: &[u8], limit: usize) -> Result<usize, Refused> {
             return Err(Refused::TooLong);
         }
         let step = (limit - known) / FLATE_RATIO;
+        if step == 0 && end < data.len() {
+            return Err(Refused::TooLong);
+        }
         end = data.len().min(end + step);
         let prefix = data.get(..end).unwrap_or(data);
         let header = format!("<</Filter/FlateDecode/Length {end}>>stream\n");
@@ -229,6 +232,8 @@ mod tests {
             assert_eq!(decoded_len(stream, 1 << 20), Ok(5));
             // We take what is sound.
             assert_eq!(decode(stream, 1 << 20), Ok(Vec::new()));
+            // Too little is left to try even a byte: refused, not tried for ever.
+            assert_eq!(decoded_len(stream, 100), Err(Refused::TooLong));
         });
     }
 

@@ -20,7 +20,8 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
             let error = response.error(special.kind, common.message());
             let error = error
                 .with_code(common.code().map(str::to_owned))
-                .with_param(common.param().map(str::to_owned));
+                .with_param(common.param().map(str::to_owned))
+                .with_request_id(common.request_id().map(str::to_owned));
             match special.retryable {
                 Some(retryable) => error.with_retryable(retryable),
                 None => error,

@@ -117,6 +117,8 @@ fn sampling(
             refusals.refuse("top_p", why, left_out)?;
         } else if members.contains_key("temperature") && !takes_temperature_with_top_p(capabilities) {
             refusals.refuse("top_p", "the model takes either temperature or top_p", left_out)?;
+        } else if !top_p.is_finite() {
+            return Err(ProviderError::new(ErrorKind::Configuration, "top_p is not a number"));
         } else {
             members.insert("top_p".to_owned(), json!(top_p));
         }
