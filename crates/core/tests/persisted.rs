@@ -155,6 +155,17 @@ fn what_cannot_be_read_is_refused() {
     assert!(matches!(error(twice), ConversationError::DuplicateDocument { .. }));
 }
 
+// A tool may run an agent of its own and store its conversation.
+#[test]
+fn what_is_stored_inside_a_tool_is_whole_and_no_result_of_the_tool() {
+    let conversation = everything();
+    let outside = conversation.to_json();
+    let mut capture = Capture::new().with_store_id("main");
+    let inside = capture.run_blocking(|| conversation.to_json());
+    assert_eq!(inside, outside);
+    assert!(capture.finish(&json!({})).unwrap().documents().is_empty());
+}
+
 proptest! {
     #[test]
     fn any_text_never_panics(text in ".{0,200}") {

@@ -71,6 +71,9 @@ fn options_of_reasoning_models() {
         error.param().unwrap().to_owned()
     };
     assert_eq!(refused("o3", &off), "reasoning");
+    let unknown = ChatCodec::new(Profile::compatible("c", "http://localhost/v1"), "qwen3");
+    let error = unknown.encode(&off, &off.options, None).unwrap_err();
+    assert_eq!(error.param(), Some("reasoning"), "whether it reasons is not known");
     assert_eq!(refused("gpt-4o", &effort(Effort::Low)), "reasoning");
     assert_eq!(refused("gpt-5-mini", &effort(Effort::Max)), "reasoning");
     assert_eq!(

@@ -2,7 +2,8 @@
 
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, Effort, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, Reasoning, ResponseFormat, StructuredOutput, ToolChoice, Unsupported, wire_name,
+    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, Unsupported,
+    wire_name,
 };
 use serde_json::{Map, Value, json};
 
@@ -94,9 +95,13 @@ impl Writer<'_> {
         match &self.config.reasoning {
             None => {}
             // A model that cannot reason has it off already.
-            Some(Reasoning::Off) if self.capabilities.reasoning.is_empty() => {}
+            Some(Reasoning::Off)
+                if self.capabilities.reasoning.is_empty()
+                    && self.capabilities.reasoning_replay == ReasoningReplay::None => {}
             Some(Reasoning::Off) if knows_off => off = true,
-            Some(Reasoning::Off) => self.refuse("reasoning", "it always reasons", "it reasons")?,
+            Some(Reasoning::Off) => {
+                self.refuse("reasoning", "it cannot be switched off here", "it may reason")?
+            }
             Some(Reasoning::Effort(asked)) if knows_effort => {
                 effort = Some(self.effort(*asked)?);
             }
