@@ -11,6 +11,7 @@ use attache_core::{BoxFuture, ChunkStream, ErrorKind, ProviderError, StateCell, 
 use futures_core::Stream;
 use tokio::time::Instant;
 
+use crate::auth::Authorizer;
 use crate::client::{HttpClient, Reply};
 use crate::error::{ErrorReader, ErrorResponse};
 use crate::redact::shown_url;
@@ -24,20 +25,25 @@ pub struct Exchange {
     decoder: Box<dyn Fn() -> Box<dyn Decoder> + Send>,
     read_error: ErrorReader,
     retry: RetryPolicy,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    recovery: Option<Recovery>,
 }
+
+/// Makes the exchange anew after an error, if that may mend it.
+type Recovery =
+    Box<dyn FnOnce(&ProviderError) -> Option<BoxFuture<'static, Result<Exchange, ProviderError>>> + Send>;
 
 impl Exchange {
     /// An exchange with the default retries and the common error shapes. `decoder` makes a fresh decoder for each
     /// attempt.
-    pub fn new<D: Decoder + 'static>(
-        request: RequestParts,
-        decoder: impl Fn() -> D + Send + 'static,
-    ) -> Self {
+    pub fn new(request: RequestParts, decoder: impl Fn() -> Box<dyn Decoder> + Send + 'static) -> Self {
         Self {
             request,
-            decoder: Box::new(move || Box::new(decoder())),
+            decoder: Box::new(decoder),
             read_error: ErrorResponse::to_error,
             retry: RetryPolicy::default(),
+            authorizer: None,
+            recovery: None,
         }
     }
 
@@ -52,6 +58,26 @@ impl Exchange {
     #[must_use]
     pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
         self.retry = retry;
+        self
+    }
+
+    /// Sets what authorizes each attempt.
+    #[must_use]
+    pub fn with_authorizer(mut self, authorizer: impl Into<Option<Arc<dyn Authorizer>>>) -> Self {
+        self.authorizer = authorizer.into();
+        self
+    }
+
+    /// Sets what makes the exchange anew after an error that retrying does not mend, once, before any chunk was handed
+    /// out. `None` leaves the error as it is.
+    #[must_use]
+    pub fn with_recovery(
+        mut self,
+        recovery: impl FnOnce(&ProviderError) -> Option<BoxFuture<'static, Result<Exchange, ProviderError>>>
+        + Send
+        + 'static,
+    ) -> Self {
+        self.recovery = Some(Box::new(recovery));
         self
     }
 }
@@ -105,13 +131,18 @@ impl Call {
         if let Some(wait) = wait {
             tokio::time::sleep(wait).await;
         }
-        let (request, read_error) = (&self.exchange.request, self.exchange.read_error);
-        match self.client.send_within(request, read_error, &mut self.trying).await {
-            Ok(reply) => Ok(Open { decoder: (self.exchange.decoder)(), reply, call: self }),
-            Err(error) => {
+        loop {
+            let Exchange { request, read_error, authorizer, .. } = &self.exchange;
+            let sent = self.client.send_within(request, *read_error, authorizer.as_ref(), &mut self.trying);
+            let error = match sent.await {
+                Ok(reply) => return Ok(Open { decoder: (self.exchange.decoder)(), reply, call: self }),
+                Err(error) => error,
+            };
+            let Some(again) = self.exchange.recovery.take().and_then(|recover| recover(&error)) else {
                 self.ended(Some(&error));
-                Err(error)
-            }
+                return Err(error);
+            };
+            self.exchange = Exchange { recovery: None, ..again.await? };
         }
     }
 

@@ -1,11 +1,14 @@
 //! What attache's providers share on HTTP. For authors of provider crates.
 //!
-//! A provider crate is a codec without I/O and a thin client around it. The codec turns a request into
-//! [`RequestParts`] and a reply into chunks; this crate does the rest:
+//! A provider crate is a [`Codec`] without I/O: requests to HTTP, replies to chunks. This crate does the rest, and
+//! [`HttpModel`] makes a provider of a codec:
 //!
 //! | need | type |
 //! | --- | --- |
+//! | a codec with a connection | [`HttpModel`], [`Network`] |
+//! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
+//! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
@@ -17,25 +20,33 @@
 //! TLS is rustls with ring and the certificates of the operating system. It is set up at the first `https`
 //! connection, the client at the first request.
 
+mod auth;
 mod body;
 mod client;
+mod codec;
 mod drive;
 mod error;
+mod history;
 mod log;
+mod model;
 mod redact;
-mod replay;
+mod refusals;
 mod reply;
 mod request;
 mod retry;
 mod sse;
 
+pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
 pub use client::{HttpClient, Reply, Timeouts};
+pub use codec::{Codec, EncodedRequest, Replay, replay};
 pub use drive::{Exchange, stream};
-pub use error::{ErrorBody, ErrorReader, ErrorResponse, kind_of_code, kind_of_status};
+pub use error::{ErrorBody, ErrorReader, ErrorResponse, excerpt, kind_of_code, kind_of_status};
+pub use history::{check_pairing, wire_ids};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
+pub use model::{HttpModel, Network};
 pub use redact::{Redactor, shown_url};
-pub use replay::{EncodedRequest, Replay, replay};
+pub use refusals::Refusals;
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
 pub use retry::RetryPolicy;

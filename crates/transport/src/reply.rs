@@ -86,6 +86,9 @@ pub trait Decoder: Send {
     /// # Errors
     /// As for [`push`](Self::push).
     fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError>;
+
+    /// What has come of a reply that broke off or failed.
+    fn partial(&mut self) -> Completion;
 }
 
 /// The part of a codec that reads a reply of one JSON object or of server-sent events.
@@ -112,24 +115,6 @@ pub trait EventDecoder: Send {
 
     /// What has come of a reply that broke off or failed.
     fn partial(&mut self) -> Completion;
-}
-
-impl<E: EventDecoder> EventDecoder for &mut E {
-    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).event(event, out)
-    }
-
-    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).whole(body, out)
-    }
-
-    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        (**self).end(out)
-    }
-
-    fn partial(&mut self) -> Completion {
-        (**self).partial()
-    }
 }
 
 /// Tells SSE from JSON by the first byte of the body that is no white space (content types lie), and feeds an
@@ -170,6 +155,7 @@ impl<E: EventDecoder> EventDecoder for &mut E {
 pub struct ReplyDecoder<E> {
     events: E,
     framing: Framing,
+    received: usize,
 }
 
 /// How the body is framed, as far as it is known.
@@ -183,10 +169,13 @@ enum Framing {
 /// The most bytes of a reply that is one JSON object.
 const WHOLE_LIMIT: usize = 64 << 20;
 
+/// The most bytes of a streamed reply: what a server can make us keep.
+const STREAM_LIMIT: usize = 256 << 20;
+
 impl<E: EventDecoder> ReplyDecoder<E> {
-    /// A decoder at the start of a reply. An event and a whole JSON reply may have 64 MiB.
+    /// A decoder at the start of a reply. An event and a whole JSON reply may have 64 MiB, a stream 256 MiB.
     pub fn new(events: E) -> Self {
-        Self { events, framing: Framing::Unknown }
+        Self { events, framing: Framing::Unknown, received: 0 }
     }
 }
 
@@ -199,6 +188,11 @@ impl<E> fmt::Debug for ReplyDecoder<E> {
 impl<E: EventDecoder> Decoder for ReplyDecoder<E> {
     fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
         let mut bytes = bytes;
+        self.received = self.received.saturating_add(bytes.len());
+        if self.received > STREAM_LIMIT {
+            let message = format!("the reply is longer than {STREAM_LIMIT} bytes");
+            return Err(ProviderError::new(ErrorKind::Malformed, message));
+        }
         if let Framing::Unknown = self.framing {
             // White space and a byte order mark may precede either.
             let is_blank = |byte: &u8| byte.is_ascii_whitespace() || b"\xEF\xBB\xBF".contains(byte);
@@ -240,6 +234,10 @@ impl<E: EventDecoder> Decoder for ReplyDecoder<E> {
                 self.events.whole(body.trim_ascii_end(), out)
             }
         }
+    }
+
+    fn partial(&mut self) -> Completion {
+        self.events.partial()
     }
 }
 

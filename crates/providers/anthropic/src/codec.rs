@@ -3,21 +3,67 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{Degradation, ErrorKind, ModelCapabilities, ProviderError, ToolSet};
-use attache_transport::{Replay, join_url, replay, shown_url};
-use http::{HeaderMap, StatusCode};
+use attache_core::{
+    ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
+    ToolSet,
+};
+use attache_transport::{
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder, join_url,
+    shown_url,
+};
 
-use crate::stream::{Events, MessagesDecoder, Reading};
+use crate::capabilities::FAMILY;
+use crate::stream::{Events, Reading};
 use crate::{capabilities, error};
+
+/// The environment variable that holds the key.
+const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
+/// The environment variable that may hold another base URL.
+const URL_VARIABLE: &str = "ANTHROPIC_BASE_URL";
+
+/// One model behind the Messages API. Gateways that want no key get [`Auth::None`].
+///
+/// ```
+/// use attache_anthropic::Anthropic;
+/// use attache_core::{ModelHandle, ProviderConfig};
+///
+/// let model = Anthropic::new("claude-sonnet-4-5", "sk-ant-…")?
+///     .with_config(ProviderConfig::new().with_system("Answer in one sentence."));
+/// assert_eq!(ModelHandle::new(model).id(), "anthropic/claude-sonnet-4-5");
+/// # Ok::<(), attache_core::ProviderError>(())
+/// ```
+pub type Anthropic = HttpModel<MessagesCodec>;
 
 /// Makes the HTTP requests of the Messages API and reads its replies, without sending anything.
 ///
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
 /// its options.
 ///
+/// A key goes into `x-api-key`, unless the options bring their own `authorization` header.
+///
+/// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
+///   block in angle brackets where it was given, so that the cache keeps what stands before it.
+/// * Neighbours of one role share a turn. Messages that leave nothing are left out.
+/// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
+///   time, on the call and on its result.
+/// * Thinking goes back byte for byte if it is signed and of this model. All other reasoning stays out.
+/// * Blocks of the provider's own tools go back verbatim, except calls that were never answered.
+/// * A conversation may end with the assistant only to continue a paused turn or, on models that allow it, a text.
+/// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
+///   less.
+/// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time.
+/// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
+///   objects are merged.
+///
+/// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the
+/// rest is skipped. A reply without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with
+/// an empty message: whether that is an error is the caller's policy. A text block of nothing but white space cannot be
+/// sent back, so it becomes part of the text beside it.
+///
 /// ```
 /// use attache_anthropic::MessagesCodec;
 /// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_transport::Codec;
 ///
 /// let codec = MessagesCodec::new("claude-sonnet-4-5");
 /// let request = ChatRequest::new([Message::user("Hello").shared()]).answered_whole();
@@ -51,7 +97,7 @@ impl MessagesCodec {
         }
     }
 
-    /// Sends requests elsewhere. `/v1/messages` is added, or `/messages` if the URL ends in `/v1`.
+    /// Sends requests elsewhere, as [`set_base_url`](Codec::set_base_url). `/v1/messages` is added, or `/messages` if the URL ends in `/v1`.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
@@ -84,28 +130,6 @@ impl MessagesCodec {
         &self.model
     }
 
-    /// What the model takes and can do.
-    pub fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
-    }
-
-    /// A decoder for one reply. `tools` are those of the request: they map names back. `degradations` become part
-    /// of the reply.
-    pub fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> MessagesDecoder {
-        MessagesDecoder::new(self.reading(tools, degradations))
-    }
-
-    /// Decodes a recorded reply, its body cut anywhere, with the decoder that a live one goes through.
-    pub fn replay<B: AsRef<[u8]>>(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-        body: impl IntoIterator<Item = B>,
-    ) -> Replay {
-        let events = Events::new(self.reading(Arc::default(), Vec::new()));
-        replay(events, status, headers, body, error::read)
-    }
-
     fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Reading {
         Reading { tools, model: Arc::clone(&self.model), degradations }
     }
@@ -125,6 +149,62 @@ impl MessagesCodec {
         }
         let path = self.base_url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
         join_url(&self.base_url, if path.ends_with("/v1") { "messages" } else { "v1/messages" })
+    }
+}
+
+impl From<&str> for MessagesCodec {
+    fn from(model: &str) -> Self {
+        Self::new(model)
+    }
+}
+
+impl Codec for MessagesCodec {
+    fn model_id(&self) -> String {
+        format!("{FAMILY}/{}", self.model)
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(matrix.resolve(FAMILY, &self.model));
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        self.base_url = url;
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        if let Some(url) = environment.get(URL_VARIABLE) {
+            self.base_url = url;
+        }
+        environment.key(FAMILY, &[KEY_VARIABLE])
+    }
+
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        if self.model.is_empty() {
+            return Err(error::configuration("the model has no name"));
+        }
+        let _ = auth;
+        Ok(())
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        self.request(request, config, key)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        Box::new(ReplyDecoder::new(Events::new(self.reading(tools, degradations))))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
     }
 }
 

@@ -1,7 +1,7 @@
 //! Models behind the Anthropic Messages API, for attache.
 //!
-//! [`Anthropic`] is the provider: a model that answers `anthropic/<model>`. It is a thin client around
-//! [`MessagesCodec`], which turns requests into HTTP requests and replies into chunks without doing I/O.
+//! [`Anthropic`] is the provider: a model that answers `anthropic/<model>`. It is [`MessagesCodec`] with a
+//! connection; the codec turns requests into HTTP requests and replies into chunks without doing I/O.
 //!
 //! # What the API says in its own way
 //! - Documents of tool results stand natively inside the result, next to its text; only those of a failed result
@@ -11,14 +11,10 @@
 //! - Prompt caching is asked for by markers, which are placed for the caller.
 
 mod capabilities;
-mod client;
 mod codec;
 mod error;
 mod request;
 mod response;
 mod stream;
 
-pub use attache_transport::{EncodedRequest, Replay};
-pub use client::Anthropic;
-pub use codec::MessagesCodec;
-pub use stream::MessagesDecoder;
+pub use codec::{Anthropic, MessagesCodec};

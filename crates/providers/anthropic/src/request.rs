@@ -4,7 +4,6 @@ mod blocks;
 mod cache;
 mod history;
 mod options;
-mod refusal;
 mod schema;
 mod tools;
 
@@ -14,14 +13,15 @@ use attache_core::{
     AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
     RequestHeaders, Secret, ToolSet,
 };
-use attache_transport::{EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RequestParts, RoleTag};
+use attache_transport::{
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
+};
 use http::HeaderName;
 use serde_json::{Map, Value};
 
 use self::blocks::{ASSISTANT, Renderer};
 use self::cache::Markers;
 use self::history::{Plan, is_ours};
-use self::refusal::Refusals;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;
@@ -35,31 +35,8 @@ struct Ask<'a> {
 }
 
 impl MessagesCodec {
-    /// The HTTP request for `request`, whose messages routing has looked at, with `config` as the options: the
-    /// provider's, overruled by the request's. A key goes into `x-api-key`, unless the options bring their own
-    /// `authorization` header.
-    ///
-    /// What a conversation's messages render to is kept in the request's transcript, so each is rendered once.
-    ///
-    /// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
-    ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
-    /// * Neighbours of one role share a turn. Messages that leave nothing are left out.
-    /// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
-    ///   time, on the call and on its result.
-    /// * Thinking goes back byte for byte if it is signed and of this model. All other reasoning stays out.
-    /// * Blocks of the provider's own tools go back verbatim, except calls that were never answered.
-    /// * A conversation may end with the assistant only to continue a paused turn or, on models that allow it, a text.
-    /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
-    ///   less.
-    /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time.
-    /// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
-    ///   objects are merged.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidHistory`] for calls without results, results without calls, documents that were not
-    /// routed, and conversations that do not begin with the user; [`ErrorKind::Unsupported`] for options and
-    /// documents that the model does not take; [`ErrorKind::Configuration`] for what is wrong on our side.
-    pub fn encode(
+    /// [`Codec::encode`](attache_transport::Codec::encode).
+    pub(crate) fn request(
         &self,
         request: &ChatRequest,
         config: &ProviderConfig,
@@ -183,7 +160,7 @@ impl State {
             // The end of a conversation is written without white space behind it.
             plan.variant(index) ^ u64::from(ending.is_some() && index == last) << 63
         };
-        self.log.sync(messages, variant, |message, item| renderer.message(message, item))
+        self.log.sync(messages, variant, |_, message, item| renderer.message(message, item))
     }
 
     /// Holds the ends of the conversation against the rules of the API.

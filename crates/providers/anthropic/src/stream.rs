@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{Completion, Degradation, ProviderError, ToolSet};
-use attache_transport::{ChunkSink, Decoder, EventDecoder, ReplyDecoder, SseEvent};
+use attache_transport::{ChunkSink, EventDecoder, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -21,44 +21,15 @@ pub(crate) struct Reading {
     pub(crate) degradations: Vec<Degradation>,
 }
 
-/// Decodes one reply of the Messages API, streamed or whole; the first byte of the body tells which.
-///
-/// Unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the rest is
-/// skipped. A reply without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an
-/// error is the caller's policy. A text block of nothing but white space cannot be sent back, so it becomes part of
-/// the text beside it.
-#[derive(Debug)]
-pub struct MessagesDecoder(ReplyDecoder<Events>);
-
-impl MessagesDecoder {
-    pub(crate) fn new(reading: Reading) -> Self {
-        Self(ReplyDecoder::new(Events::new(reading)))
-    }
-}
-
-impl Decoder for MessagesDecoder {
-    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.0.push(bytes, out)
-    }
-
-    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.0.finish(out)
-    }
-}
-
-/// The most bytes of all events of a reply. The longest reply that the API gives is far below.
-const MAX_REPLY: usize = 256 << 20;
-
 /// Reads events and JSON bodies (fact sheet §5, §9).
 #[derive(Debug)]
 pub(crate) struct Events {
     reply: Reply,
-    received: usize,
 }
 
 impl Events {
     pub(crate) fn new(reading: Reading) -> Self {
-        Self { reply: Reply::new(reading), received: 0 }
+        Self { reply: Reply::new(reading) }
     }
 
     fn done(&mut self, out: &mut ChunkSink) {
@@ -121,10 +92,6 @@ struct Event<'a> {
 
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.received = self.received.saturating_add(event.data.len());
-        if self.received > MAX_REPLY {
-            return Err(malformed(format!("the reply is longer than {MAX_REPLY} bytes")));
-        }
         let reply = &mut self.reply;
         if let Some((index, piece)) = Common::read(event.data) {
             return reply.piece(index, piece, out);

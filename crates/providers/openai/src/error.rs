@@ -3,13 +3,10 @@
 use std::error::Error as StdError;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt};
 use serde::Deserialize;
 
 use crate::lenient::{Count, Object};
-
-/// The most bytes of a body that are kept with an error.
-const KEPT: usize = 64 << 10;
 
 /// Reads a response with an error status (openai.md 0.3).
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
@@ -35,7 +32,7 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
 pub(crate) fn reported(json: &[u8]) -> ProviderError {
     let body = ErrorBody::parse(json).unwrap_or_else(|| {
         let mut body = ErrorBody::default();
-        body.message = Some(kept(json));
+        body.message = Some(excerpt(json));
         body
     });
     let common = body.to_error();
@@ -48,28 +45,24 @@ pub(crate) fn reported(json: &[u8]) -> ProviderError {
             .with_retryable(special.retryable),
         None => common,
     };
-    error.with_response_body(kept(json))
+    error.with_response_body(excerpt(json))
 }
 
 /// A frame or body that is not what the protocol says.
 pub(crate) fn malformed(json: &[u8], source: impl Into<Box<dyn StdError + Send + Sync>>) -> ProviderError {
     ProviderError::new(ErrorKind::Malformed, "the answer is not valid JSON")
-        .with_response_body(kept(json))
+        .with_response_body(excerpt(json))
         .with_source(source)
 }
 
 /// JSON that is no answer of this API, such as that of another endpoint.
 pub(crate) fn no_answer(json: &[u8]) -> ProviderError {
     ProviderError::new(ErrorKind::Malformed, "the answer is no chat completion")
-        .with_response_body(kept(json))
+        .with_response_body(excerpt(json))
 }
 
 pub(crate) fn configuration(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::Configuration, text)
-}
-
-fn kept(json: &[u8]) -> String {
-    String::from_utf8_lossy(json.get(..KEPT).unwrap_or(json)).into_owned()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! OpenAI's Chat Completions, and the servers that imitate it, as an attache provider.
 //!
 //! [`OpenAiChat`] is the provider: a model that answers `openai-chat/<model>`, or one behind any [`Profile`]. It is
-//! a thin client around [`ChatCodec`], which turns requests into HTTP requests and answers into chunks without
-//! doing I/O.
+//! [`ChatCodec`] with a connection; the codec turns requests into HTTP requests and answers into chunks without doing
+//! I/O.
 //!
 //! What a server does in its own way is data: a [`Profile`] names each quirk, and no code asks for a server's name.
 //! Answers are read leniently whatever the profile says, since every server leaves out, nulls or renames something.
@@ -15,14 +15,11 @@
 
 mod capabilities;
 mod chat;
-mod client;
 mod error;
 mod lenient;
 mod profile;
 
-pub use capabilities::capabilities;
-pub use chat::{ChatCodec, ChatDecoder, EncodedRequest, Replay};
-pub use client::OpenAiChat;
+pub use chat::{ChatCodec, OpenAiChat};
 pub use profile::{
     CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
 };

@@ -16,12 +16,13 @@ use http::{HeaderValue, Request};
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 pub use self::reply::Reply;
 
 use self::connect::Connector;
 use self::deadline::Deadline;
+use crate::auth::Authorizer;
 use crate::body::EncodedBody;
 use crate::error::{ErrorReader, ErrorResponse};
 use crate::redact::host_of;
@@ -153,13 +154,25 @@ impl HttpClient {
         retry: &RetryPolicy,
         read_error: ErrorReader,
     ) -> Result<Reply, ProviderError> {
-        self.send_within(request, read_error, &mut Trying::new(retry, self.timeouts.total)).await
+        self.send_authorized(request, retry, read_error, None).await
+    }
+
+    pub(crate) async fn send_authorized(
+        &self,
+        request: &RequestParts,
+        retry: &RetryPolicy,
+        read_error: ErrorReader,
+        authorizer: Option<&Arc<dyn Authorizer>>,
+    ) -> Result<Reply, ProviderError> {
+        let mut trying = Trying::new(retry, self.timeouts.total);
+        self.send_within(request, read_error, authorizer, &mut trying).await
     }
 
     pub(crate) async fn send_within(
         &self,
         request: &RequestParts,
         read_error: ErrorReader,
+        authorizer: Option<&Arc<dyn Authorizer>>,
         trying: &mut Trying,
     ) -> Result<Reply, ProviderError> {
         if tokio::runtime::Handle::try_current().is_err() {
@@ -169,11 +182,27 @@ impl HttpClient {
         // An agent asks again as soon as a reply is read. The task that puts its connection back has to run first, or
         // this request would open another.
         tokio::task::yield_now().await;
+        let mut may_refresh = true;
         loop {
-            let error = match self.attempt(request, read_error, trying.end()).await {
+            let attempt = async {
+                let Some(authorizer) = authorizer else {
+                    return self.attempt(request, read_error, trying.end()).await;
+                };
+                let mut request = request.clone();
+                timeout_at(trying.end(), authorizer.authorize(&mut request))
+                    .await
+                    .map_err(|_| no_credentials())??;
+                let outcome = self.attempt(&request, read_error, trying.end()).await;
+                outcome.map_err(|error| request.redactor().redact_error(error))
+            };
+            let error = match attempt.await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => request.redactor().redact_error(error),
             };
+            if may_refresh && authorizer.is_some_and(|authorizer| authorizer.refused(&error)) {
+                may_refresh = false;
+                continue;
+            }
             match trying.next_wait(&error) {
                 Some(wait) => tokio::time::sleep(wait).await,
                 None => return Err(error),
@@ -237,6 +266,10 @@ fn open(connect: Duration, proxies: Matcher) -> (Connector, Client<Connector, En
         .http2_keep_alive_timeout(PING_ANSWER)
         .build(connector.clone());
     (connector, client)
+}
+
+fn no_credentials() -> ProviderError {
+    ProviderError::new(ErrorKind::Timeout, "the credentials did not come in time")
 }
 
 /// What went wrong before an answer came. The causes of the client say nothing of the request but its host.

@@ -38,6 +38,11 @@ pub struct ErrorResponse {
     pub body: String,
 }
 
+/// The beginning of a body, for [`ProviderError::with_response_body`]: at most 64 KiB.
+pub fn excerpt(body: &[u8]) -> String {
+    String::from_utf8_lossy(body.get(..BODY_LIMIT).unwrap_or(body)).into_owned()
+}
+
 impl ErrorResponse {
     /// An error response as it was received or recorded; `body` is cut to 64 KiB and what looks like a key is
     /// removed.

@@ -85,7 +85,7 @@ impl Marker {
 /// let messages = [Message::user("hi").shared(), Message::user("you").shared()];
 ///
 /// let mut log = transcript.take("demo").unwrap_or_else(|| EncodedLog::new(&Envelope::LIST));
-/// log.sync(&messages, |_, _| 0, |message, out| {
+/// log.sync(&messages, |_, _| 0, |_, message, out| {
 ///     let Message::User(user) = message else { return Ok(None) };
 ///     for part in user.shown() {
 ///         if let Content::Text(text) = part {
@@ -154,9 +154,10 @@ impl EncodedLog {
     /// of the codec's own for whatever else its rendering of a message depends on (whether reasoning is replayed,
     /// say); it gets the message's index. Messages may be appended, changed, inserted and evicted anywhere.
     ///
-    /// `render` writes a message and returns its role, or `None` if the message leaves nothing on this wire (a
+    /// `render` gets a message and its index, writes it and returns its role, or `None` if the message leaves nothing on this wire (a
     /// system message that goes elsewhere); what it wrote is then dropped, and the message is remembered all the
-    /// same. It must depend on nothing but the message and its variant.
+    /// same. It must depend on nothing but the message and its variant; what it takes from other messages, found by the
+    /// index, belongs into the variant.
     ///
     /// # Errors
     /// The first error of `render`. The log then holds the messages before it and can be synced again.
@@ -168,7 +169,7 @@ impl EncodedLog {
     ) -> Result<(), ProviderError>
     where
         V: Fn(usize, &Message) -> u64,
-        R: FnMut(&Message, &mut ItemWriter<'_>) -> Result<Option<RoleTag>, ProviderError>,
+        R: FnMut(usize, &Message, &mut ItemWriter<'_>) -> Result<Option<RoleTag>, ProviderError>,
     {
         let mut same = 0;
         for (index, (item, message)) in self.items.iter_mut().zip(messages).enumerate() {
@@ -189,7 +190,7 @@ impl EncodedLog {
                 Some(item) => Item { message: Arc::clone(message), ..item },
                 None => {
                     let mut writer = ItemWriter::new(&self.store, &mut draft);
-                    let tag = render(message, &mut writer)?.filter(|_| !writer.is_empty());
+                    let tag = render(index, message, &mut writer)?.filter(|_| !writer.is_empty());
                     let place = tag.map(|tag| self.append(tag, role, &mut draft));
                     Item { message: Arc::clone(message), variant: variant(index, message), place }
                 }

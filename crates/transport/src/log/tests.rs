@@ -99,7 +99,7 @@ fn sync(log: &mut EncodedLog, entries: &[Entry]) -> usize {
     log.sync(
         &messages,
         |index, _| entries[index].variant,
-        |message, out| {
+        |_, message, out| {
             renders += 1;
             Ok(find(message).render(out))
         },
@@ -372,7 +372,7 @@ fn an_error_leaves_the_log_usable() {
     let error = log.sync(
         &messages,
         |_, _| 0,
-        |_, out| {
+        |_, _, out| {
             count += 1;
             out.raw("torn");
             if count == 2 { Err(ProviderError::new(ErrorKind::Unsupported, "no")) } else { Ok(Some(USER)) }
@@ -391,7 +391,7 @@ fn strings_are_escaped() {
     log.sync(
         &[Message::user("x").shared()],
         |_, _| 0,
-        |_, out| {
+        |_, _, out| {
             assert!(out.is_empty());
             out.string("a\"\\\u{1}é\n");
             out.raw(" \"");

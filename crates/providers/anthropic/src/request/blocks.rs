@@ -4,7 +4,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, Place,
     ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
 };
-use attache_transport::{ItemWriter, RoleTag};
+use attache_transport::{Codec as _, ItemWriter, RoleTag};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

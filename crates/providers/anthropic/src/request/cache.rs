@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use attache_core::{CachePolicy, Caching, ChatRequest, Message, ProviderError};
 use attache_transport::EncodedLog;
+use attache_transport::{Codec as _, Refusals};
 
 use super::Ask;
-use super::refusal::Refusals;
 /// The most markers that a request may carry, and the most blocks that the API looks back from one for an entry
 /// written earlier.
 const MAX_MARKERS: usize = 4;

@@ -7,6 +7,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, ErrorKind, Message, OpaquePart, ProviderError, ReasoningPart,
     ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, wire_name,
 };
+use attache_transport::Codec as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

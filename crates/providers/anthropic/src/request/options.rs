@@ -4,11 +4,11 @@ use attache_core::{
     Effort, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ResponseFormat,
     StructuredOutput,
 };
+use attache_transport::{Codec as _, Refusals};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::history::loop_began_with_thinking;
-use super::refusal::Refusals;
 use super::schema;
 use crate::capabilities::{hides_thinking, knows, takes_temperature_with_top_p};
 

@@ -1,11 +1,11 @@
 //! Tools and the choice among them (fact sheet §6).
 
 use attache_core::{ProviderError, ToolChoice, ToolSet};
+use attache_transport::{Codec as _, Refusals};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Ask;
-use super::refusal::Refusals;
 use super::schema::{root_combinator, without_root_combinators};
 use crate::error;
 

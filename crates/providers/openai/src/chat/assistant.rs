@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, TextPart, ToolCall};
-use attache_transport::ItemWriter;
+use attache_transport::{ItemWriter, wire_ids};
 use serde_json::Value;
 
-use super::history::wire_ids;
+use super::ids::legal;
 use super::messages::{Renderer, separate, string, text_part, unknown_part};
 use super::reasoning::Origin;
 use super::turn::EXTRA_CONTENT;
@@ -28,7 +28,9 @@ impl Renderer<'_> {
         out.raw(r#"{"role":"assistant""#);
         self.assistant_content(message, &replay, says, out);
         replay.members(out)?;
-        for (at, (call, id)) in calls.iter().zip(wire_ids(&calls, self.profile.call_ids)).enumerate() {
+        for (at, (call, id)) in
+            calls.iter().zip(wire_ids(&calls, |id| legal(id, self.profile.call_ids))).enumerate()
+        {
             out.raw(if at == 0 { r#","tool_calls":["# } else { "," });
             self.call(call, &id, out);
         }

@@ -7,10 +7,11 @@ use attache_core::{
     PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
     UserMessage, UserOrigin,
 };
-use attache_transport::ItemWriter;
+use attache_transport::{ItemWriter, wire_ids};
 use serde_json::Value;
 
-use super::history::{invalid, wire_ids};
+use super::ids::legal;
+use super::request::invalid;
 use crate::profile::{Profile, SystemRole};
 
 /// What the model reads where a failed call left no text.
@@ -146,7 +147,7 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         let calls: Vec<_> = asked.tool_calls().collect();
-        let ids = wire_ids(&calls, self.profile.call_ids);
+        let ids = wire_ids(&calls, |id| legal(id, self.profile.call_ids));
         let mut first = true;
         for (call, id) in calls.iter().zip(ids) {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {

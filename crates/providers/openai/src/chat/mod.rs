@@ -2,7 +2,7 @@
 
 mod assistant;
 mod content;
-mod history;
+mod ids;
 mod messages;
 mod options;
 mod reasoning;
@@ -16,23 +16,40 @@ mod wire;
 
 use std::sync::Arc;
 
-use attache_core::{Degradation, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet};
-use attache_transport::{EncodedBody, RequestParts, join_url, replay};
+use attache_core::{
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+};
+use attache_transport::{
+    Auth, Codec, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
+    RequestParts, join_url, missing_key,
+};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::HeaderName;
 
-pub use attache_transport::{EncodedRequest, Replay};
-pub use stream::ChatDecoder;
-
-use crate::capabilities::capabilities;
-use crate::error;
 use crate::profile::Profile;
+use crate::{capabilities, error};
+
+/// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
+///
+/// ```
+/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_openai::OpenAiChat;
+/// let model = OpenAiChat::new("gpt-4o", "sk-…")?.with_config(ProviderConfig::new().with_temperature(0.0));
+/// assert_eq!(ModelHandle::new(model).id(), "openai-chat/gpt-4o");
+/// # Ok::<(), attache_core::ProviderError>(())
+/// ```
+pub type OpenAiChat = HttpModel<ChatCodec>;
 
 /// Chat Completions for one model of one profile: requests to HTTP, answers to chunks. It does no I/O.
+///
+/// An answer without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty
+/// message: whether that is an error is the caller's policy. One that failed on the server's side before it said
+/// anything, and said so only as its finish reason, is an error that may be retried.
 ///
 /// ```
 /// use attache_core::{ChatRequest, Message, ProviderConfig};
 /// use attache_openai::{ChatCodec, Profile};
+/// use attache_transport::Codec;
 /// let codec = ChatCodec::new(Profile::openai_chat(), "gpt-4o");
 /// let request = ChatRequest::new([Message::user("Hi").shared()]).answered_whole();
 /// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
@@ -52,7 +69,7 @@ impl ChatCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
         let profile = profile.into();
-        let capabilities = Arc::new(capabilities(&profile, model));
+        let capabilities = Arc::new(capabilities::of(&profile, model));
         Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
     }
 
@@ -63,11 +80,6 @@ impl ChatCodec {
         self
     }
 
-    /// Sets the profile; what the model can do stays.
-    pub(crate) fn set_profile(&mut self, profile: Profile) {
-        self.profile = Arc::new(profile);
-    }
-
     /// The profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
@@ -76,28 +88,6 @@ impl ChatCodec {
     /// The model's id at the server.
     pub fn model(&self) -> &str {
         &self.model
-    }
-
-    /// What the model takes and can do.
-    pub fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
-    }
-
-    /// A decoder for one answer. `tools` are those of the request: they map names back. `degradations` become part
-    /// of the reply.
-    pub fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> ChatDecoder {
-        ChatDecoder::new(self.reading(tools, degradations))
-    }
-
-    /// Decodes a recorded answer, its body cut anywhere, with the decoder that a live one goes through.
-    pub fn replay<B: AsRef<[u8]>>(
-        &self,
-        status: StatusCode,
-        headers: &HeaderMap,
-        body: impl IntoIterator<Item = B>,
-    ) -> Replay {
-        let events = stream::Events::new(self.reading(Arc::default(), Vec::new()));
-        replay(events, status, headers, body, error::read)
     }
 
     fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> turn::Reading {
@@ -126,5 +116,64 @@ impl ChatCodec {
             parts = parts.with_secret_header(header, &rules.prefix, key);
         }
         parts.with_extra_headers(&config.extra_headers)
+    }
+}
+
+impl From<&str> for ChatCodec {
+    /// A model at OpenAI.
+    fn from(model: &str) -> Self {
+        Self::new(Profile::openai_chat(), model)
+    }
+}
+
+impl Codec for ChatCodec {
+    fn model_id(&self) -> String {
+        format!("{}/{}", self.profile.name, self.model)
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(matrix.resolve(&self.profile.family, &self.model));
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        Arc::make_mut(&mut self.profile).base_url = url;
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        if let Some(url) = environment.get(&self.profile.base_url_variable) {
+            self.set_base_url(url);
+        }
+        Ok(environment.first(&self.profile.key.variables).map_or(Auth::None, Auth::from))
+    }
+
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        if self.model.trim().is_empty() {
+            return Err(error::configuration("no model is named"));
+        }
+        if self.profile.key.required && auth.is_none() {
+            return Err(missing_key(&self.profile.name, &self.profile.key.variables));
+        }
+        Ok(())
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        self.request(request, config, key)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        Box::new(ReplyDecoder::new(stream::Events::new(self.reading(tools, degradations))))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
     }
 }

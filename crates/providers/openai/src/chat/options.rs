@@ -1,10 +1,11 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, Effort, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, Unsupported,
+    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
+    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice,
     wire_name,
 };
+use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
 
 use crate::profile::Profile;
@@ -31,7 +32,7 @@ pub(super) fn options(
         config,
         has_tools: !request.tools.is_empty(),
         members: profile.extra_body.clone(),
-        degradations: Vec::new(),
+        refusals: Refusals::new(&capabilities.model, config.unsupported),
     };
     writer.streaming(request.whole);
     writer.limits();
@@ -42,7 +43,7 @@ pub(super) fn options(
     writer.response_format()?;
     writer.caching(cache_key)?;
     writer.members.extend(config.extra_body.clone());
-    Ok(Options { members: writer.members, degradations: writer.degradations })
+    Ok(Options { members: writer.members, degradations: writer.refusals.into_recorded() })
 }
 
 struct Writer<'a> {
@@ -51,22 +52,12 @@ struct Writer<'a> {
     config: &'a ProviderConfig,
     has_tools: bool,
     members: Map<String, Value>,
-    degradations: Vec<Degradation>,
+    refusals: Refusals<'a>,
 }
 
 impl Writer<'_> {
     fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.members.insert(name.to_owned(), value.into());
-    }
-
-    /// Records that an option is not honoured as asked, or fails if the caller did not allow that.
-    fn refuse(&mut self, option: &str, why: &str, instead: &str) -> Result<(), ProviderError> {
-        if self.config.unsupported == Some(Unsupported::Degrade) {
-            self.degradations.push(Degradation::new(option, format!("{why}; {instead}")));
-            return Ok(());
-        }
-        let text = format!("{} does not take {option}: {why}", self.capabilities.model);
-        Err(ProviderError::new(ErrorKind::Unsupported, text).with_param(option.to_owned()))
     }
 
     fn streaming(&mut self, whole: bool) {
@@ -100,21 +91,27 @@ impl Writer<'_> {
                     && self.capabilities.reasoning_replay == ReasoningReplay::None => {}
             Some(Reasoning::Off) if knows_off => off = true,
             Some(Reasoning::Off) => {
-                self.refuse("reasoning", "it cannot be switched off here", "it may reason")?
+                self.refusals.refuse("reasoning", "it cannot be switched off here", "it may reason")?
             }
             Some(Reasoning::Effort(asked)) if knows_effort => {
-                effort = Some(self.effort(*asked)?);
+                effort = self.refusals.effort(*asked, &self.capabilities.efforts, "left out")?;
             }
-            Some(Reasoning::Effort(_)) => self.refuse("reasoning", "it knows no effort", "left out")?,
-            Some(Reasoning::Budget(_)) => self.refuse("reasoning", "it knows no token budget", "left out")?,
-            Some(_) => self.refuse("reasoning", "this way of reasoning is unknown here", "left out")?,
+            Some(Reasoning::Effort(_)) => {
+                self.refusals.refuse("reasoning", "it knows no effort", "left out")?
+            }
+            Some(Reasoning::Budget(_)) => {
+                self.refusals.refuse("reasoning", "it knows no token budget", "left out")?
+            }
+            Some(_) => {
+                self.refusals.refuse("reasoning", "this way of reasoning is unknown here", "left out")?
+            }
         }
         let reasons = !off && (effort.is_some() || unasked);
         if reasons && self.has_tools && Profile::covers(&self.profile.no_tools_while_reasoning, model) {
             // openai.md A.6, D 20
             let why =
                 "this API does not combine it with tools; switch it off, or use the Responses API (openai/)";
-            self.refuse("reasoning", why, "switched off")?;
+            self.refusals.refuse("reasoning", why, "switched off")?;
             (effort, off) = (None, true);
         }
         if off {
@@ -123,19 +120,6 @@ impl Writer<'_> {
             self.set("reasoning_effort", effort.as_str());
         }
         Ok(!off && (effort.is_some() || unasked || !knows_off))
-    }
-
-    /// The effort, or the nearest that the model knows: the next lower one, else its lowest.
-    fn effort(&mut self, asked: Effort) -> Result<Effort, ProviderError> {
-        let known = &self.capabilities.efforts;
-        if known.contains(&asked) {
-            return Ok(asked);
-        }
-        let lower = known.iter().copied().filter(|effort| *effort < asked).max();
-        let nearest = lower.or_else(|| known.iter().copied().min()).unwrap_or(asked);
-        let why = format!("it does not know the effort {}", asked.as_str());
-        self.refuse("reasoning", &why, &format!("{} instead", nearest.as_str()))?;
-        Ok(nearest)
     }
 
     /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
@@ -150,19 +134,16 @@ impl Writer<'_> {
         ];
         for (name, value) in numbers {
             let Some(value) = value else { continue };
-            if !value.is_finite() {
-                let text = format!("{name} is not a number");
-                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
-            }
+            let value = Refusals::finite(name, value)?;
             if refuses {
-                self.refuse(name, "it has none while the model reasons", "left out")?;
+                self.refusals.refuse(name, "it has none while the model reasons", "left out")?;
             } else {
                 self.set(name, value);
             }
         }
         if let Some(k) = config.top_k {
             if refuses || Profile::covers(&self.profile.no_top_k, &self.capabilities.model) {
-                self.refuse("top_k", "the API does not know it", "left out")?;
+                self.refusals.refuse("top_k", "the API does not know it", "left out")?;
             } else {
                 self.set("top_k", k);
             }
@@ -176,7 +157,7 @@ impl Writer<'_> {
     fn stopping(&mut self) -> Result<(), ProviderError> {
         if let Some(stop) = self.config.stop.as_ref().filter(|stop| !stop.is_empty()) {
             if Profile::covers(&self.profile.no_stop, &self.capabilities.model) {
-                self.refuse("stop", "the model does not know it", "left out")?;
+                self.refusals.refuse("stop", "the model does not know it", "left out")?;
             } else {
                 self.set("stop", stop.as_slice());
             }
@@ -209,7 +190,7 @@ impl Writer<'_> {
         };
         let forces = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
         if forces && !self.capabilities.forced_tools {
-            self.refuse("tool_choice", "no tool can be forced", "the model decides")?;
+            self.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
         } else if let Some(choice) = choice {
             self.set("tool_choice", choice);
         }
@@ -220,9 +201,11 @@ impl Writer<'_> {
         match (parallel, self.capabilities.parallel_tools) {
             // One call at a time is all that such a model does.
             (false, false) => {}
-            (true, false) => self.refuse("parallel_tool_calls", "it makes one call at a time", "left out")?,
+            (true, false) => {
+                self.refusals.refuse("parallel_tool_calls", "it makes one call at a time", "left out")?
+            }
             (_, true) if known => self.set("parallel_tool_calls", parallel),
-            (_, true) => self.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?,
+            (_, true) => self.refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?,
         }
         Ok(())
     }
@@ -243,10 +226,16 @@ impl Writer<'_> {
                 json!({"type": "json_schema", "json_schema": {"name": wire_name(name), "schema": schema, "strict": strict}})
             }
             Some(ResponseFormat::JsonSchema { .. }) if takes_object => {
-                self.refuse("response_format", "it takes no schema here", "a JSON object of any form")?;
+                self.refusals.refuse(
+                    "response_format",
+                    "it takes no schema here",
+                    "a JSON object of any form",
+                )?;
                 object()
             }
-            Some(_) => return self.refuse("response_format", "it promises no form of answers", "left out"),
+            Some(_) => {
+                return self.refusals.refuse("response_format", "it promises no form of answers", "left out");
+            }
         };
         self.set("response_format", format);
         Ok(())
@@ -259,7 +248,7 @@ impl Writer<'_> {
             Some(policy) => policy,
         };
         if self.capabilities.caching != Caching::Automatic {
-            return self.refuse(
+            return self.refusals.refuse(
                 "cache",
                 "it caches no prompts, or only by markers that this API has not",
                 "left out",
@@ -272,7 +261,7 @@ impl Writer<'_> {
             if Profile::covers(&self.profile.day_long_cache, &self.capabilities.model) {
                 self.set("prompt_cache_retention", "24h");
             } else {
-                self.refuse(
+                self.refusals.refuse(
                     "cache",
                     "it chooses itself how long it keeps prompts",
                     "kept as long as it does",

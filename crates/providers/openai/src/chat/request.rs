@@ -7,13 +7,14 @@ use attache_core::{
     AssistantMessage, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
     ProviderError, SystemMessage, TextPart, ToolSet,
 };
-use attache_transport::{EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag};
+use attache_transport::{
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,
+};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::ChatCodec;
-use super::history::{check_pairing, invalid};
 use super::messages::Renderer;
 use super::options::options;
 use crate::profile::{Profile, SystemPlace};
@@ -48,26 +49,29 @@ struct Head {
 
 /// How a message is rendered beside its own content.
 mod variant {
+    use super::{Arc, DefaultHasher, Hash, Hasher, Message};
+
     /// In its place.
     pub(super) const PLAIN: u64 = 0;
     /// Instructions that are merged into the first message.
     pub(super) const IN_HEAD: u64 = 1;
     /// Instructions in the words of the user.
     pub(super) const AS_USER: u64 = 2;
+
+    /// Behind this message.
+    pub(super) fn of(before: Option<&Arc<Message>>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        before.map(|before| before.id()).hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 impl ChatCodec {
-    /// The HTTP request for `request`, whose messages have been routed, with `config` as the options: the
-    /// provider's, overruled by the request's.
-    ///
-    /// What a conversation's messages render to is kept in the request's transcript, so each is rendered once.
+    /// [`Codec::encode`](attache_transport::Codec::encode).
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a URL, header or extra member that cannot be sent;
-    /// [`ErrorKind::InvalidHistory`] where calls and results do not pair or documents were not routed;
-    /// [`ErrorKind::Unsupported`] for an option or document that the model does not take;
-    /// [`ErrorKind::InvalidRequest`] for a tool choice that names no tool.
-    pub fn encode(
+    /// Also [`ErrorKind::InvalidRequest`] for a tool choice that names no tool.
+    pub(super) fn request(
         &self,
         request: &ChatRequest,
         config: &ProviderConfig,
@@ -141,25 +145,23 @@ impl ChatCodec {
         let variant = |at: usize, message: &Message| match (message, place) {
             (Message::System(_), SystemPlace::MergedFirst) if at < leading => variant::IN_HEAD,
             (Message::System(_), SystemPlace::MergedFirst) => variant::AS_USER,
+            // Results repeat the ids of the calls before them.
+            (Message::ToolResults(_), _) => {
+                variant::of(at.checked_sub(1).and_then(|at| request.messages.get(at)))
+            }
             _ => variant::PLAIN,
         };
         let renderer = self.renderer(&request.tools);
-        // Messages are rendered in order, so the search for the one before a result goes forward only.
-        let mut from = 0;
-        log.sync(&request.messages, variant, |message, out| {
-            let here = |known: &Arc<Message>| std::ptr::eq(&**known, message);
-            if let Some(found) = request.messages.get(from..).and_then(|rest| rest.iter().position(here)) {
-                from += found;
-            }
+        log.sync(&request.messages, variant, |at, message, out| {
             let written = match message {
-                Message::System(_) if from < leading => false,
+                Message::System(_) if at < leading => false,
                 Message::System(system) if place == SystemPlace::MergedFirst => {
                     renderer.system(system, "user", out)
                 }
                 Message::System(system) => renderer.system(system, renderer.system_role(), out),
                 Message::User(user) => renderer.user(user, out)?,
                 Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
-                Message::ToolResults(results) => match asked(&request.messages, from) {
+                Message::ToolResults(results) => match asked(&request.messages, at) {
                     Some(asked) => renderer.results(results, asked, out)?,
                     None => false,
                 },
@@ -219,6 +221,10 @@ impl Memo {
             && same(&self.capabilities, &codec.capabilities)
             && same_names(&self.tools, tools)
     }
+}
+
+pub(super) fn invalid(text: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::InvalidHistory, text)
 }
 
 fn same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {

@@ -1,7 +1,7 @@
 //! From the bytes of an answer to chunks.
 
-use attache_core::{Completion, ErrorKind, ProviderError};
-use attache_transport::{ChunkSink, Decoder, EventDecoder, ReplyDecoder, SseEvent};
+use attache_core::{Completion, ProviderError};
+use attache_transport::{ChunkSink, EventDecoder, SseEvent};
 
 use super::response::error_in;
 use super::turn::{Reading, Turn};
@@ -9,49 +9,18 @@ use super::wire::Chunk;
 use crate::error;
 use crate::lenient::Object;
 
-/// The most bytes of the events of one answer, 256 MiB: what a reply can make us keep.
-const MAX_BYTES: usize = 256 << 20;
-
-/// Decodes one answer of Chat Completions, streamed or whole; the first byte of the body tells which.
-///
-/// An answer without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an error
-/// is the caller's policy. One that failed on the server's side before it said anything, and said so only as its
-/// finish reason, is an error that may be retried.
-#[derive(Debug)]
-pub struct ChatDecoder(ReplyDecoder<Events>);
-
-impl ChatDecoder {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self(ReplyDecoder::new(Events::new(reading)))
-    }
-}
-
-impl Decoder for ChatDecoder {
-    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.0.push(bytes, out)
-    }
-
-    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.0.finish(out)
-    }
-}
-
+/// Reads the events of a stream, or a whole answer.
 #[derive(Debug)]
 pub(super) struct Events {
     turn: Turn,
-    bytes: usize,
 }
 
 impl Events {
     pub(super) fn new(reading: Reading) -> Self {
-        Self { turn: Turn::new(reading), bytes: 0 }
+        Self { turn: Turn::new(reading) }
     }
 
     fn read(&mut self, json: &[u8], whole: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.bytes = self.bytes.saturating_add(json.len());
-        if self.bytes > MAX_BYTES {
-            return Err(ProviderError::new(ErrorKind::Malformed, "the reply is too long"));
-        }
         // Checked once here, the text is not checked again string by string.
         let text = std::str::from_utf8(json).map_err(|error| error::malformed(json, error))?;
         let object: Object<Chunk<'_>> =

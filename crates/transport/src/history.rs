@@ -1,20 +1,18 @@
-//! The order of calls and results, and the ids that they have on the wire.
+//! What every wire demands of a history: the order of calls and results, and ids that differ.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage, wire_name,
+    AssistantMessage, ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
 };
 
-use crate::profile::CallIds;
-
-/// The longest id that is sent back as it came.
-const MAX_ID: usize = 64;
-
 /// Checks that every call is answered by exactly one result in the next message, and every result answers a call
-/// of the message before (openai.md A.2). Repairing a history is not the codec's business.
-pub(super) fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderError> {
+/// of the message before (openai.md A.2). Repairing a history is not a codec's business.
+///
+/// # Errors
+/// [`ErrorKind::InvalidHistory`] names the calls.
+pub fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderError> {
     let mut open: Option<&AssistantMessage> = None;
     for (at, message) in messages.iter().enumerate() {
         match (&**message, open.take()) {
@@ -61,36 +59,25 @@ fn unanswered(calls: &[&ToolCall], at: usize) -> Result<(), ProviderError> {
     Err(invalid(format!("calls without a result before message {at}: {}", calls.join(", "))))
 }
 
-pub(super) fn invalid(text: impl Into<String>) -> ProviderError {
+fn invalid(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::InvalidHistory, text)
 }
 
-/// The ids of a message's calls on the wire, in call order: the provider's where it is legal, otherwise one made
-/// from it, always the same, or ours. Within a message they are unique.
-pub(super) fn wire_ids(calls: &[&ToolCall], rule: CallIds) -> Vec<String> {
+/// The ids of a message's calls on the wire, in call order: the provider's, or ours where it sent none, as `legal`
+/// makes them. Within a message they are unique. `legal` must always give the same for the same.
+pub fn wire_ids(calls: &[&ToolCall], legal: impl Fn(&str) -> String) -> Vec<String> {
     let mut taken = HashSet::with_capacity(calls.len());
     let ids = calls.iter().map(|call| {
         let own = call.provider_id.as_ref().map_or(call.id.as_str(), |id| id.as_str());
-        let mut id = legal(own, rule);
+        let mut id = legal(own);
         let mut copy = 1;
         while !taken.insert(id.clone()) {
             copy += 1;
-            id = legal(&format!("{own}_{copy}"), rule);
+            id = legal(&format!("{own}_{copy}"));
         }
         id
     });
     ids.collect()
-}
-
-fn legal(id: &str, rule: CallIds) -> String {
-    let plain =
-        |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    match rule {
-        CallIds::AsReceived => id.to_owned(),
-        CallIds::Plain if id.len() <= MAX_ID && plain(id) => id.to_owned(),
-        // The rule for names is stricter, deterministic, and marks what it cuts with a digest of the whole.
-        CallIds::Plain => wire_name(id),
-    }
 }
 
 #[cfg(test)]
@@ -103,32 +90,13 @@ mod tests {
         ToolCall::new("t", Arguments::new("{}")).with_provider_id(ProviderCallId::parse(id))
     }
 
-    fn ids(list: &[&str], rule: CallIds) -> Vec<String> {
-        let calls: Vec<_> = list.iter().map(|id| call(id)).collect();
-        wire_ids(&calls.iter().collect::<Vec<_>>(), rule)
-    }
-
-    // openai.md D 13, D 19
     #[test]
-    fn d19_ids_are_replaced_only_where_they_must_be() {
-        let long = "x".repeat(70);
-        let odd = ["call_1", "functions.add:0", &long, "toolu_01-a"];
-        assert_eq!(ids(&odd, CallIds::AsReceived), odd);
-        let plain = ids(&odd, CallIds::Plain);
-        assert_eq!(
-            (plain[0].as_str(), plain[1].as_str(), plain[3].as_str()),
-            ("call_1", "functions_add_0", "toolu_01-a")
-        );
-        assert!(plain[2].len() <= 64);
-        assert_eq!(plain, ids(&odd, CallIds::Plain), "always the same");
-        assert_eq!(ids(&["a.b", "a:b", "a_b"], CallIds::Plain), ["a_b", "a_b_2", "a_b_3"]);
-        assert_eq!(ids(&["a", "a"], CallIds::AsReceived), ["a", "a_2"]);
-    }
-
-    #[test]
-    fn a_call_without_a_provider_id_goes_by_ours() {
-        let call = ToolCall::new("t", Arguments::new("{}"));
-        assert_eq!(wire_ids(&[&call], CallIds::Plain), [call.id.as_str()]);
+    fn ids_are_those_of_the_provider_and_differ() {
+        let plain = |id: &str| id.replace('.', "_");
+        let list = ["a.b", "a_b", "a"].map(call);
+        assert_eq!(wire_ids(&list.iter().collect::<Vec<_>>(), plain), ["a_b", "a_b_2", "a"]);
+        let ours = ToolCall::new("t", Arguments::new("{}"));
+        assert_eq!(wire_ids(&[&ours], str::to_owned), [ours.id.as_str()]);
     }
 
     // design.md invariant 3

@@ -1,0 +1,1 @@
+//! Models behind Amazon Bedrock Converse and ConverseStream, for attache.

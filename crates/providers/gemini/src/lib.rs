@@ -1,0 +1,1 @@
+//! Gemini models behind generateContent, on the Gemini API and on Vertex AI, for attache.

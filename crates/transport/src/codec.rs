@@ -1,0 +1,168 @@
+//! What an API needs beside the network: its codec.
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{
+    BoxFuture, ChatRequest, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig,
+    ProviderError, Secret, StreamChunk, ToolSet,
+};
+use http::{HeaderMap, StatusCode};
+
+use crate::auth::{Auth, Environment};
+use crate::error::{ErrorReader, ErrorResponse, request_id};
+use crate::model::Network;
+use crate::reply::{ChunkSink, Decoder};
+use crate::request::RequestParts;
+
+/// One API, spoken to one model, without I/O: requests to HTTP, replies to chunks.
+///
+/// This is all that a provider crate has to write; [`HttpModel`](crate::HttpModel) makes a provider of it. Registries
+/// and tools hold it as `dyn Codec`, to show requests that are not sent and to read replies that were recorded.
+pub trait Codec: fmt::Debug + Send + Sync + 'static {
+    /// The registry name of the provider and the model's id there, `provider/model`.
+    fn model_id(&self) -> String;
+
+    /// What the model takes in which place, and what it can do.
+    fn capabilities(&self) -> &ModelCapabilities;
+
+    /// Takes what the model can do from a table other than the bundled one.
+    fn set_matrix(&mut self, matrix: &Matrix);
+
+    /// Sends requests to another base URL than the API's own.
+    fn set_base_url(&mut self, url: String);
+
+    /// Takes address and credentials from the variables of `environment`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] names the variable that is missing.
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError>;
+
+    /// Looks at what needs no request to be known to fail: a blank name, a key that is demanded and not there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] says what is missing.
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError>;
+
+    /// What must be done over the network before `request` is encoded, such as making a cached prefix; usually
+    /// nothing. Called once per call, and once more if [`recovers`](Self::recovers) says so.
+    ///
+    /// # Errors
+    /// What ends the call before the request is sent. What is merely worse than planned is no error.
+    fn prepare<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        config: &'a ProviderConfig,
+        network: &'a Network,
+    ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
+        let _ = (request, config, network);
+        None
+    }
+
+    /// The HTTP request for `request`, whose messages routing has looked at, with `config` as the options: the
+    /// provider's, overruled by the request's. What a conversation's messages render to is kept in the request's
+    /// transcript, so that each is rendered once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidHistory`] for a conversation that the API would refuse, [`ErrorKind::Unsupported`] for
+    /// options and documents that the model does not take, [`ErrorKind::Configuration`] for what is wrong with URL,
+    /// headers and extra members.
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError>;
+
+    /// A decoder for one reply, streamed or whole. `tools` are those of the request: they map names back.
+    /// `degradations` become part of the reply.
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder>;
+
+    /// How error responses are read.
+    fn error_reader(&self) -> ErrorReader {
+        ErrorResponse::to_error
+    }
+
+    /// Whether preparing and encoding the request once more may mend `error`, such as that of a cached prefix which is
+    /// gone. Asked at most once per call, only where something was prepared, and before any chunk was handed out.
+    fn recovers(&self, error: &ProviderError) -> bool {
+        let _ = error;
+        false
+    }
+}
+
+/// A request as a codec makes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EncodedRequest {
+    /// The HTTP request.
+    pub parts: RequestParts,
+    /// Options that were left out or changed because the caller allowed it.
+    pub degradations: Vec<Degradation>,
+}
+
+impl EncodedRequest {
+    /// A request, and what it leaves out.
+    pub fn new(parts: RequestParts, degradations: Vec<Degradation>) -> Self {
+        Self { parts, degradations }
+    }
+}
+
+/// A recorded reply as a decoder understood it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Replay {
+    /// The chunks in order, those before an error included.
+    pub chunks: Vec<StreamChunk>,
+    /// The reply. After an error, what had come of it.
+    pub completion: Completion,
+    /// How it failed, if it did.
+    pub error: Option<ProviderError>,
+}
+
+/// Reads a recorded response, its body cut anywhere, with the decoder that a live one goes through.
+pub fn replay<B: AsRef<[u8]>>(
+    codec: &dyn Codec,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: impl IntoIterator<Item = B>,
+) -> Replay {
+    let mut decoder = codec.decoder(Arc::default(), Vec::new());
+    if !status.is_success() {
+        let body = body.into_iter().fold(Vec::new(), |mut whole, piece| {
+            whole.extend_from_slice(piece.as_ref());
+            whole
+        });
+        let error = codec.error_reader()(&ErrorResponse::new(status, headers.clone(), &body));
+        return Replay { chunks: Vec::new(), completion: decoder.partial(), error: Some(error) };
+    }
+    let mut out = ChunkSink::new();
+    let outcome = feed(&mut *decoder, body, &mut out);
+    let chunks: Vec<StreamChunk> = std::iter::from_fn(|| out.pop()).collect();
+    let error = match (outcome, chunks.last()) {
+        (Ok(()), Some(StreamChunk::Done(completion))) => {
+            let completion = (**completion).clone();
+            return Replay { chunks, completion, error: None };
+        }
+        (Ok(()), _) => ProviderError::new(ErrorKind::StreamCut, "the reply ended before its end"),
+        (Err(error), _) => error,
+    };
+    let id = error.request_id().map(str::to_owned).or_else(|| request_id(headers));
+    let error = error.with_request_id(id);
+    let error = if chunks.is_empty() { error } else { error.after_output() };
+    Replay { chunks, completion: decoder.partial(), error: Some(error) }
+}
+
+fn feed<B: AsRef<[u8]>>(
+    decoder: &mut dyn Decoder,
+    body: impl IntoIterator<Item = B>,
+    out: &mut ChunkSink,
+) -> Result<(), ProviderError> {
+    for piece in body {
+        decoder.push(piece.as_ref(), out)?;
+        if out.is_done() {
+            return Ok(());
+        }
+    }
+    decoder.finish(out)
+}

@@ -1,0 +1,229 @@
+//! A codec with a connection: a provider.
+
+use std::sync::Arc;
+
+use attache_core::{
+    BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, Matrix, ModelCapabilities, ProviderConfig,
+    ProviderError, ProviderState, Secret, StateCell,
+};
+
+use crate::auth::{Auth, Environment};
+use crate::client::{HttpClient, Reply, Timeouts};
+use crate::codec::Codec;
+use crate::drive::{Exchange, stream};
+use crate::error::ErrorReader;
+use crate::request::RequestParts;
+use crate::retry::RetryPolicy;
+
+/// One model behind an HTTP API: what speaks it, what authorizes, and the connection.
+///
+/// Provider crates name it for their codec, as in `pub type Anthropic = HttpModel<MessagesCodec>`.
+#[derive(Debug)]
+pub struct HttpModel<C> {
+    id: String,
+    codec: Arc<C>,
+    network: Network,
+    state: Arc<StateCell>,
+}
+
+/// What a call reaches the world through.
+#[derive(Clone, Debug)]
+pub struct Network {
+    http: HttpClient,
+    auth: Auth,
+    retry: RetryPolicy,
+}
+
+impl Network {
+    /// The network of a model: what a codec that does more than one request at a time sends through.
+    pub fn new(http: HttpClient, auth: Auth, retry: RetryPolicy) -> Self {
+        Self { http, auth, retry }
+    }
+
+    /// What requests are authorized with. A key is for the codec to place.
+    pub fn auth(&self) -> &Auth {
+        &self.auth
+    }
+
+    /// Sends a request that is no model call, with the model's credentials, time limits and retries.
+    ///
+    /// # Errors
+    /// As for [`HttpClient::send`].
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request.
+    pub async fn send(
+        &self,
+        request: &RequestParts,
+        read_error: ErrorReader,
+    ) -> Result<Reply, ProviderError> {
+        self.http.send_authorized(request, &self.retry, read_error, self.auth.signer()).await
+    }
+}
+
+impl<C: Codec> HttpModel<C> {
+    /// A model that `codec` speaks to, or that it is made of: of most codecs a model's name is enough. Nothing is
+    /// sent. Where no key is needed, `auth` is [`Auth::None`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](attache_core::ErrorKind::Configuration) if the model's name, or a key that is
+    /// demanded, is missing or blank.
+    pub fn new(codec: impl Into<C>, auth: impl Into<Auth>) -> Result<Self, ProviderError> {
+        let (codec, auth) = (codec.into(), auth.into());
+        if auth.key().is_some_and(Secret::is_empty) {
+            let message = format!("the key for {} is blank", codec.model_id());
+            return Err(ProviderError::new(ErrorKind::Configuration, message));
+        }
+        codec.check(&auth)?;
+        Ok(Self {
+            id: codec.model_id(),
+            codec: Arc::new(codec),
+            network: Network::new(HttpClient::shared(), auth, RetryPolicy::default()),
+            state: Arc::default(),
+        })
+    }
+
+    /// The same with credentials and address from the variables of the process.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](attache_core::ErrorKind::Configuration) names the variable that is missing.
+    pub fn from_env(codec: impl Into<C>) -> Result<Self, ProviderError> {
+        Self::from_environment(codec, &Environment::process())
+    }
+
+    /// The same with variables from elsewhere.
+    ///
+    /// # Errors
+    /// As for [`from_env`](Self::from_env).
+    pub fn from_environment(codec: impl Into<C>, environment: &Environment) -> Result<Self, ProviderError> {
+        let mut codec = codec.into();
+        let auth = codec.configure(environment)?;
+        Self::new(codec, auth)
+    }
+
+    /// Sets the options that apply where a request sets none.
+    #[must_use]
+    pub fn with_config(self, config: ProviderConfig) -> Self {
+        self.state.set_config(config);
+        self
+    }
+
+    /// Sets the connections to use; by default all providers share the process's.
+    #[must_use]
+    pub fn with_http(mut self, http: HttpClient) -> Self {
+        self.network.http = http;
+        self
+    }
+
+    /// Sets the time limits.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.network.http = self.network.http.with_timeouts(timeouts);
+        self
+    }
+
+    /// Sets when to ask again.
+    #[must_use]
+    pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
+        self.network.retry = retry;
+        self
+    }
+
+    /// The codec, which makes the same requests without sending them.
+    pub fn codec(&self) -> &C {
+        &self.codec
+    }
+
+    /// What calls reach the world through, for requests that are no model calls.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+}
+
+impl<C: Codec + Clone> HttpModel<C> {
+    /// Sends requests to another base URL, as the codec's own method says.
+    #[must_use]
+    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.codec).set_base_url(url.into());
+        self
+    }
+
+    /// Takes what the model can do from another matrix than the bundled one.
+    #[must_use]
+    pub fn with_matrix(mut self, matrix: &Matrix) -> Self {
+        Arc::make_mut(&mut self.codec).set_matrix(matrix);
+        self
+    }
+}
+
+impl<C> Clone for HttpModel<C> {
+    fn clone(&self) -> Self {
+        Self {
+            id: self.id.clone(),
+            codec: Arc::clone(&self.codec),
+            network: self.network.clone(),
+            state: Arc::clone(&self.state),
+        }
+    }
+}
+
+impl<C: Codec> LlmProvider for HttpModel<C> {
+    fn model_id(&self) -> &str {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        self.codec.capabilities()
+    }
+
+    fn config(&self) -> Arc<ProviderConfig> {
+        self.state.config()
+    }
+
+    fn set_config(&self, config: ProviderConfig) {
+        self.state.set_config(config);
+    }
+
+    fn state(&self) -> ProviderState {
+        self.state.state()
+    }
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        let config = self.state.config().merged(&request.options);
+        let call = Call { codec: Arc::clone(&self.codec), network: self.network.clone(), request, config };
+        let (http, state) = (self.network.http.clone(), Arc::clone(&self.state));
+        stream(http, state, call.exchange())
+    }
+}
+
+/// One call, which can be made anew.
+struct Call<C> {
+    codec: Arc<C>,
+    network: Network,
+    request: ChatRequest,
+    config: ProviderConfig,
+}
+
+impl<C: Codec> Call<C> {
+    async fn exchange(self) -> Result<Exchange, ProviderError> {
+        let Self { codec, network, request, config } = &self;
+        let is_prepared = match codec.prepare(request, config, network) {
+            Some(preparing) => preparing.await.map(|()| true)?,
+            None => false,
+        };
+        let encoded = codec.encode(request, config, network.auth.key())?;
+        let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
+        let decoding = Arc::clone(codec);
+        let decoder = move || decoding.decoder(Arc::clone(&tools), degradations.clone());
+        let exchange = Exchange::new(encoded.parts, decoder)
+            .with_error_reader(codec.error_reader())
+            .with_retry(network.retry.clone())
+            .with_authorizer(network.auth.signer().cloned());
+        Ok(if is_prepared { exchange.with_recovery(move |error| self.again(error)) } else { exchange })
+    }
+
+    /// The same call from its preparation on, if that may mend the error.
+    fn again(self, error: &ProviderError) -> Option<BoxFuture<'static, Result<Exchange, ProviderError>>> {
+        self.codec.recovers(error).then(|| Box::pin(self.exchange()) as BoxFuture<'static, _>)
+    }
+}
