@@ -13,7 +13,7 @@ use attache_core::{
     ToolResult, ToolResultsMessage, Transcript,
 };
 use attache_openai::{ChatCodec, Profile};
-use attache_transport::{ChunkSink, Decoder};
+use attache_transport::{ChunkSink, Codec};
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde::Deserialize;

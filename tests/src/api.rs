@@ -5,8 +5,9 @@ use std::sync::Arc;
 use attache_anthropic::MessagesCodec;
 use attache_core::{ChatRequest, ModelCapabilities, ProviderConfig, ProviderError, ToolSet, Transcript};
 use attache_documents::{Materials, RoutingReport, route};
-use attache_openai::{ChatCodec, Profile};
+use attache_openai::ChatCodec;
 use attache_testkit::{Violation, validate_chat, validate_messages};
+use attache_transport::Codec;
 use serde_json::Value;
 
 use crate::scenario::Scenario;
@@ -46,22 +47,17 @@ impl Api {
         }
     }
 
-    /// The codec of Chat Completions.
-    pub fn chat_codec() -> ChatCodec {
-        ChatCodec::new(Profile::openai_chat(), "gpt-4o")
-    }
-
-    /// The codec of Messages.
-    pub fn messages_codec() -> MessagesCodec {
-        MessagesCodec::new("claude-sonnet-4-5")
+    /// The codec of the model that scenarios are rendered for.
+    pub fn codec(self) -> Box<dyn Codec> {
+        match self {
+            Self::OpenAiChat => Box::new(ChatCodec::from("gpt-4o")),
+            Self::Anthropic => Box::new(MessagesCodec::from("claude-sonnet-4-5")),
+        }
     }
 
     /// What the model takes.
     pub fn capabilities(self) -> ModelCapabilities {
-        match self {
-            Self::OpenAiChat => Self::chat_codec().capabilities().clone(),
-            Self::Anthropic => Self::messages_codec().capabilities().clone(),
-        }
+        self.codec().capabilities().clone()
     }
 
     /// Routes and renders a scenario.
@@ -92,10 +88,7 @@ impl Api {
         request.whole = !scenario.stream;
         request.transcript = transcript.cloned();
         let config = ProviderConfig::new().merged(&request.options);
-        let parts = match self {
-            Self::OpenAiChat => Self::chat_codec().encode(&request, &config, None)?.parts,
-            Self::Anthropic => Self::messages_codec().encode(&request, &config, None)?.parts,
-        };
+        let parts = self.codec().encode(&request, &config, None)?.parts;
         let bytes = parts.body.to_vec();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Wire { url: parts.url, body, bytes, report: routing.report })

@@ -13,6 +13,7 @@ use attache_anthropic::MessagesCodec;
 use attache_core::{Completion, ProviderError};
 use attache_openai::{ChatCodec, Profile};
 use attache_testkit::{Cassette, CassetteIndex, Expectation, Interaction, chunked};
+use attache_transport::{Codec, replay};
 use bytes::Bytes;
 use http::StatusCode;
 
@@ -27,17 +28,14 @@ fn decode(
 ) -> (Completion, Option<ProviderError>) {
     let response = &interaction.response;
     let status = StatusCode::from_u16(response.status).expect("recorded statuses are valid");
-    match protocol {
+    let codec: Box<dyn Codec> = match protocol {
         "openai-chat" => {
-            let codec = ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded");
-            let replay = codec.replay(status, &response.headers, chunks);
-            (replay.completion, replay.error)
+            Box::new(ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded"))
         }
-        _ => {
-            let replay = MessagesCodec::new("recorded").replay(status, &response.headers, chunks);
-            (replay.completion, replay.error)
-        }
-    }
+        _ => Box::new(MessagesCodec::new("recorded")),
+    };
+    let replay = replay(&*codec, status, &response.headers, chunks);
+    (replay.completion, replay.error)
 }
 
 /// What differs between a decoded reply and what is expected of it.

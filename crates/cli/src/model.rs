@@ -6,7 +6,8 @@ use std::path::Path;
 use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{ErrorKind, Matrix, ModelCapabilities, ModelHandle, ProviderError};
 use attache_offline::OfflineModel;
-use attache_openai::{ChatCodec, OpenAiChat, Profile};
+use attache_openai::{ChatCodec, OpenAiChat};
+use attache_transport::Codec;
 
 /// Something must be set up before a model can be asked.
 #[derive(Debug, thiserror::Error)]
@@ -92,8 +93,7 @@ pub(crate) fn handle(name: &str, base_url: Option<&str>, matrix: &Matrix) -> Res
             })
         }
         Provider::OpenAiChat => {
-            let provider =
-                OpenAiChat::from_env(Profile::openai_chat(), model).map_err(setup)?.with_matrix(matrix);
+            let provider = OpenAiChat::from_env(model).map_err(setup)?.with_matrix(matrix);
             Ok(match base_url {
                 Some(url) => provider.with_base_url(url).into(),
                 None => provider.into(),
@@ -102,33 +102,23 @@ pub(crate) fn handle(name: &str, base_url: Option<&str>, matrix: &Matrix) -> Res
     }
 }
 
-/// What the wire of a provider looks like; the offline model has none.
-pub(crate) enum Wire {
-    Anthropic(Box<MessagesCodec>),
-    OpenAiChat(Box<ChatCodec>),
-}
-
-/// The codec of a model, with a key that is shown as dots.
-pub(crate) fn wire(name: &str, base_url: Option<&str>, matrix: &Matrix) -> Result<Wire, SetupError> {
+/// The codec of a model; the offline model has none.
+pub(crate) fn codec(
+    name: &str,
+    base_url: Option<&str>,
+    matrix: &Matrix,
+) -> Result<Box<dyn Codec>, SetupError> {
     let (provider, model) = parse(name)?;
-    let capabilities = provider.capabilities(matrix, model);
-    match provider {
-        Provider::Offline => Err(SetupError::new("the offline model sends nothing over a wire")),
-        Provider::Anthropic => {
-            let codec = MessagesCodec::new(model).with_capabilities(capabilities);
-            Ok(Wire::Anthropic(Box::new(match base_url {
-                Some(url) => codec.with_base_url(url),
-                None => codec,
-            })))
-        }
-        Provider::OpenAiChat => {
-            let mut profile = Profile::openai_chat();
-            if let Some(url) = base_url {
-                url.clone_into(&mut profile.base_url);
-            }
-            Ok(Wire::OpenAiChat(Box::new(ChatCodec::new(profile, model).with_capabilities(capabilities))))
-        }
+    let mut codec: Box<dyn Codec> = match provider {
+        Provider::Offline => return Err(SetupError::new("the offline model sends nothing over a wire")),
+        Provider::Anthropic => Box::new(MessagesCodec::from(model)),
+        Provider::OpenAiChat => Box::new(ChatCodec::from(model)),
+    };
+    codec.set_matrix(matrix);
+    if let Some(url) = base_url {
+        codec.set_base_url(url.to_owned());
     }
+    Ok(codec)
 }
 
 /// What must be said before a model is asked.

@@ -6,6 +6,7 @@ use attache_anthropic::MessagesCodec;
 use attache_core::{Completion, ProviderError, ToolCall, Usage};
 use attache_openai::{ChatCodec, Profile};
 use attache_testkit::{Cassette, Interaction, chunked};
+use attache_transport::Codec;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
@@ -120,18 +121,15 @@ fn decode(
     headers: &HeaderMap,
     chunks: &[Bytes],
 ) -> (Completion, Option<ProviderError>) {
-    match api {
+    let codec: Box<dyn Codec> = match api {
+        // The decoder is lenient for every server; the name only tags what would go back to it.
         Api::Chat => {
-            // The decoder is lenient for every server; the name only tags what would go back to it.
-            let codec = ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded");
-            let replay = codec.replay(status, headers, chunks);
-            (replay.completion, replay.error)
+            Box::new(ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded"))
         }
-        Api::Messages => {
-            let replay = MessagesCodec::new("recorded").replay(status, headers, chunks);
-            (replay.completion, replay.error)
-        }
-    }
+        Api::Messages => Box::new(MessagesCodec::new("recorded")),
+    };
+    let replay = attache_transport::replay(&*codec, status, headers, chunks);
+    (replay.completion, replay.error)
 }
 
 fn counts(usage: &Usage) -> Value {

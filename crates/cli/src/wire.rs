@@ -10,12 +10,12 @@ use attache_core::{
     ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan, route};
-use attache_transport::RequestParts;
+use attache_transport::Codec;
 use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::model::{self, Wire};
+use crate::model;
 use crate::output::{answer, line};
 
 /// Runs the command.
@@ -24,14 +24,14 @@ pub(crate) fn run(arguments: &args::Wire, matrix: &Matrix) -> Exit {
         return print(&example().to_json());
     }
     let Some(name) = arguments.model.as_deref() else { return Exit::Usage };
-    let wire = match model::wire(name, arguments.base_url.as_deref(), matrix) {
-        Ok(wire) => wire,
+    let codec = match model::codec(name, arguments.base_url.as_deref(), matrix) {
+        Ok(codec) => codec,
         Err(error) => {
             line(&format!("attache: {error}"));
             return Exit::Setup;
         }
     };
-    match request(arguments, &wire) {
+    match request(arguments, &*codec) {
         Ok(request) => print(&format!("{request:#}")),
         Err(problem) => {
             line(&format!("attache: {problem}"));
@@ -47,7 +47,7 @@ fn print(text: &str) -> Exit {
     }
 }
 
-fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
+fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, String> {
     let mut text = String::new();
     std::io::stdin()
         .lock()
@@ -55,15 +55,14 @@ fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
         .map_err(|error| format!("stdin cannot be read: {error}"))?;
     let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
-    let capabilities = match wire {
-        Wire::Anthropic(codec) => codec.capabilities(),
-        Wire::OpenAiChat(codec) => codec.capabilities(),
-    };
     let Routing { messages, report, .. } =
-        routed(&conversation.messages, capabilities, &tools).map_err(|error| with_causes(&error))?;
+        routed(&conversation.messages, codec.capabilities(), &tools).map_err(|error| with_causes(&error))?;
     let mut request = ChatRequest::new(messages).with_tools(tools);
     request.whole = !arguments.stream;
-    let parts = encode(wire, &request).map_err(|error| with_causes(&error))?;
+    // The key is masked wherever the request is shown.
+    let (config, key) = (ProviderConfig::new(), Secret::new("…"));
+    let encoded = codec.encode(&request, &config, Some(&key)).map_err(|error| with_causes(&error))?;
+    let parts = encoded.parts;
     let body = parts.body.to_vec();
     let body: Value =
         serde_json::from_slice(&body).map_err(|error| format!("the body is not JSON: {error}"))?;
@@ -77,15 +76,6 @@ fn request(arguments: &args::Wire, wire: &Wire) -> Result<Value, String> {
         out.insert("report".to_owned(), json!(report.decisions));
     }
     Ok(out)
-}
-
-fn encode(wire: &Wire, request: &ChatRequest) -> Result<RequestParts, ProviderError> {
-    // The key is masked wherever the request is shown.
-    let (config, key) = (ProviderConfig::new(), Secret::new("…"));
-    match wire {
-        Wire::Anthropic(codec) => Ok(codec.encode(request, &config, Some(&key))?.parts),
-        Wire::OpenAiChat(codec) => Ok(codec.encode(request, &config, Some(&key))?.parts),
-    }
 }
 
 /// Routing, with documents converted that this model cannot take otherwise.

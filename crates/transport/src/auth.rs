@@ -99,7 +99,9 @@ pub trait Authorizer: fmt::Debug + Send + Sync + 'static {
 
 /// Where settings are read from: the variables of the process, or what a test or a configuration puts in their place.
 #[derive(Clone)]
-pub struct Environment(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Environment(Arc<Lookup>);
+
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Environment {
     /// The variables of the process.

@@ -19,7 +19,7 @@ use attache_core::{
     ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderConfig, StreamChunk,
     ToolChoice,
 };
-use attache_transport::RetryPolicy;
+use attache_transport::{Auth, RetryPolicy};
 use common::*;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -197,7 +197,7 @@ fn keys_and_names() {
     let model = Anthropic::new("claude-opus-5", "sk-ant-canary").unwrap();
     assert!(!format!("{model:?}").contains("canary"));
     // Gateways may want no key, or their own header.
-    assert!(Anthropic::with_codec(MessagesCodec::new("local"), None).is_ok());
+    assert!(Anthropic::new(MessagesCodec::new("local"), Auth::None).is_ok());
     let options = ProviderConfig::new().with_extra_header("Authorization", "Bearer canary");
     let own = encode(&request([Message::user("a")]).with_options(options)).unwrap();
     let names: Vec<&str> = own.parts.shown_headers().map(|(name, _)| name).collect();

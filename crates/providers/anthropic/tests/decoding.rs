@@ -13,6 +13,7 @@ mod common;
 use attache_core::{
     ArgumentsError, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, StreamChunk, Usage,
 };
+use attache_transport::replay;
 use common::*;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::prelude::*;
@@ -307,9 +308,9 @@ fn blocks_are_bounded() {
 fn recorded_errors_keep_their_request_id() {
     let mut headers = HeaderMap::new();
     headers.insert("request-id", HeaderValue::from_static("req_7"));
-    let error = codec().replay(StatusCode::OK, &headers, ["data: {}\n\n"]).error.unwrap();
+    let error = replay(&codec(), StatusCode::OK, &headers, ["data: {}\n\n"]).error.unwrap();
     assert_eq!((error.kind(), error.request_id()), (ErrorKind::StreamCut, Some("req_7")));
-    let page = codec().replay(StatusCode::BAD_GATEWAY, &headers, ["<html>Bad ", "gateway</html>"]);
+    let page = replay(&codec(), StatusCode::BAD_GATEWAY, &headers, ["<html>Bad ", "gateway</html>"]);
     let error = page.error.unwrap();
     assert_eq!(
         (error.kind(), error.status(), error.request_id()),

@@ -15,6 +15,7 @@ use attache_core::{
     ChatRequest, Content, ContentTree, Document, ErrorKind, Matrix, MediaType, Message, Place, ToolResult,
     UserMessage, UserOrigin,
 };
+use attache_transport::Codec as _;
 use common::*;
 
 fn sample(media: &str) -> Document {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use attache_anthropic::MessagesCodec;
 use attache_core::{AssistantPart, Completion, ErrorKind, ProviderError, RawUsage, StreamChunk};
 use attache_testkit::{Cassette, CassetteIndex, Expectation, Interaction, chunked};
+use attache_transport::replay;
 use bytes::Bytes;
 use http::StatusCode;
 
@@ -54,7 +55,7 @@ fn check(name: &str, interaction: &Interaction, expected: &Expectation, report: 
     for chunks in cuts {
         let status = StatusCode::from_u16(interaction.response.status).unwrap();
         let codec = MessagesCodec::new(expected.model.as_deref().unwrap_or_default());
-        let replay = codec.replay(status, &interaction.response.headers, chunks);
+        let replay = replay(&codec, status, &interaction.response.headers, chunks);
         let differences = match (expected.kind.as_str(), &replay.error) {
             ("generate", None) => reply(&replay.chunks, expected),
             ("error", Some(error)) => failure(error, expected),

@@ -7,8 +7,9 @@ mod common;
 use std::path::PathBuf;
 
 use attache_core::{AssistantPart, Completion, StreamChunk};
-use attache_openai::{ChatCodec, Profile, Replay};
+use attache_openai::{ChatCodec, Profile};
 use attache_testkit::{Cassette, CassetteIndex, Expectation, RecordedResponse, chunked};
+use attache_transport::{Replay, replay};
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -48,7 +49,7 @@ fn replays(response: &RecordedResponse) -> Vec<Replay> {
     let codec = ChatCodec::new(compatible(), "m");
     let status = StatusCode::from_u16(response.status).unwrap();
     let chunkings = chunkings(&response.body.bytes());
-    chunkings.into_iter().map(|body| codec.replay(status, &response.headers, body)).collect()
+    chunkings.into_iter().map(|body| replay(&codec, status, &response.headers, body)).collect()
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn what_servers_add_leave_out_or_null_changes_nothing() {
         for (at, change) in changes.into_iter().enumerate() {
             let status = StatusCode::from_u16(response.status).unwrap();
             let body = changed(&response.body.bytes(), change);
-            let replay = codec.replay(status, &response.headers, [body]);
+            let replay = replay(&codec, status, &response.headers, [body]);
             assert_eq!(differences(&replay, &expected), Vec::<String>::new(), "{name}, change {at}");
         }
     }
@@ -163,7 +164,7 @@ fn damaged_recordings_do_no_harm() {
                 2 => bytes[at] = 0xff,
                 _ => bytes.insert(at, b'{'),
             }
-            let replay = codec.replay(StatusCode::OK, &response.headers, [bytes]);
+            let replay = replay(&codec, StatusCode::OK, &response.headers, [bytes]);
             let ends = replay.chunks.iter().filter(|chunk| matches!(chunk, StreamChunk::Done(_))).count();
             assert_eq!(ends + usize::from(replay.error.is_some()), 1, "{name}: one ending");
         }
@@ -275,7 +276,7 @@ fn recordings_of_openai_read_alike_under_its_own_profile() {
     for (name, response, expected) in recordings() {
         if name.starts_with(PROTOCOL) {
             let status = StatusCode::from_u16(response.status).unwrap();
-            let replay = codec.replay(status, &response.headers, [response.body.bytes()]);
+            let replay = replay(&codec, status, &response.headers, [response.body.bytes()]);
             assert_eq!(differences(&replay, &expected), Vec::<String>::new(), "{name}");
         }
     }

@@ -8,8 +8,8 @@ use attache_core::{
     ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderConfig, Reasoning,
     Secret, StreamChunk, Unsupported,
 };
-use attache_openai::{OpenAiChat, Profile};
-use attache_transport::RetryPolicy;
+use attache_openai::{ChatCodec, OpenAiChat, Profile};
+use attache_transport::{Auth, RetryPolicy};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use wiremock::matchers::{body_partial_json, header, method, path};
@@ -166,15 +166,18 @@ async fn what_cannot_be_sent_fails_before_anything_is_sent() {
 fn keys_are_demanded_where_they_are_needed() {
     let blank = OpenAiChat::new("gpt-4o", " \n").unwrap_err();
     assert_eq!(blank.kind(), ErrorKind::Configuration);
-    assert_eq!(blank.message(), "no key for openai-chat: set OPENAI_API_KEY");
+    assert_eq!(blank.message(), "the key for openai-chat/gpt-4o is blank");
     assert_eq!(OpenAiChat::new(" ", "k").unwrap_err().kind(), ErrorKind::Configuration);
     let mut profile = Profile::compatible("mine", "http://localhost:1/v1");
-    assert_eq!(OpenAiChat::with_profile(profile.clone(), "m", None).unwrap().model_id(), "mine/m");
+    assert_eq!(
+        OpenAiChat::new(ChatCodec::new(profile.clone(), "m"), Auth::None).unwrap().model_id(),
+        "mine/m"
+    );
     profile.key.required = true;
     profile.key.variables = vec!["ATTACHE_TEST_NO_SUCH_VARIABLE".to_owned()];
-    let missing = OpenAiChat::from_env(profile.clone(), "m").unwrap_err();
+    let missing = OpenAiChat::from_env(ChatCodec::new(profile.clone(), "m")).unwrap_err();
     assert_eq!(missing.message(), "no key for mine: set ATTACHE_TEST_NO_SUCH_VARIABLE");
-    assert!(OpenAiChat::with_profile(profile, "m", Secret::new("k")).is_ok());
+    assert!(OpenAiChat::new(ChatCodec::new(profile, "m"), Secret::new("k")).is_ok());
 }
 
 // Cargo sets these variables for tests.
@@ -184,9 +187,9 @@ fn keys_and_urls_come_from_the_variables_of_the_profile() {
     profile.key.required = true;
     profile.key.variables = ["ATTACHE_TEST_NO_SUCH_VARIABLE", "CARGO_PKG_NAME"].map(str::to_owned).to_vec();
     profile.base_url_variable = "CARGO_PKG_VERSION".to_owned();
-    let model = OpenAiChat::from_env(profile.clone(), "m").unwrap();
+    let model = OpenAiChat::from_env(ChatCodec::new(profile.clone(), "m")).unwrap();
     assert_eq!(model.codec().profile().base_url, env!("CARGO_PKG_VERSION"));
     profile.base_url_variable = "ATTACHE_TEST_NO_SUCH_VARIABLE".to_owned();
-    let model = OpenAiChat::from_env(profile, "m").unwrap();
+    let model = OpenAiChat::from_env(ChatCodec::new(profile, "m")).unwrap();
     assert_eq!(model.codec().profile().base_url, "http://localhost:1/v1");
 }

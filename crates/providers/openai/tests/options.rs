@@ -10,6 +10,7 @@ use attache_core::{
 };
 use attache_openai::{ChatCodec, Profile};
 use attache_testkit::validate_chat;
+use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
 use common::{body, encode, openai, shown, tools, user};

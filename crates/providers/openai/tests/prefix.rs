@@ -11,6 +11,7 @@ use attache_core::{
 };
 use attache_openai::{ChatCodec, Profile};
 use attache_testkit::validate_chat;
+use attache_transport::Codec as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -216,7 +216,7 @@ fn blank_text_waits_until_something_visible_follows() {
 fn names_are_ours_again() {
     use attache_core::{ToolDefinition, ToolSet};
     use attache_openai::{ChatCodec, Profile};
-    use attache_transport::{ChunkSink, Decoder};
+    use attache_transport::{ChunkSink, Codec as _};
     let tools = ToolSet::new([ToolDefinition::new("math.add", "", json!({}))]).unwrap();
     let mut decoder = ChatCodec::new(Profile::openai_chat(), "m").decoder(tools.into(), Vec::new());
     let mut out = ChunkSink::new();

@@ -12,6 +12,7 @@ use attache_core::{
     TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin,
 };
 use attache_openai::{ChatCodec, EmptyContent, Profile, SystemRole};
+use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
 use common::{answers, asks, body, call, compatible, encode, openai, shown, tools, user};

@@ -4,6 +4,7 @@
 mod calls;
 #[cfg(test)]
 mod limits;
+mod model;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

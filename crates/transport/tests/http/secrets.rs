@@ -93,7 +93,7 @@ async fn failures_of_the_network_do_not_show_the_url() {
 async fn debug_of_everything_is_clean() {
     let request = request("http://user:canary-password@localhost");
     let redactor = request.redactor();
-    let exchange = Exchange::new(request.clone(), || ReplyDecoder::new(Codec::default()));
+    let exchange = Exchange::new(request.clone(), || Box::new(ReplyDecoder::new(Codec::default())));
     let text = format!("{request:?} {redactor:?} {exchange:?} {:?}", HttpClient::shared());
     assert!(!text.contains("canary"), "{text}");
 }

@@ -199,8 +199,7 @@ pub(crate) fn call_with(
     retry: RetryPolicy,
 ) -> ChunkStream {
     stream(client.clone(), Arc::clone(state), async move {
-        let decoder = || ReplyDecoder::new(Codec::default());
-        Ok(Exchange::new(request, decoder).with_retry(retry))
+        Ok(Exchange::new(request, || Box::new(ReplyDecoder::new(Codec::default()))).with_retry(retry))
     })
 }
 

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use attache_anthropic::{EncodedRequest, MessagesCodec, Replay};
+use attache_anthropic::MessagesCodec;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Content, Document, DocumentId,
     Message, ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
     ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_testkit::validate_messages;
-use attache_transport::{ChunkSink, Decoder};
+use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ pub(crate) fn stop(index: u64) -> Value {
 
 /// Decodes a body under status 200.
 pub(crate) fn replay_pieces<B: AsRef<[u8]>>(pieces: impl IntoIterator<Item = B>) -> Replay {
-    codec().replay(StatusCode::OK, &HeaderMap::new(), pieces)
+    attache_transport::replay(&codec(), StatusCode::OK, &HeaderMap::new(), pieces)
 }
 
 /// Decodes a body under status 200, given whole, as the reply to a request with `tools()`.

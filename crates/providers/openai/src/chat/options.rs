@@ -2,8 +2,7 @@
 
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice,
-    wire_name,
+    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, wire_name,
 };
 use attache_transport::Refusals;
 use serde_json::{Map, Value, json};

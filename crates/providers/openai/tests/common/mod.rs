@@ -8,8 +8,9 @@ use attache_core::{
     ProviderError, StreamChunk, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
     ToolSet,
 };
-use attache_openai::{ChatCodec, EncodedRequest, Profile, Replay};
+use attache_openai::{ChatCodec, Profile};
 use attache_testkit::{Rules, validate_chat, validate_chat_with};
+use attache_transport::{Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ pub(crate) fn whole(message: impl Into<Value>, finish: &str) -> String {
 }
 
 pub(crate) fn replay_with(profile: Profile, body: &str) -> Replay {
-    ChatCodec::new(profile, "m").replay(StatusCode::OK, &HeaderMap::new(), [body])
+    attache_transport::replay(&ChatCodec::new(profile, "m"), StatusCode::OK, &HeaderMap::new(), [body])
 }
 
 pub(crate) fn replay(body: &str) -> Replay {
@@ -62,7 +63,9 @@ pub(crate) fn failure(body: &str) -> ProviderError {
 pub(crate) fn refused(status: u16, body: &Value) -> ProviderError {
     let status = StatusCode::from_u16(status).unwrap();
     let body = body.to_string();
-    ChatCodec::new(compatible(), "m").replay(status, &HeaderMap::new(), [body]).error.unwrap()
+    attache_transport::replay(&ChatCodec::new(compatible(), "m"), status, &HeaderMap::new(), [body])
+        .error
+        .unwrap()
 }
 
 /// The deltas add up to the message (P07, P09).
