@@ -18,8 +18,10 @@ mod chat;
 mod error;
 mod lenient;
 mod profile;
+mod profiles;
 
 pub use chat::{ChatCodec, OpenAiChat};
 pub use profile::{
     CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
 };
+pub use profiles::{ProfileError, Profiles};

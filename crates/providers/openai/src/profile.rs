@@ -1,6 +1,10 @@
 //! What a server that speaks Chat Completions does in its own way, as data.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
+
+use crate::profiles::Profiles;
 
 /// The quirks of a server. Every field is a named behaviour that any server may have; no server's name is ever
 /// tested. It can be read from configuration, where what is not set is as in [`Profile::compatible`]:
@@ -228,29 +232,13 @@ impl Default for Profile {
 
 impl Profile {
     /// OpenAI's own Chat Completions: `openai-chat/<model>`. (openai.md A)
-    pub fn openai_chat() -> Self {
-        let models = |list: &[&str]| list.iter().map(|model| (*model).to_owned()).collect();
-        Self {
-            name: "openai-chat".to_owned(),
-            family: "openai-chat".to_owned(),
-            base_url: "https://api.openai.com/v1".to_owned(),
-            base_url_variable: "OPENAI_BASE_URL".to_owned(),
-            key: KeyRules { variables: models(&["OPENAI_API_KEY"]), ..KeyRules::default() },
-            system_place: SystemPlace::Anywhere,
-            joined_texts: false,
-            refusal_parts: true,
-            call_ids: CallIds::Plain,
-            reasoning_replay: Replayed::Never,
-            max_tokens: MaxTokens::MaxCompletionTokens,
-            prompt_cache_key: true,
-            day_long_cache: models(&["gpt-5*", "gpt-4.1*"]),
-            no_top_k: models(&["*"]),
-            no_stop: models(&["o3*", "o4-mini*"]),
-            no_parallel_tool_calls: models(&["o1*", "o3-mini*"]),
-            reasons_unasked: models(&["gpt-5.5*", "gpt-5.6*"]),
-            no_tools_while_reasoning: models(&["gpt-5.2*", "gpt-5.4*", "gpt-5.5*", "gpt-5.6*"]),
-            ..Self::default()
-        }
+    pub fn openai_chat() -> Arc<Self> {
+        Self::named("openai-chat")
+    }
+
+    /// A bundled profile; under a name that is not there, a server of which nothing is known and which has no address.
+    pub(crate) fn named(name: &str) -> Arc<Self> {
+        Profiles::bundled().get(name).cloned().unwrap_or_else(|| Arc::new(Self::compatible(name, "")))
     }
 
     /// A server of which nothing is known but that it imitates Chat Completions: text only, instructions in one

@@ -381,6 +381,6 @@ fn scalars_between_the_chunks_say_nothing() {
 #[test]
 fn the_profile_of_openai_reads_alike() {
     let body = whole(json!({"content": "Hi", "reasoning_content": "a"}), "stop");
-    let message = replay_with(Profile::openai_chat(), &body).completion.message;
+    let message = replay_with((*Profile::openai_chat()).clone(), &body).completion.message;
     assert_eq!((message.thinking().as_str(), message.text().as_str()), ("a", "Hi"));
 }

@@ -1,0 +1,184 @@
+//! The profiles by name: bundled, and those of a configuration.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::profile::Profile;
+
+/// Profiles by name, as TOML: `[name]` holds what differs from a server of which nothing is known, or from the profile
+/// that `like` names. A configuration has the same form; it adds profiles, and its entries win over the bundled ones,
+/// member by member.
+///
+/// ```
+/// use attache_openai::Profiles;
+/// let profiles = Profiles::bundled().overlaid(
+///     "[work]\nlike = 'openai-chat'\nbase_url = 'https://llm.example/v1'\nkey.variables = ['WORK_LLM_KEY']",
+/// )?;
+/// let work = profiles.get("work").unwrap();
+/// assert_eq!((work.name.as_str(), work.family.as_str()), ("work", "openai-chat"));
+/// # Ok::<(), attache_openai::ProfileError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profiles {
+    tables: Table,
+    profiles: BTreeMap<String, Arc<Profile>>,
+}
+
+/// Why text holds no profiles.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// It is not TOML.
+    #[error("the profiles are not valid TOML: {0}")]
+    Syntax(String),
+    /// A profile has a member that is unknown or of the wrong type, or is like one that is not there.
+    #[error("the profile {name} is not valid: {problem}")]
+    Profile {
+        /// The name of the profile.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// The longest chain of profiles that are like each other.
+const MAX_CHAIN: usize = 8;
+
+static BUNDLED: OnceLock<Profiles> = OnceLock::new();
+const BUNDLED_TEXT: &str = include_str!("profiles.toml");
+
+impl Profiles {
+    /// The profiles that come with this crate, read at first use.
+    pub fn bundled() -> &'static Self {
+        // A test reads them, so that no program has to at its start.
+        BUNDLED.get_or_init(|| Self::none().overlaid(BUNDLED_TEXT).unwrap_or_else(|_| Self::none()))
+    }
+
+    /// No profiles.
+    pub fn none() -> Self {
+        Self { tables: Table::new(), profiles: BTreeMap::new() }
+    }
+
+    /// These profiles with others on top.
+    ///
+    /// # Errors
+    /// [`ProfileError`] names the profile and what is wrong with it.
+    pub fn overlaid(&self, text: &str) -> Result<Self, ProfileError> {
+        let over: Table =
+            toml::from_str(text).map_err(|error| ProfileError::Syntax(error.message().to_owned()))?;
+        self.with_tables(&over)
+    }
+
+    /// The same with tables that are read already.
+    ///
+    /// # Errors
+    /// As for [`overlaid`](Self::overlaid).
+    pub fn with_tables(&self, over: &Table) -> Result<Self, ProfileError> {
+        let mut tables = self.tables.clone();
+        merge(&mut tables, over);
+        let mut profiles = BTreeMap::new();
+        for name in tables.keys() {
+            let invalid = |problem: String| ProfileError::Profile { name: name.clone(), problem };
+            if name.is_empty() || name.contains('/') {
+                return Err(invalid("a name is not empty and holds no slash".to_owned()));
+            }
+            let mut whole = whole(&tables, name, 0).map_err(invalid)?;
+            whole.insert("name".to_owned(), Value::String(name.clone()));
+            let profile = Profile::deserialize(Value::Table(whole))
+                .map_err(|error| invalid(error.message().to_owned()))?;
+            profiles.insert(name.clone(), Arc::new(profile));
+        }
+        Ok(Self { tables, profiles })
+    }
+
+    /// The profile of that name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Profile>> {
+        self.profiles.get(name)
+    }
+
+    /// The profiles by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
+        self.profiles.values()
+    }
+}
+
+/// The entry with what it is like below it.
+fn whole(tables: &Table, name: &str, depth: usize) -> Result<Table, String> {
+    let Some(Value::Table(own)) = tables.get(name) else { return Err("it is not a table".to_owned()) };
+    let mut own = own.clone();
+    let base = match own.remove("like") {
+        None => return Ok(own),
+        Some(Value::String(base)) => base,
+        Some(_) => return Err("like is not the name of a profile".to_owned()),
+    };
+    if depth >= MAX_CHAIN || base == name {
+        return Err(format!("it is like {base}, which comes back to it or goes on too long"));
+    }
+    if !tables.contains_key(&base) {
+        return Err(format!("it is like {base}, which is not there"));
+    }
+    let mut whole = whole(tables, &base, depth + 1)?;
+    merge(&mut whole, &own);
+    Ok(whole)
+}
+
+/// Tables are merged, everything else replaced.
+fn merge(into: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (into.get_mut(key), value) {
+            (Some(Value::Table(into)), Value::Table(over)) => merge(into, over),
+            (Some(slot), value) => *slot = value.clone(),
+            (None, value) => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundled_profiles_are_valid() {
+        let profiles = Profiles::none().overlaid(BUNDLED_TEXT).unwrap();
+        assert_eq!(&profiles, Profiles::bundled());
+        assert!(profiles.get("openai-chat").is_some());
+        for profile in profiles.iter() {
+            assert!(
+                profile.base_url.starts_with("http") || !profile.base_url_variable.is_empty(),
+                "{}",
+                profile.name
+            );
+            assert!(!profile.key.required || !profile.key.variables.is_empty(), "{}", profile.name);
+        }
+    }
+
+    // A78
+    #[test]
+    fn a_profile_may_be_like_another() {
+        let text = "[a]\nbase_url = 'http://a'\nkey.header = 'x-key'\n[b]\nlike = 'a'\nbase_url = 'http://b'\nkey.required = true\n[c]\nlike = 'b'";
+        let profiles = Profiles::none().overlaid(text).unwrap();
+        let c = profiles.get("c").unwrap();
+        assert_eq!((c.name.as_str(), c.base_url.as_str(), c.key.header.as_str()), ("c", "http://b", "x-key"));
+        let changed = profiles.overlaid("[a]\nkey.header = 'y-key'").unwrap();
+        assert_eq!(changed.get("c").unwrap().key.header, "y-key");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let problem = |text: &str| Profiles::none().overlaid(text).unwrap_err().to_string();
+        assert!(problem("[a").starts_with("the profiles are not valid TOML"));
+        assert!(
+            problem("[a]\nlike = 'b'").contains("profile a is not valid: it is like b, which is not there")
+        );
+        assert!(problem("[a]\nlike = 'b'\n[b]\nlike = 'a'").contains("comes back"));
+        assert!(problem("[a]\nlike = 'a'").contains("comes back"));
+        assert!(problem("[a]\nsystem_rolle = 'system'").contains("unknown field `system_rolle`"));
+        assert!(problem("['a/b']\n").contains("slash"));
+        assert!(problem("a = 1").contains("not a table"));
+    }
+}
