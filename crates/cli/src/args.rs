@@ -10,6 +10,9 @@ use crate::exit::CODES;
 #[derive(Debug, Parser)]
 #[command(name = "attache", version, after_help = CODES)]
 pub(crate) struct Args {
+    /// A TOML file with servers, names for models, and what is known of models; see the guide
+    #[arg(long, global = true, value_name = "FILE", env = "ATTACHE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
     /// A TOML file with what is known of models, on top of the bundled table; see the guide
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) capabilities: Option<PathBuf>,

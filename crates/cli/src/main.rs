@@ -36,8 +36,8 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    let matrix = match model::matrix(args.capabilities.as_deref()) {
-        Ok(matrix) => matrix,
+    let registry = match model::registry(&args) {
+        Ok(registry) => registry,
         Err(error) => {
             output::line(&format!("attache: {error}"));
             return Exit::Setup.into();
@@ -45,10 +45,10 @@ fn main() -> ExitCode {
     };
     let exit = runtime.block_on(async {
         match args.command {
-            Command::Ask(ask) => ask::run(ask, &matrix).await,
-            Command::Wire(wire) => wire::run(&wire, &matrix),
+            Command::Ask(ask) => ask::run(ask, &registry).await,
+            Command::Wire(wire) => wire::run(&wire, &registry),
             Command::Replay(replay) => replay::run(&replay),
-            Command::Models(models) => models::run(&models, &matrix),
+            Command::Models(models) => models::run(&models, &registry),
         }
     });
     // A tool that blocks its thread must not hold the process.

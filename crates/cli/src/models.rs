@@ -1,37 +1,25 @@
 //! `attache models`: what is known of models.
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::{FileRules, ModelCapabilities, PlaceCapabilities};
+use attache_models::{Registry, RegistryError};
 use serde_json::json;
 
 use crate::args::Models;
 use crate::exit::Exit;
-use crate::model::{self, Provider};
+use crate::model::SetupError;
 use crate::output::{answer, line};
 
 /// Runs the command.
-pub(crate) fn run(models: &Models, matrix: &Matrix) -> Exit {
+pub(crate) fn run(models: &Models, registry: &Registry) -> Exit {
     let pattern = models.pattern.as_deref().unwrap_or_default();
-    let mut rows: Vec<(String, ModelCapabilities)> = Vec::new();
-    for provider in Provider::ALL {
-        let mut patterns = matrix.patterns(provider.name());
-        // Every other model of the provider.
-        patterns.push("*");
-        for row in patterns {
-            let name = format!("{}/{row}", provider.name());
-            if name.contains(pattern) {
-                rows.push((name, provider.capabilities(matrix, row)));
-            }
+    let rows = match rows(registry, pattern) {
+        Ok(rows) => rows,
+        Err(error) => {
+            let error = SetupError::from(error);
+            line(&format!("attache: nothing is known of {pattern:?}: {error}"));
+            return Exit::Setup;
         }
-    }
-    if rows.is_empty()
-        && let Ok((provider, id)) = model::parse(pattern)
-    {
-        rows.push((pattern.to_owned(), provider.capabilities(matrix, id)));
-    }
-    if rows.is_empty() {
-        line(&format!("attache: nothing is known of {pattern:?}; `attache models` lists what is"));
-        return Exit::Setup;
-    }
+    };
     let text: String = if models.json {
         rows.iter().map(|(name, row)| format!("{}\n", json!({ "id": name, "capabilities": row }))).collect()
     } else {
@@ -43,27 +31,104 @@ pub(crate) fn run(models: &Models, matrix: &Matrix) -> Exit {
     Exit::Done
 }
 
+type Row = (String, ModelCapabilities);
+
+/// The rows whose name holds the pattern; if there is none, what is known of the model of that name.
+fn rows(registry: &Registry, pattern: &str) -> Result<Vec<Row>, RegistryError> {
+    let mut rows = Vec::new();
+    for (provider, family) in registry.providers() {
+        let mut models = registry.matrix().patterns(family);
+        // Every other model of the provider.
+        models.push("*");
+        for model in models {
+            let name = format!("{provider}/{model}");
+            if name.contains(pattern) {
+                let row = registry.capabilities(&name)?;
+                rows.push((name, row));
+            }
+        }
+    }
+    if rows.is_empty() {
+        rows.push((pattern.to_owned(), registry.capabilities(pattern)?));
+    }
+    Ok(rows)
+}
+
 fn describe(name: &str, row: &ModelCapabilities) -> String {
-    let number = |limit: Option<u64>| limit.map_or_else(|| "unknown".to_owned(), |limit| limit.to_string());
     let note = match row.family.as_str() {
         "offline" => "\n  no language model: it quotes the passages that fit best; no key, no network",
         _ => "",
     };
+    let efforts: Vec<&str> = row.efforts.iter().map(|effort| effort.as_str()).collect();
+    let reasoning = match (row.reasoning.is_empty(), efforts.is_empty()) {
+        (true, _) => "cannot be set".to_owned(),
+        (false, true) => row.reasoning.join("/"),
+        (false, false) => format!("{} ({})", row.reasoning.join("/"), efforts.join(" ")),
+    };
     format!(
-        "{name}{note}\n  user message: {}\n  tool result:  {}\n  window {} tokens, reply {} tokens, parallel tools {}, \
-         caching {}, reasoning {}\n  from: {}\n\n",
-        row.user.media.join(" "),
-        row.tool_result.media.join(" "),
+        "{name}{note}\n  user message: {}\n  tool result:  {}\n  failed:       {}\n  beside it:    {}\n  files:        {}\n  \
+         window {} tokens, reply {} tokens\n  tools {}, parallel {}, forced {}; structured output {}; caching {}; sampling {}\n  \
+         reasoning {reasoning}; goes back: {}\n  from: {}\n\n",
+        place(&row.user),
+        place(&row.tool_result),
+        place(&row.failed_result),
+        place(&row.beside_result),
+        files(&row.files),
         number(row.context_window),
         number(row.max_output_tokens),
-        if row.parallel_tools { "yes" } else { "no" },
+        yes(row.tools),
+        yes(row.parallel_tools),
+        yes(row.forced_tools),
+        word(&row.structured_output),
         word(&row.caching),
-        if row.reasoning.is_empty() { "no".to_owned() } else { row.reasoning.join("/") },
+        yes(row.sampling),
+        word(&row.reasoning_replay),
         match row.row.as_str() {
             "default" => format!("the default row of {}", row.family),
+            "unknown" => format!("nothing: the family {} is not in the table", row.family),
             pattern => format!("the row {pattern} of {}", row.family),
         },
     )
+}
+
+/// Media types and limits.
+fn place(place: &PlaceCapabilities) -> String {
+    let mut text = if place.media.is_empty() { "nothing".to_owned() } else { place.media.join(" ") };
+    let limits = [
+        (place.max_bytes, "bytes each"),
+        (place.max_image_bytes, "bytes an image"),
+        (place.max_count, "documents"),
+        (place.max_pages, "pages"),
+        (place.max_pixels, "pixels a side"),
+    ];
+    let limits: Vec<String> =
+        limits.iter().filter_map(|(limit, unit)| Some(format!("{} {unit}", (*limit)?))).collect();
+    if !limits.is_empty() {
+        text.push_str(&format!(" (at most {})", limits.join(", ")));
+    }
+    if place.needs_text == Some(true) {
+        text.push_str(" (with a text beside documents)");
+    }
+    text
+}
+
+fn files(rules: &FileRules) -> String {
+    let known = |rule: Option<bool>| rule.map_or("unknown", yes);
+    format!(
+        "request at most {} bytes; names needed: {}; upload: {}; URLs: {}",
+        number(rules.max_request_bytes),
+        known(rules.names_required),
+        known(rules.upload),
+        known(rules.urls),
+    )
+}
+
+fn number(limit: Option<u64>) -> String {
+    limit.map_or_else(|| "unknown".to_owned(), |limit| limit.to_string())
+}
+
+fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
 }
 
 fn word(value: &impl serde::Serialize) -> String {

@@ -6,25 +6,27 @@ use std::sync::Arc;
 use attache_convert::Limits;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Document, DocumentId,
-    Matrix, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError,
-    ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+    Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
+    Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan, route};
+use attache_models::Registry;
 use attache_transport::Codec;
 use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::model;
+use crate::model::{self, SetupError};
 use crate::output::{answer, line};
 
 /// Runs the command.
-pub(crate) fn run(arguments: &args::Wire, matrix: &Matrix) -> Exit {
+pub(crate) fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
     if arguments.example {
         return print(&example().to_json());
     }
     let Some(name) = arguments.model.as_deref() else { return Exit::Usage };
-    let codec = match model::codec(name, arguments.base_url.as_deref(), matrix) {
+    let codec = match model::at(registry, arguments.base_url.as_deref()).codec(name).map_err(SetupError::from)
+    {
         Ok(codec) => codec,
         Err(error) => {
             line(&format!("attache: {error}"));

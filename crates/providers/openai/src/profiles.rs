@@ -69,16 +69,8 @@ impl Profiles {
     pub fn overlaid(&self, text: &str) -> Result<Self, ProfileError> {
         let over: Table =
             toml::from_str(text).map_err(|error| ProfileError::Syntax(error.message().to_owned()))?;
-        self.with_tables(&over)
-    }
-
-    /// The same with tables that are read already.
-    ///
-    /// # Errors
-    /// As for [`overlaid`](Self::overlaid).
-    pub fn with_tables(&self, over: &Table) -> Result<Self, ProfileError> {
         let mut tables = self.tables.clone();
-        merge(&mut tables, over);
+        merge(&mut tables, &over);
         let mut profiles = BTreeMap::new();
         for name in tables.keys() {
             let invalid = |problem: String| ProfileError::Profile { name: name.clone(), problem };

@@ -1,0 +1,87 @@
+//! A registry's configuration file.
+
+use std::sync::Arc;
+
+use attache_core::MatrixError;
+use serde::Deserialize;
+use toml::Table;
+
+use crate::registry::Registry;
+
+/// Why text is no configuration.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It is not TOML, or has a section that is unknown.
+    #[error("the configuration is not valid: {0}")]
+    Syntax(String),
+    /// What it says of models is wrong.
+    #[error("{0}")]
+    Capabilities(#[from] MatrixError),
+    /// A profile of its providers is wrong.
+    #[cfg(feature = "openai")]
+    #[error("{0}")]
+    Profiles(#[from] attache_openai::ProfileError),
+    /// It describes providers, and the feature that speaks to them is not enabled.
+    #[error("[providers] describes servers with an API of OpenAI's, which this program was built without")]
+    NoProfiles,
+    /// A name for a model holds a slash, so that it could not be told from a provider's model.
+    #[error("the name {0:?} for a model holds a slash")]
+    Name(String),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Config {
+    providers: Table,
+    models: std::collections::BTreeMap<String, String>,
+    capabilities: Table,
+}
+
+impl Registry {
+    /// Adds what a configuration says, in TOML:
+    ///
+    /// * `[providers.NAME]`: a compatible server as a profile, with the members of `attache_openai::Profile`; `like`
+    ///   names a profile to start from. A bundled one of the same name is changed member by member.
+    /// * `[models]`: names that stand for models, `fast = "groq/llama-3.3-70b-versatile"`.
+    /// * `[capabilities]`: what is known of models, in the form of the [`Matrix`](attache_core::Matrix).
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what is wrong and where.
+    pub fn with_config(self, text: &str) -> Result<Self, ConfigError> {
+        let Config { providers, models, capabilities } =
+            toml::from_str(text).map_err(|error| ConfigError::Syntax(error.message().to_owned()))?;
+        let mut registry = self;
+        if !capabilities.is_empty() {
+            let matrix = Arc::new(registry.matrix().overlaid(&text_of(&capabilities)?)?);
+            registry = registry.with_matrix(matrix);
+        }
+        if let Some(name) = models.keys().find(|name| name.contains('/')) {
+            return Err(ConfigError::Name(name.clone()));
+        }
+        let registry =
+            models.into_iter().fold(registry, |registry, (name, model)| registry.with_name(name, model));
+        registry.with_profiles(&providers)
+    }
+
+    #[cfg(feature = "openai")]
+    fn with_profiles(mut self, tables: &Table) -> Result<Self, ConfigError> {
+        if tables.is_empty() {
+            return Ok(self);
+        }
+        self.profiles = Arc::new(self.profiles.overlaid(&text_of(tables)?)?);
+        let profiles = Arc::clone(&self.profiles);
+        let named = tables.keys().filter_map(|name| profiles.get(name));
+        Ok(named.fold(self, crate::bundled::with_profile))
+    }
+
+    #[cfg(not(feature = "openai"))]
+    fn with_profiles(self, tables: &Table) -> Result<Self, ConfigError> {
+        if tables.is_empty() { Ok(self) } else { Err(ConfigError::NoProfiles) }
+    }
+}
+
+/// A section as a text of its own.
+fn text_of(section: &Table) -> Result<String, ConfigError> {
+    toml::to_string(section).map_err(|error| ConfigError::Syntax(error.to_string()))
+}

@@ -1,0 +1,66 @@
+//! Why a name leads to no model.
+
+use std::fmt;
+
+use attache_core::ProviderError;
+
+/// Why a name leads to no model.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RegistryError {
+    /// The name as given.
+    pub name: String,
+    /// What is wrong with it.
+    pub reason: Unresolved,
+    /// The names of all providers, in order.
+    pub providers: Vec<String>,
+}
+
+/// What is wrong with a name.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Unresolved {
+    /// It is not `provider/model`, and no name of the configuration either.
+    NotAModel,
+    /// It names no model of this provider.
+    NoModel,
+    /// There is no such provider. The whole names that were perhaps meant, the best first.
+    NoProvider(Vec<String>),
+    /// The provider sends nothing over a wire, so it has no codec and no address.
+    NoWire,
+    /// Something must be set up first, such as a key.
+    Setup(ProviderError),
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, reason, providers } = self;
+        let known = |f: &mut fmt::Formatter<'_>| write!(f, "; the providers are {}", providers.join(", "));
+        match reason {
+            Unresolved::NotAModel => {
+                write!(f, "a model is named PROVIDER/MODEL, not {name:?}")?;
+                known(f)
+            }
+            Unresolved::NoModel => write!(f, "{name:?} names no model of its provider"),
+            Unresolved::NoProvider(near) => {
+                let provider = name.split('/').next().unwrap_or_default();
+                write!(f, "there is no provider {provider:?}")?;
+                if !near.is_empty() {
+                    write!(f, "; did you mean {}?", near.join(" or "))?;
+                }
+                known(f)
+            }
+            Unresolved::NoWire => write!(f, "{name} has no wire and no address: it sends nothing"),
+            Unresolved::Setup(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for RegistryError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.reason {
+            Unresolved::Setup(error) => std::error::Error::source(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! From `provider/model` to a model.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{Matrix, ModelCapabilities, ModelHandle, ProviderError};
+use attache_transport::{Codec, Environment, HttpModel};
+
+use crate::error::{RegistryError, Unresolved};
+
+/// How alike a name must be to be offered for another, of 1.
+const LIKENESS: f64 = 0.75;
+/// How many such names are offered.
+const OFFERED: usize = 3;
+/// The longest chain of names that stand for each other.
+const MAX_NAMES: usize = 8;
+
+/// Providers by name, and names for models. Cheap to clone.
+///
+/// A registry is a value: each `with_` adds to it or replaces what has the same name.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    providers: BTreeMap<String, Entry>,
+    names: BTreeMap<String, String>,
+    matrix: Arc<Matrix>,
+    environment: Environment,
+    base_url: Option<String>,
+    #[cfg(feature = "openai")]
+    pub(crate) profiles: Arc<attache_openai::Profiles>,
+}
+
+/// What a provider is made with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// What is known of models.
+    pub matrix: Arc<Matrix>,
+    /// Where keys and addresses are read from.
+    pub environment: Environment,
+    /// Where the API is, instead of its usual address.
+    pub base_url: Option<String>,
+}
+
+type MakeModel = dyn Fn(&str, &Settings) -> Result<ModelHandle, ProviderError> + Send + Sync;
+type MakeCodec = dyn Fn(&str) -> Box<dyn Codec> + Send + Sync;
+
+#[derive(Clone)]
+struct Entry {
+    family: String,
+    model: Arc<MakeModel>,
+    codec: Option<Arc<MakeCodec>>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("family", &self.family).finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// No providers, the bundled matrix, the variables of the process.
+    pub fn empty() -> Self {
+        Self {
+            providers: BTreeMap::new(),
+            names: BTreeMap::new(),
+            matrix: Arc::new(Matrix::bundled().clone()),
+            environment: Environment::process(),
+            base_url: None,
+            #[cfg(feature = "openai")]
+            profiles: Arc::new(attache_openai::Profiles::bundled().clone()),
+        }
+    }
+
+    /// The providers whose features of this crate are enabled, and with `openai` every bundled profile.
+    pub fn bundled() -> Self {
+        crate::bundled::add(Self::empty())
+    }
+
+    /// Adds a provider over HTTP: what makes a codec for a model of that name. `family` is its section of the matrix.
+    #[must_use]
+    pub fn with_codec<C: Codec + Clone>(
+        mut self,
+        name: impl Into<String>,
+        family: impl Into<String>,
+        make: impl Fn(&str) -> C + Send + Sync + 'static,
+    ) -> Self {
+        let make = Arc::new(make);
+        let codec = Arc::clone(&make);
+        let entry = Entry {
+            family: family.into(),
+            model: Arc::new(move |model, settings| {
+                let model = HttpModel::<C>::from_environment(make(model), &settings.environment)?;
+                let model = model.with_matrix(&settings.matrix);
+                Ok(match &settings.base_url {
+                    Some(url) => model.with_base_url(url).into(),
+                    None => model.into(),
+                })
+            }),
+            codec: Some(Arc::new(move |model| Box::new(codec(model)))),
+        };
+        self.providers.insert(name.into(), entry);
+        self
+    }
+
+    /// Adds any other provider: what makes a handle for a model of that name. `family` is its section of the matrix.
+    #[must_use]
+    pub fn with_provider(
+        mut self,
+        name: impl Into<String>,
+        family: impl Into<String>,
+        make: impl Fn(&str, &Settings) -> Result<ModelHandle, ProviderError> + Send + Sync + 'static,
+    ) -> Self {
+        let entry = Entry { family: family.into(), model: Arc::new(make), codec: None };
+        self.providers.insert(name.into(), entry);
+        self
+    }
+
+    /// Lets `name` stand for a model, given as `provider/model` or as another such name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>, model: impl Into<String>) -> Self {
+        self.names.insert(name.into(), model.into());
+        self
+    }
+
+    /// Sets what is known of models.
+    #[must_use]
+    pub fn with_matrix(mut self, matrix: impl Into<Arc<Matrix>>) -> Self {
+        self.matrix = matrix.into();
+        self
+    }
+
+    /// Sets where keys and addresses are read from.
+    #[must_use]
+    pub fn with_environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// Sets where the APIs are, instead of their usual addresses.
+    #[must_use]
+    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// What is known of models.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// The providers' names in order, each with its family in the matrix.
+    pub fn providers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.providers.iter().map(|(name, entry)| (name.as_str(), entry.family.as_str()))
+    }
+
+    /// The names that stand for models, in order, each with the model.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.names.iter().map(|(name, model)| (name.as_str(), model.as_str()))
+    }
+
+    /// The model of that name, with its key from the environment.
+    ///
+    /// # Errors
+    /// [`RegistryError`] says what is wrong with the name, what was perhaps meant, or what must be set up.
+    pub fn model(&self, name: &str) -> Result<ModelHandle, RegistryError> {
+        let (whole, entry, model) = self.resolve(name)?;
+        if self.base_url.is_some() && entry.codec.is_none() {
+            return Err(self.error(whole, Unresolved::NoWire));
+        }
+        let settings = Settings {
+            matrix: Arc::clone(&self.matrix),
+            environment: self.environment.clone(),
+            base_url: self.base_url.clone(),
+        };
+        (entry.model)(model, &settings).map_err(|error| self.error(whole, Unresolved::Setup(error)))
+    }
+
+    /// The codec of that model, which makes and reads what the model's own connection would. No key is needed; address
+    /// variables count where they can be read without one.
+    ///
+    /// # Errors
+    /// As for [`model`](Self::model); [`Unresolved::NoWire`] for a provider without a wire.
+    pub fn codec(&self, name: &str) -> Result<Box<dyn Codec>, RegistryError> {
+        let (whole, entry, model) = self.resolve(name)?;
+        let Some(make) = &entry.codec else { return Err(self.error(whole, Unresolved::NoWire)) };
+        let mut codec = make(model);
+        codec.set_matrix(&self.matrix);
+        // It says that a key is missing, after it has read the address.
+        let _no_key = codec.configure(&self.environment);
+        if let Some(url) = &self.base_url {
+            codec.set_base_url(url.clone());
+        }
+        Ok(codec)
+    }
+
+    /// What is known of that model. No key is needed.
+    ///
+    /// # Errors
+    /// As for [`model`](Self::model), but nothing needs to be set up.
+    pub fn capabilities(&self, name: &str) -> Result<ModelCapabilities, RegistryError> {
+        let (_, entry, model) = self.resolve(name)?;
+        Ok(match &entry.codec {
+            Some(make) => {
+                let mut codec = make(model);
+                codec.set_matrix(&self.matrix);
+                codec.capabilities().clone()
+            }
+            None => self.matrix.resolve(&entry.family, model),
+        })
+    }
+
+    /// The whole name, its provider, and the model's id there.
+    fn resolve<'a>(&'a self, name: &'a str) -> Result<(&'a str, &'a Entry, &'a str), RegistryError> {
+        let mut whole = name.trim();
+        for _ in 0..MAX_NAMES {
+            match self.names.get(whole) {
+                Some(model) => whole = model,
+                None => break,
+            }
+        }
+        let Some((provider, model)) = whole.split_once('/') else {
+            return Err(self.error(whole, Unresolved::NotAModel));
+        };
+        let Some(entry) = self.providers.get(provider) else {
+            return Err(self.error(whole, Unresolved::NoProvider(self.near(provider, model))));
+        };
+        if model.trim().is_empty() {
+            return Err(self.error(whole, Unresolved::NoModel));
+        }
+        Ok((whole, entry, model))
+    }
+
+    fn near(&self, provider: &str, model: &str) -> Vec<String> {
+        let asked = provider.to_lowercase();
+        let likeness = |name: &String| strsim::jaro_winkler(name, &asked);
+        let mut near: Vec<(f64, &String)> = self
+            .providers
+            .keys()
+            .map(|name| (likeness(name), name))
+            .filter(|(score, _)| *score >= LIKENESS)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        near.into_iter().take(OFFERED).map(|(_, name)| format!("{name}/{model}")).collect()
+    }
+
+    fn error(&self, name: &str, reason: Unresolved) -> RegistryError {
+        RegistryError { name: name.to_owned(), reason, providers: self.providers.keys().cloned().collect() }
+    }
+}

@@ -1,0 +1,107 @@
+//! Names that lead to models.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation is a failed test")]
+#![cfg(all(feature = "openai", feature = "anthropic", feature = "offline"))]
+
+use attache_core::{ErrorKind, Matrix, MediaType};
+use attache_models::{ConfigError, Registry, Unresolved};
+use attache_transport::Environment;
+
+fn registry() -> Registry {
+    let keys = |name: &str| match name {
+        "ANTHROPIC_API_KEY" => Some("canary-key".to_owned()),
+        "WORK_KEY" => Some("canary-work".to_owned()),
+        _ => None,
+    };
+    Registry::bundled().with_environment(Environment::new(keys))
+}
+
+const CONFIG: &str = "
+[providers.work]
+like = 'openai-chat'
+base_url = 'https://llm.example/v1'
+base_url_variable = ''
+key.variables = ['WORK_KEY']
+
+[models]
+fast = 'work/small'
+default = 'fast'
+
+[capabilities.openai-chat.models.'small']
+user.media = ['text']
+";
+
+// A78
+#[test]
+fn switching_is_configuration() {
+    let registry = registry().with_config(CONFIG).unwrap();
+    for (name, id) in [
+        ("anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("offline/extractive", "offline/extractive"),
+        ("work/small", "work/small"),
+        ("default", "work/small"),
+    ] {
+        assert_eq!(registry.model(name).unwrap().id(), id);
+    }
+    let pdf = MediaType::parse("application/pdf").unwrap();
+    assert!(!registry.capabilities("fast").unwrap().user.accepts(&pdf));
+    assert!(registry.capabilities("work/other").unwrap().user.accepts(&pdf));
+    assert!(!format!("{registry:?} {:?}", registry.model("fast").unwrap()).contains("canary"));
+}
+
+// A78, "unknown name → start-up error listing names"
+#[test]
+fn unknown_names_are_answered_with_near_ones() {
+    let registry = registry();
+    let near = |name: &str| match registry.model(name).unwrap_err().reason {
+        Unresolved::NoProvider(near) => near,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(near("antropic/claude-opus-5")[0], "anthropic/claude-opus-5");
+    assert!(near("openai-chta/gpt-4o").contains(&"openai-chat/gpt-4o".to_owned()));
+    assert_eq!(near("zzz/x"), Vec::<String>::new());
+    let text = registry.model("zzz/x").unwrap_err().to_string();
+    assert!(text.contains("anthropic") && text.contains("offline"), "{text}");
+    assert!(matches!(registry.model("gpt-4o").unwrap_err().reason, Unresolved::NotAModel));
+    assert!(matches!(registry.model("anthropic/ ").unwrap_err().reason, Unresolved::NoModel));
+}
+
+// P02
+#[test]
+fn a_missing_key_is_named_and_a_codec_needs_none() {
+    let registry = registry();
+    match registry.model("openai-chat/gpt-4o").unwrap_err().reason {
+        Unresolved::Setup(error) => {
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(error.message().contains("OPENAI_API_KEY"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(registry.codec("openai-chat/gpt-4o").unwrap().model_id(), "openai-chat/gpt-4o");
+    assert!(matches!(registry.codec("offline/x").unwrap_err().reason, Unresolved::NoWire));
+    let moved = registry.with_base_url("http://localhost:1");
+    assert!(matches!(moved.model("offline/x").unwrap_err().reason, Unresolved::NoWire));
+    assert!(moved.model("anthropic/claude-opus-5").is_ok());
+}
+
+#[test]
+fn a_wrong_configuration_says_where() {
+    let problem = |text: &str| Registry::bundled().with_config(text).unwrap_err();
+    assert!(matches!(problem("[model]\na = 'b/c'"), ConfigError::Syntax(_)));
+    assert!(problem("[providers.x]\nkee = 1").to_string().contains("the profile x is not valid"));
+    assert!(problem("[capabilities.x]\nuser = 1").to_string().contains("the capability row x"));
+    assert!(matches!(problem("[models]\n'a/b' = 'offline/x'"), ConfigError::Name(_)));
+    // Names that lead in a circle end somewhere.
+    let circle = Registry::empty().with_name("a", "b").with_name("b", "a");
+    assert!(matches!(circle.model("a").unwrap_err().reason, Unresolved::NotAModel));
+}
+
+#[test]
+fn an_author_adds_a_provider_without_touching_ours() {
+    let registry = Registry::empty()
+        .with_provider("mine", "mine", |model, settings| {
+            Ok(attache_offline::OfflineModel::named(model).with_matrix(&settings.matrix).into())
+        })
+        .with_matrix(Matrix::bundled().clone());
+    assert_eq!(registry.providers().collect::<Vec<_>>(), [("mine", "mine")]);
+    assert_eq!(registry.model("mine/x").unwrap().id(), "offline/x");
+}
