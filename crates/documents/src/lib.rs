@@ -9,10 +9,10 @@
 //! A step of an agent calls, with the window of messages that it is about to send:
 //!
 //! 1. [`plan`]: which documents must be loaded or converted for this model; the caller does that and puts the
-//!    outcome into [`Materials`];
+//!    outcome into [`Materials`], or has [`gather`] do both with a store and converters;
 //! 2. [`route`]: the messages as this model shall see them, and the report.
 //!
-//! Nothing here does I/O, reads a clock or draws a random number. Routing is a projection: it reads originals and
+//! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection: it reads originals and
 //! writes only `routed` content and synthetic messages, so it can be repeated at any time, for any model.
 //!
 //! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
@@ -65,6 +65,7 @@
 mod decide;
 mod deliberate;
 mod fence;
+mod gather;
 mod label;
 mod limits;
 mod materials;
@@ -83,6 +84,7 @@ mod walk;
 #[doc(no_inline)]
 pub use attache_core::ConvertedText;
 pub use fence::unfence;
+pub use gather::gather;
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::Materials;
 pub use options::{Repeats, RouteOptions};

@@ -6,7 +6,7 @@ use async_stream::stream;
 use attache_core::{
     ChatRequest, Completion, ErrorKind, Message, ProviderError, StreamChunk, ToolChoice, UserOrigin,
 };
-use attache_documents::{Routing, route};
+use attache_documents::{Routing, gather, route};
 use futures_core::Stream;
 
 use crate::driver::interrupt::Interrupt;
@@ -135,9 +135,10 @@ async fn prepare(
         }
     };
     let messages = driver.library.shorten(messages, agent.timing.max_result_chars);
-    driver.library.prepare(&messages, capabilities, &agent.routing, &*agent.store, &agent.converters).await;
+    let materials = &mut driver.library.materials;
+    gather(materials, &messages, capabilities, &agent.routing, &*agent.store, &agent.converters).await;
     let Routing { messages, report, .. } =
-        route(&messages, capabilities, &driver.toolbox.set, &driver.library.materials, &agent.routing)?;
+        route(&messages, capabilities, &driver.toolbox.set, materials, &agent.routing)?;
     record_synthetic(driver, &messages, capabilities.fingerprint()).await?;
     let told = driver.library.reported.as_ref().is_some_and(|told| told.decisions == report.decisions);
     if !report.decisions.is_empty() && !told {

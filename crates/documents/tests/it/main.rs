@@ -11,6 +11,7 @@
 mod authors;
 mod builder;
 mod defects;
+mod gathering;
 mod goldens;
 mod handlers;
 mod limits;

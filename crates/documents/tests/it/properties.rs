@@ -261,15 +261,23 @@ proptest! {
         }
     }
 
-    // #103: a switch of the model routes everything anew, from whatever was routed before
+    // #103: a switch of the model routes everything anew, from whatever was routed before, with other options, and
+    // with materials of its own; what it needs is the same too
     #[test]
     fn switching_models_leaves_no_trace(
-        case in case(), first in any_model(), second in any_model(), options in any_options()
+        case in case(), first in tight_model(), second in tight_model(), before in any_options(), options in any_options()
     ) {
         let Case { chat, materials, .. } = case;
-        let Some(before) = routed(&chat.messages, &first, &materials, &options) else { return Ok(()) };
-        let direct = routed(&chat.messages, &second, &materials, &options);
-        prop_assert_eq!(routed(&before.messages, &second, &materials, &options), direct);
+        let Some(before) = routed(&chat.messages, &first, &materials, &before) else { return Ok(()) };
+        for materials in [materials, Materials::new()] {
+            let wanted = |messages| plan(messages, &second, &options, &materials);
+            prop_assert_eq!(wanted(&before.messages), wanted(&chat.messages));
+            let route = |messages| route(messages, &second, &ToolSet::default(), &materials, &options);
+            let (switched, direct) = (route(&before.messages), route(&chat.messages));
+            let failure = |routing: &Result<Routing, _>| routing.as_ref().err().map(ToString::to_string);
+            prop_assert_eq!(failure(&switched), failure(&direct));
+            prop_assert_eq!(switched.ok(), direct.ok());
+        }
     }
 
     // A stamp stands for what is shown.

@@ -1,0 +1,89 @@
+//! Brings what a plan asks for, over the contract's store and converters.
+
+use std::sync::Arc;
+
+use attache_core::{
+    Converter, Document, DocumentSource, DocumentStore, Message, ModelCapabilities, StoreErrorKind,
+};
+
+use crate::materials::Materials;
+use crate::options::RouteOptions;
+use crate::plan::plan;
+
+/// Loads from `store` and converts with `converters` what routing of `messages` for a model needs and `materials` say
+/// nothing about.
+///
+/// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
+/// most once and converted at most once, by the first converter that knows its type. Nothing is fetched from a URL;
+/// whoever may do that puts the bytes into the materials first.
+///
+/// The store and the converters keep their own time limits; the future does nothing else that waits. Dropping it
+/// leaves the materials with what was gathered so far.
+///
+/// ```
+/// # async fn example(store: &dyn attache_core::DocumentStore) -> Result<(), attache_core::ProviderError> {
+/// use attache_core::{Matrix, Message, ToolSet};
+/// use attache_documents::{Materials, RouteOptions, gather, route};
+///
+/// let messages = [Message::user("What does the lease say?").shared()];
+/// let (capabilities, options) = (Matrix::bundled().resolve("anthropic", "claude-opus-4-8"), RouteOptions::new());
+/// let mut materials = Materials::new();
+/// gather(&mut materials, &messages, &capabilities, &options, store, &[]).await;
+/// let routing = route(&messages, &capabilities, &ToolSet::default(), &materials, &options)?;
+/// # let _ = routing;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn gather(
+    materials: &mut Materials,
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    options: &RouteOptions,
+    store: &dyn DocumentStore,
+    converters: &[Arc<dyn Converter>],
+) {
+    // What a document is may show only in its bytes, so there may be something to convert after loading.
+    loop {
+        let wanted = plan(messages, capabilities, options, materials);
+        if wanted.is_empty() {
+            return;
+        }
+        for document in &wanted.load {
+            load(materials, document, store).await;
+        }
+        for document in &wanted.convert {
+            convert(materials, document, converters).await;
+        }
+    }
+}
+
+async fn load(materials: &mut Materials, document: &Document, store: &dyn DocumentStore) {
+    if matches!(document.source(), DocumentSource::External { .. }) {
+        materials.insert_missing(document, "it is at an address that is not fetched");
+        return;
+    }
+    match store.get(document.id()).await {
+        Ok(bytes) => materials.insert_bytes(document, bytes),
+        Err(error) => {
+            tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
+            let reason = match error.kind() {
+                StoreErrorKind::NotFound => "its content is not in the store any more",
+                _ => "its content cannot be read from the store",
+            };
+            materials.insert_missing(document, reason);
+        }
+    }
+}
+
+async fn convert(materials: &mut Materials, document: &Document, converters: &[Arc<dyn Converter>]) {
+    let media_type = document.media_type();
+    let converter = converters.iter().find(|converter| converter.converts(media_type));
+    let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
+        materials.insert_unconvertible(document, format!("there is no converter for {media_type}"));
+        return;
+    };
+    match converter.convert(document, bytes).await {
+        Ok(text) => materials.insert_converted(document, text),
+        Err(reason) => materials.insert_unconvertible(document, reason),
+    }
+}

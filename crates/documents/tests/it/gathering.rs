@@ -1,0 +1,158 @@
+//! Gathering: loading from a store and converting, without a runtime.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use attache_core::{
+    BoxFuture, Converter, Document, DocumentId, DocumentStore, MediaType, ModelCapabilities, StoreError,
+    StoreErrorKind,
+};
+use attache_documents::{ConvertedText, Materials, RouteOptions, gather};
+use bytes::Bytes;
+
+use crate::builder::{Chat, PDF, csv, id, model, outcomes, pdf, zip};
+
+/// Runs a future whose store and converters are always ready.
+fn ready<T>(future: impl Future<Output = T> + Send) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+/// A store that remembers what it was asked for; it fails on what it does not hold.
+struct Shelf {
+    kept: HashMap<DocumentId, &'static [u8]>,
+    fails_with: StoreErrorKind,
+    asked: Mutex<Vec<DocumentId>>,
+}
+
+impl Shelf {
+    fn new(kept: &[(&Document, &'static [u8])], fails_with: StoreErrorKind) -> Self {
+        let kept = kept.iter().map(|(document, bytes)| (document.id().clone(), *bytes)).collect();
+        Self { kept, fails_with, asked: Mutex::default() }
+    }
+
+    fn asked(&self) -> Vec<DocumentId> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+impl DocumentStore for Shelf {
+    fn id(&self) -> &str {
+        "shelf"
+    }
+
+    fn put<'a>(&'a self, _: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        panic!("gathering only reads")
+    }
+
+    fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        self.asked.lock().unwrap().push(id.clone());
+        let found = self.kept.get(id).map(|bytes| Bytes::from_static(bytes));
+        let found = found.ok_or_else(|| StoreError::new(self.fails_with, "canary"));
+        Box::pin(std::future::ready(found))
+    }
+
+    fn delete<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        panic!("gathering only reads")
+    }
+}
+
+/// Makes text of PDFs, unless it is broken.
+struct Reader {
+    broken: bool,
+    made: Mutex<Vec<DocumentId>>,
+}
+
+impl Reader {
+    fn new(broken: bool) -> Arc<Self> {
+        Arc::new(Self { broken, made: Mutex::default() })
+    }
+}
+
+impl Converter for Reader {
+    fn converts(&self, media_type: &MediaType) -> bool {
+        media_type.essence() == "application/pdf"
+    }
+
+    fn convert<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+        assert!(!bytes.is_empty());
+        self.made.lock().unwrap().push(document.id().clone());
+        let text =
+            if self.broken { Err("it is broken".to_owned()) } else { Ok(ConvertedText::new("[page 1]")) };
+        Box::pin(std::future::ready(text))
+    }
+}
+
+fn gathered(
+    materials: &mut Materials,
+    chat: &Chat,
+    capabilities: &ModelCapabilities,
+    store: &Shelf,
+    converters: &[Arc<dyn Converter>],
+) -> Vec<(&'static str, String)> {
+    let options = RouteOptions::new();
+    ready(gather(materials, &chat.messages, capabilities, &options, store, converters));
+    let routing = chat.routed(capabilities, materials, &options).unwrap();
+    let reasons = routing.report.decisions.iter().map(|decision| decision.reason.as_str().to_owned());
+    outcomes(&routing).into_iter().zip(reasons).collect()
+}
+
+fn stored(name: &str, media_type: &str) -> Document {
+    Document::stored(id(&format!("{name}-1")), "shelf", media_type).with_file_name(name)
+}
+
+#[test]
+fn what_is_wanted_is_loaded_and_converted_once() {
+    // What the second one is shows only in its bytes.
+    let (kept, unknown) = (stored("a", "application/pdf"), stored("b", "application/octet-stream"));
+    let store = Shelf::new(&[(&kept, PDF), (&unknown, PDF)], StoreErrorKind::NotFound);
+    let chat = Chat::new()
+        .user("?")
+        .tool(&[kept.clone(), unknown.clone(), csv("c.csv")])
+        .tool(std::slice::from_ref(&kept));
+    let reader = Reader::new(false);
+    let converters: [Arc<dyn Converter>; 1] = [reader.clone()];
+    let mut materials = Materials::new();
+    let found = gathered(&mut materials, &chat, &model("offline"), &store, &converters);
+    let words: Vec<_> = found.iter().map(|(outcome, _)| *outcome).collect();
+    assert_eq!(words, ["converted", "converted", "text", "note"], "the last one stands there already");
+    let ids = [kept.id().clone(), unknown.id().clone()];
+    assert_eq!((store.asked(), &*reader.made.lock().unwrap()), (ids.to_vec(), &ids.to_vec()));
+    // Another model, with what is there: nothing is asked for again.
+    let found = gathered(&mut materials, &chat, &model("anthropic"), &store, &converters);
+    assert_eq!(found[0].0, "native");
+    assert_eq!((store.asked().len(), reader.made.lock().unwrap().len()), (0, 2));
+}
+
+#[test]
+fn what_cannot_be_had_is_said() {
+    let (gone, linked) = (stored("a", "application/pdf"), Document::external("https://x/a.pdf?sig=canary"));
+    let documents = [gone, linked, zip("c.zip"), pdf("d.pdf")];
+    let chat = Chat::new().user("?").tool(&documents);
+    let (offline, claude) = (model("offline"), model("anthropic"));
+    let reasons = |fails_with, capabilities: &ModelCapabilities| -> Vec<String> {
+        let store = Shelf::new(&[], fails_with);
+        let converters: [Arc<dyn Converter>; 1] = [Reader::new(true)];
+        let found = gathered(&mut Materials::new(), &chat, capabilities, &store, &converters);
+        found.into_iter().map(|(_, reason)| reason).collect()
+    };
+    let missing = reasons(StoreErrorKind::NotFound, &claude);
+    assert_eq!(missing[0], "it could not be loaded: its content is not in the store any more");
+    assert_eq!(missing[1], "it could not be loaded: it is at an address that is not fetched");
+    assert!(
+        missing[2].ends_with("could not be converted to text: there is no converter for application/zip")
+    );
+    assert!(reasons(StoreErrorKind::NotFound, &offline)[3].ends_with("converted to text: it is broken"));
+    let failing = reasons(StoreErrorKind::Unavailable, &claude);
+    assert_eq!(failing[0], "it could not be loaded: its content cannot be read from the store");
+    assert!(!format!("{missing:?}{failing:?}").contains("canary"), "what a store says is for the operator");
+}
