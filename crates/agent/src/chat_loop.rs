@@ -35,7 +35,8 @@ pub enum LoopEvent {
     },
     /// The model asks for these calls; the loop waits for their results.
     ToolCallsRequested {
-        /// All calls of the reply, in order.
+        /// The calls of the reply that wait for the caller, in order. A call of a tool that was not offered is answered
+        /// by the loop.
         calls: Vec<ToolCall>,
         /// What the model said beside them.
         content: String,
@@ -187,7 +188,13 @@ impl ChatLoopHandle {
                 EventKind::ToolCallDelta { id, name, arguments_delta } => {
                     LoopEvent::ToolCallDelta { id, name, arguments_delta }
                 }
-                EventKind::ToolCallsRequested { calls, content } => {
+                EventKind::ToolCallsRequested { mut calls, content } => {
+                    // The loop itself answers calls of unknown tools, and those beyond the limit.
+                    let awaiting = self.control.awaiting();
+                    calls.retain(|call| awaiting.iter().any(|waits| waits.id == call.id));
+                    if calls.is_empty() {
+                        continue;
+                    }
                     LoopEvent::ToolCallsRequested { calls, content }
                 }
                 EventKind::ToolResultsReceived { count } => LoopEvent::ToolResultsReceived { count },

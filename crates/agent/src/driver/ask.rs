@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_stream::stream;
 use attache_core::{
-    ChatRequest, Completion, ErrorKind, Message, ProviderError, StreamChunk, ToolChoice, UserOrigin,
+    AssistantMessage, AssistantPart, ChatRequest, Completion, ErrorKind, Message, ProviderError, StreamChunk,
+    ToolChoice, UserOrigin,
 };
 use attache_documents::{Routing, gather, route};
 use futures_core::Stream;
@@ -14,6 +15,7 @@ use crate::driver::{Driver, Fault, Stop};
 use crate::entry::{EntryKind, Key, Reply, SyntheticMessage};
 use crate::event::{Event, EventKind};
 use crate::run::Action;
+use crate::tools::Toolbox;
 
 /// The events of one model call; at most one `Err`, which comes last.
 pub(super) fn ask<'a>(
@@ -64,7 +66,7 @@ pub(super) fn ask<'a>(
                 }
                 Ok(Some(Ok(StreamChunk::Thinking(text)))) => yield Ok(driver.event(EventKind::Thinking(text))),
                 Ok(Some(Ok(StreamChunk::ToolCallDelta { id, name, arguments_delta, .. }))) => {
-                    let name = name.map(|name| driver.toolbox.set.internal_name(&name).to_owned());
+                    let name = name.map(|name| driver.toolbox.streamed(&name).to_owned());
                     yield Ok(driver.event(EventKind::ToolCallDelta { id, name, arguments_delta }));
                 }
                 Ok(Some(Ok(StreamChunk::Done(completion)))) => break *completion,
@@ -83,7 +85,8 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let Completion { message, finish_reason, raw_finish_reason, usage, model, degradations, .. } = completion;
+        let Completion { mut message, finish_reason, raw_finish_reason, usage, model, degradations, .. } = completion;
+        name_tools(&mut message, &driver.toolbox);
         let calls: Vec<_> = message.tool_calls().cloned().collect();
         for degradation in &degradations {
             let message = format!("{}: {}", degradation.option, degradation.note);
@@ -110,6 +113,19 @@ pub(super) fn ask<'a>(
         };
         for kind in requested.into_iter().chain([finished]) {
             yield Ok(driver.event(kind));
+        }
+    }
+}
+
+/// Gives each call the name of the tool that it means, before anybody looks at it: the log, the caller and later
+/// requests then speak of one tool.
+fn name_tools(message: &mut AssistantMessage, toolbox: &Toolbox) {
+    for part in &mut message.parts {
+        if let AssistantPart::ToolCall(call) = part {
+            let name = toolbox.canonical(&call.name);
+            if name != call.name {
+                call.name = name.to_owned();
+            }
         }
     }
 }

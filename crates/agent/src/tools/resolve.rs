@@ -16,19 +16,40 @@ pub(crate) enum Resolved<'a> {
 const LIST_ALL: usize = 30;
 
 impl Toolbox {
-    /// The tool of that internal name; letter case and prefixes that some models add are forgiven, nothing else.
+    /// The tool of that name.
     pub(crate) fn resolve(&self, name: &str) -> Resolved<'_> {
-        let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-        let exact = self.entries.get(name).or_else(|| self.entries.get(bare));
-        let folded = || {
-            let mut same = self.entries.iter().filter(|(known, _)| known.eq_ignore_ascii_case(bare));
-            same.next().filter(|_| same.next().is_none()).map(|(_, entry)| entry)
-        };
-        match exact.or_else(folded) {
-            Some(Entry { executor: Executor::External, .. }) => Resolved::External,
-            Some(entry) => Resolved::Tool(entry),
+        match self.find(name) {
+            Some((_, Entry { executor: Executor::External, .. })) => Resolved::External,
+            Some((_, entry)) => Resolved::Tool(entry),
             None => Resolved::Unknown(self.unknown(name)),
         }
+    }
+
+    /// The internal name of the tool that a model means by `name`; a name that means none is returned as it is.
+    pub(crate) fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
+        self.find(name).map_or(name, |(known, _)| known)
+    }
+
+    /// The same for a name as it streams in: as it stands on the wire.
+    pub(crate) fn streamed<'a>(&'a self, name: &'a str) -> &'a str {
+        self.canonical(self.set.internal_name(name))
+    }
+
+    /// The tool of an internal name or a name on the wire; letter case and prefixes that some models add are
+    /// forgiven, nothing else.
+    fn find(&self, name: &str) -> Option<(&str, &Entry)> {
+        let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+        let exact = |name: &str| self.entries.get_key_value(self.set.internal_name(name));
+        let folded = || {
+            let mut same = self.set.iter().filter(|(wire, definition)| {
+                wire.eq_ignore_ascii_case(bare) || definition.name().eq_ignore_ascii_case(bare)
+            });
+            let (_, only) = same.next().filter(|_| same.next().is_none())?;
+            self.entries.get_key_value(only.name())
+        };
+        // An internal name comes first: another tool's name on the wire may look the same.
+        let found = self.entries.get_key_value(name).or_else(|| exact(name)).or_else(|| exact(bare));
+        found.or_else(folded).map(|(known, entry)| (known.as_str(), entry))
     }
 
     fn unknown(&self, name: &str) -> String {
