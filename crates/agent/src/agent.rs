@@ -300,7 +300,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets how long calls wait for results that the caller delivers. Unlimited by default.
+    /// Sets how long calls wait for results that the caller delivers. Tools of the same reply come to their own end
+    /// all the same; then the run ends as [`EndReason::PendingExternal`](crate::EndReason::PendingExternal). Unlimited
+    /// by default.
     pub fn answer_deadline(mut self, deadline: Duration) -> Self {
         self.inner.timing.answer_deadline = Some(deadline);
         self

@@ -102,7 +102,8 @@ pub struct Outcome {
     pub messages: Vec<Arc<Message>>,
     /// The calls that were made, in order.
     pub calls: Vec<ToolCall>,
-    /// The calls that still wait for results; submit them to the same journal to resume.
+    /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in
+    /// `messages` each has a failed result that says that none came.
     pub pending: Vec<ToolCall>,
     /// Model calls that came to their end.
     pub steps: u32,

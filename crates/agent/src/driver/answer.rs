@@ -16,7 +16,7 @@ use crate::driver::{Driver, Fault, Stop, materials};
 use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::event::{Event, EventKind};
 use crate::journal::{Begin, Journal};
-use crate::run::PendingCall;
+use crate::run::{Action, PendingCall};
 use crate::tools::{Invocation, Resolved, invoke, unknown_effect};
 
 /// A result on its way into the log: where it belongs and what came of it.
@@ -39,6 +39,7 @@ pub(super) fn answer<'a>(
         }
         let mut inside = 0_usize;
         let mut alone = false;
+        let mut unanswered = false;
         loop {
             // Start what may start: up to the limit side by side, a sequential call only by itself.
             while let Some(pending) = waiting.front() {
@@ -89,10 +90,8 @@ pub(super) fn answer<'a>(
                         yield Ok(driver.event(event));
                     }
                 }
-                Ok(None) => {
-                    yield Err(Stop::Pending);
-                    return;
-                }
+                // The caller's time is up. What is ours comes to its own end.
+                Ok(None) => unanswered = true,
                 Err(fault) => {
                     yield Err(fault.into());
                     return;
@@ -100,8 +99,37 @@ pub(super) fn answer<'a>(
             }
         }
         driver.control.settled();
+        if unanswered {
+            match late_answers(driver).await {
+                Ok(events) => {
+                    for event in events {
+                        yield Ok(driver.event(event));
+                    }
+                }
+                Err(fault) => {
+                    yield Err(fault.into());
+                    return;
+                }
+            }
+            if matches!(driver.run.next(), Action::AnswerCalls { .. }) {
+                yield Err(Stop::Pending);
+                return;
+            }
+        }
         yield Ok(driver.event(EventKind::ToolResultsReceived { count: round }));
     }
+}
+
+/// Folds in what the caller delivered after its time, while tools of ours still ran.
+async fn late_answers(driver: &mut Driver) -> Result<Vec<EventKind>, Fault> {
+    let Action::AnswerCalls { calls } = driver.run.next() else { return Ok(Vec::new()) };
+    let mut events = Vec::new();
+    for PendingCall { key, .. } in calls {
+        if let Some(entry) = driver.recorded(&key).await? {
+            events.extend(finished_event(&entry));
+        }
+    }
+    Ok(events)
 }
 
 fn split(calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {

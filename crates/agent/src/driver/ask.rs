@@ -27,8 +27,8 @@ pub(super) fn ask<'a>(
 ) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
     stream! {
         match driver.recorded(&key).await {
-            Ok(false) => {}
-            Ok(true) => return,
+            Ok(None) => {}
+            Ok(Some(_)) => return,
             Err(fault) => {
                 yield Err(fault.into());
                 return;
@@ -190,7 +190,7 @@ async fn record_synthetic(
         }
         let stamp = fingerprint ^ message.stamp();
         let key = Key::documents(anchor.id(), stamp);
-        if driver.library.is_recorded(&key) || driver.recorded(&key).await? {
+        if driver.library.is_recorded(&key) || driver.recorded(&key).await?.is_some() {
             continue;
         }
         // The log keeps what was shown as the message's parts.

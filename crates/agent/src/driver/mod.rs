@@ -309,20 +309,20 @@ impl Driver {
         Ok(())
     }
 
-    /// Folds in what is recorded under `key`, if something is; says whether.
-    async fn recorded(&mut self, key: &Key) -> Result<bool, Fault> {
+    /// Folds in what is recorded under `key`, if something is, and yields it.
+    async fn recorded(&mut self, key: &Key) -> Result<Option<Entry>, Fault> {
         match self.journal.begin(key, Effect::Idempotent).await? {
             Begin::Recorded(entry) => {
                 self.run.apply(&entry)?;
-                Ok(true)
+                Ok(Some(*entry))
             }
-            Begin::Execute | Begin::Unknown => Ok(false),
+            Begin::Execute | Begin::Unknown => Ok(None),
         }
     }
 
     async fn start(&mut self, input: &RunInput) -> Result<(), Fault> {
         let key = Key::start();
-        if self.recorded(&key).await? {
+        if self.recorded(&key).await?.is_some() {
             return Ok(());
         }
         let inner = Arc::clone(&self.agent.0);
@@ -358,7 +358,7 @@ impl Driver {
     }
 
     async fn take_inbox(&mut self, key: Key) -> Result<(), Fault> {
-        if self.recorded(&key).await? {
+        if self.recorded(&key).await?.is_some() {
             return Ok(());
         }
         let messages = self.control.take_inbox();
@@ -371,7 +371,7 @@ impl Driver {
     /// Records the end. If even that fails, the run ends all the same, in this process.
     async fn close(&mut self, ended: Ended) {
         let (key, kind) = (Key::end(), EntryKind::Ended(ended));
-        if matches!(self.recorded(&key).await, Ok(true)) {
+        if matches!(self.recorded(&key).await, Ok(Some(_))) {
             return;
         }
         if let Err(fault) = self.record(key.clone(), kind.clone()).await {

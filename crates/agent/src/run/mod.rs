@@ -238,9 +238,11 @@ impl Run {
 
     /// The end, or what there is of it so far.
     pub fn outcome(&self) -> Outcome {
+        let mut messages = self.history.clone();
         let (reason, pending) = match &self.phase {
             Phase::Ending(reason) | Phase::Ended(reason) => (reason.clone(), Vec::new()),
             Phase::Calls(calls) => {
+                messages.push(self.results_so_far(calls));
                 let open = calls.iter().filter(|call| !self.outcomes.contains_key(&call.id));
                 (EndReason::PendingExternal, open.cloned().collect())
             }
@@ -250,11 +252,26 @@ impl Run {
             run_id: self.id.clone(),
             reason,
             text: self.text.clone(),
-            messages: self.history.clone(),
+            messages,
             calls: self.calls.clone(),
             pending,
             steps: self.step,
             usage: self.usage.clone(),
+        }
+    }
+
+    /// The results of a round that is not over, so that each call has one: those that are there, and for the others
+    /// a word that they are not.
+    fn results_so_far(&self, calls: &[ToolCall]) -> Arc<Message> {
+        let results = calls.iter().map(|call| match self.outcomes.get(&call.id) {
+            Some(outcome) => outcome.result.clone(),
+            None => ToolResult::error(call, "no result was delivered in time"),
+        });
+        let message = Message::ToolResults(ToolResultsMessage::new(results));
+        match self.history.last() {
+            // Not the id of the results as they will be when all are there.
+            Some(reply) => message.with_id(reply.id().derived("pending")).shared(),
+            None => message.shared(),
         }
     }
 
