@@ -5,12 +5,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use attache_core::{Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
+use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
 use tokio::sync::Notify;
 
 use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::journal::Journal;
 use crate::run::PendingCall;
+use crate::store;
 
 /// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
 #[derive(Clone)]
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     is_cancelled: AtomicBool,
     cancelled: Notify,
     journal: Arc<dyn Journal>,
+    store: Arc<dyn DocumentStore>,
 }
 
 #[derive(Default)]
@@ -33,6 +35,13 @@ struct State {
     awaiting: HashMap<ToolCallId, (Key, ToolCall, bool)>,
     cancelled: Option<String>,
     ended: bool,
+}
+
+impl State {
+    /// Whether the run has ended, or is about to.
+    fn is_over(&self) -> bool {
+        self.ended || self.cancelled.is_some()
+    }
 }
 
 /// Why a submission or an injection was not taken. The run goes on as if it had not been made.
@@ -66,19 +75,23 @@ pub enum SubmitError {
     /// The journal did not take the result.
     #[error("the result could not be recorded")]
     Journal(#[source] StoreError),
+    /// The document store did not take the documents of a result.
+    #[error("the documents of the result could not be stored")]
+    Store(#[source] StoreError),
 }
 
 /// The most messages that wait in an inbox.
 const INBOX_LIMIT: usize = 64;
 
 impl Control {
-    pub(crate) fn new(journal: Arc<dyn Journal>) -> Self {
+    pub(crate) fn new(journal: Arc<dyn Journal>, store: Arc<dyn DocumentStore>) -> Self {
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::default(),
                 is_cancelled: AtomicBool::new(false),
                 cancelled: Notify::new(),
                 journal,
+                store,
             }),
         }
     }
@@ -88,11 +101,12 @@ impl Control {
     }
 
     /// Delivers results of calls that wait for the caller, all or some. They are checked together: if one does not
-    /// fit, none is taken. If the journal fails, those recorded until then are taken, and the rest may be submitted
-    /// again.
+    /// fit, none is taken. Their documents go into the agent's store before any is recorded. If the store or the
+    /// journal fails, those recorded until then are taken, and the rest may be submitted again.
     ///
     /// # Errors
-    /// [`SubmitError`] says which result does not fit; the run stays as it was.
+    /// [`SubmitError`] says which result does not fit; the run stays as it was. [`SubmitError::ChatLoopClosed`] also
+    /// where the run ended before the result was recorded.
     pub async fn submit(&self, results: impl IntoIterator<Item = ToolResult>) -> Result<(), SubmitError> {
         let results: Vec<ToolResult> = results.into_iter().collect();
         let keys = self.reserve(&results)?;
@@ -100,11 +114,19 @@ impl Control {
             control: self,
             unrecorded: results.iter().map(|result| result.call_id.clone()).collect(),
         };
+        for result in &results {
+            store::keep_of_result(&*self.shared.store, result).await.map_err(SubmitError::Store)?;
+        }
         for (key, result) in keys.into_iter().zip(results) {
             let outcome =
                 ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
             let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
-            self.shared.journal.finish(entry).await.map_err(SubmitError::Journal)?;
+            let recorded = self.shared.journal.finish(entry).await.map_err(SubmitError::Journal)?;
+            // The first entry stays. The run's end closes the calls that are open.
+            if matches!(&recorded.kind, EntryKind::ToolOutcome(first) if first.disposition == Disposition::Cancelled)
+            {
+                return Err(SubmitError::ChatLoopClosed);
+            }
             open.unrecorded.pop_front();
         }
         Ok(())
@@ -119,7 +141,7 @@ impl Control {
 
     fn reserve(&self, results: &[ToolResult]) -> Result<Vec<Key>, SubmitError> {
         let mut state = self.lock();
-        if state.ended {
+        if state.is_over() {
             return Err(SubmitError::ChatLoopClosed);
         }
         if state.awaiting.is_empty() {
@@ -157,13 +179,14 @@ impl Control {
     }
 
     /// Puts a message into the inbox: the model reads it at its next call, after the results of calls under way. An
-    /// answer does not end the run while one waits.
+    /// answer does not end the run while one waits, unless it was the last call that the limits allow. What the run
+    /// does not read any more, however it ends, stands in [`Outcome::unread`](crate::Outcome::unread).
     ///
     /// # Errors
-    /// [`SubmitError::ChatLoopClosed`] after the end, [`SubmitError::InboxFull`] when nobody takes what is there.
+    /// [`SubmitError::ChatLoopClosed`] after the end or a cancellation, [`SubmitError::InboxFull`] when nobody takes what is there.
     pub fn inject(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
         let mut state = self.lock();
-        if state.ended {
+        if state.is_over() {
             return Err(SubmitError::ChatLoopClosed);
         }
         if state.inbox.len() >= INBOX_LIMIT {
@@ -188,8 +211,7 @@ impl Control {
 
     /// Whether the run is still under way.
     pub fn is_active(&self) -> bool {
-        let state = self.lock();
-        !state.ended && state.cancelled.is_none()
+        !self.lock().is_over()
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -214,10 +236,12 @@ impl Control {
         self.lock().awaiting.clear();
     }
 
-    pub(crate) fn end(&self) {
+    /// Takes nothing from now on, and yields what nobody read.
+    pub(crate) fn end(&self) -> Vec<Arc<Message>> {
         let mut state = self.lock();
         state.ended = true;
         state.awaiting.clear();
+        state.inbox.drain(..).collect()
     }
 
     /// Waits until somebody cancels, and says why.

@@ -163,6 +163,8 @@ pub enum Disposition {
     Unknown,
     /// The tool ended the run.
     Aborted,
+    /// The run ended before there was a result.
+    Cancelled,
 }
 
 /// A synthetic message as it was sent.
@@ -191,4 +193,14 @@ pub struct Ended {
     /// One line for people, where the reason alone does not say enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// What was in the inbox and nobody read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Arc<Message>>,
+}
+
+impl Ended {
+    /// An end for this reason, with nothing to add.
+    pub(crate) fn new(reason: EndReason) -> Self {
+        Self { reason, interrupted_text: String::new(), detail: None, unread: Vec::new() }
+    }
 }

@@ -31,7 +31,8 @@ pub trait Journal: Send + Sync {
     /// [`Begin::Execute`] if it may be repeated, as [`Begin::Unknown`] if it has effects.
     fn begin<'a>(&'a self, key: &'a Key, effect: Effect) -> BoxFuture<'a, Result<Begin, StoreError>>;
 
-    /// Records what came of it, stamped with the time. The first entry under a key stays.
+    /// Records what came of it, stamped with the time. The first entry under a key stays, and is what is yielded: of
+    /// two who finish at once, both learn whose it is.
     fn finish<'a>(&'a self, entry: Entry) -> BoxFuture<'a, Result<Entry, StoreError>>;
 
     /// Waits until somebody else finishes `key`; `None` if `limit` passes first.

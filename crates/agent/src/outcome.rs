@@ -105,6 +105,8 @@ pub struct Outcome {
     /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in
     /// `messages` each has a failed result that says that none came.
     pub pending: Vec<ToolCall>,
+    /// Injected messages that the run did not read any more; they are not in `messages`.
+    pub unread: Vec<Arc<Message>>,
     /// Model calls that came to their end.
     pub steps: u32,
     /// What all of them cost; unknown counts are absent.

@@ -1,9 +1,12 @@
-//! A document store in memory.
+//! Putting documents into a store, and one in memory.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
+use attache_core::{
+    BoxFuture, Document, DocumentId, DocumentSource, DocumentStore, Message, StoreError, StoreErrorKind,
+    ToolResult,
+};
 use bytes::Bytes;
 
 /// Keeps the bytes of documents in memory, up to a limit.
@@ -91,6 +94,41 @@ impl DocumentStore for MemoryDocumentStore {
         drop(kept);
         Box::pin(std::future::ready(Ok(())))
     }
+}
+
+/// Puts the documents of messages into the store, as far as their bytes are in memory.
+pub(crate) async fn keep_of_messages(
+    store: &dyn DocumentStore,
+    messages: &[Arc<Message>],
+) -> Result<(), StoreError> {
+    for message in messages {
+        keep(store, message.documents()).await?;
+    }
+    Ok(())
+}
+
+/// Puts the documents of a result into the store, withheld ones included, as far as their bytes are in memory.
+pub(crate) async fn keep_of_result(store: &dyn DocumentStore, result: &ToolResult) -> Result<(), StoreError> {
+    let captured = result.tree.documents();
+    keep(store, captured).await?;
+    for shown in &result.documents {
+        if !captured.contains(shown) {
+            keep(store, [shown]).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn keep(
+    store: &dyn DocumentStore,
+    documents: impl IntoIterator<Item = &Document>,
+) -> Result<(), StoreError> {
+    for document in documents {
+        if matches!(document.source(), DocumentSource::Bytes(_)) {
+            store.put(document).await?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -12,11 +12,12 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::driver::interrupt::Interrupt;
-use crate::driver::{Driver, Fault, Stop, materials};
+use crate::driver::{Driver, Fault, Stop};
 use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::event::{Event, EventKind};
 use crate::journal::{Begin, Journal};
 use crate::run::{Action, PendingCall};
+use crate::store::keep_of_result;
 use crate::tools::{Invocation, Resolved, invoke, unknown_effect};
 
 /// A result on its way into the log: where it belongs and what came of it.
@@ -81,8 +82,8 @@ pub(super) fn answer<'a>(
                         yield Err(fault.into());
                         return;
                     }
-                    let submitted = matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Submitted);
-                    if !submitted {
+                    let outside = matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if matches!(outcome.disposition, Disposition::Submitted | Disposition::Cancelled));
+                    if !outside {
                         inside = inside.saturating_sub(1);
                         alone = false;
                     }
@@ -197,11 +198,9 @@ async fn execute(
     store: Arc<dyn DocumentStore>,
 ) -> Result<Option<Entry>, Fault> {
     let outcome = invoke(invocation).await;
-    for documents in [outcome.result.tree.documents(), &outcome.result.documents] {
-        // The tool has run. Its result counts, and this process still holds the documents.
-        if let Err(error) = materials::keep(&*store, documents).await {
-            tracing::error!(%key, %error, "the documents of a result could not be stored");
-        }
+    // The tool has run. Its result counts, and this process still holds the documents.
+    if let Err(error) = keep_of_result(&*store, &outcome.result).await {
+        tracing::error!(%key, %error, "the documents of a result could not be stored");
     }
     Ok(Some(journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?))
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentId, DocumentSource, DocumentStore, Message, MessageId, StoreError};
+use attache_core::{Document, DocumentId, Message, MessageId};
 use attache_documents::{Materials, RoutingReport};
 
 use crate::entry::Key;
@@ -53,17 +53,4 @@ impl Library {
         }
         messages
     }
-}
-
-/// Puts the bytes of documents into the store, if they are in memory.
-pub(crate) async fn keep(
-    store: &dyn DocumentStore,
-    documents: impl IntoIterator<Item = &Document>,
-) -> Result<(), StoreError> {
-    for document in documents {
-        if matches!(document.source(), DocumentSource::Bytes(_)) {
-            store.put(document).await?;
-        }
-    }
-    Ok(())
 }

@@ -10,16 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use async_stream::stream;
-use attache_core::{Effect, Extensions, ProviderError, Role, StoreError, Transcript};
+use attache_core::{Effect, Extensions, ProviderError, Role, StoreError, ToolResult, Transcript};
 use futures_core::Stream;
 
 use crate::agent::{Agent, RunInput};
 use crate::control::Control;
-use crate::entry::{Ended, Entry, EntryKind, Key, Started};
+use crate::entry::{Disposition, Ended, Entry, EntryKind, Key, Started, ToolOutcome};
 use crate::event::{Event, EventKind};
 use crate::journal::{Begin, Journal};
 use crate::outcome::{EndReason, Outcome, RunError};
-use crate::run::{Action, ReplayError, Run};
+use crate::run::{Action, PendingCall, ReplayError, Run};
+use crate::store::keep_of_messages;
 use crate::tools::{Executor, Toolbox, ToolsError};
 use crate::window::WindowState;
 use interrupt::{Interrupt, Interrupted};
@@ -43,7 +44,7 @@ type Failure = Arc<Mutex<Option<Source>>>;
 
 impl AgentRun {
     pub(crate) fn new(agent: Agent, journal: Arc<dyn Journal>, input: RunInput) -> Self {
-        let control = Control::new(Arc::clone(&journal));
+        let control = Control::new(Arc::clone(&journal), Arc::clone(&agent.0.store));
         let failure = Failure::default();
         let stream = Box::pin(drive(agent, journal, input, control.clone(), Arc::clone(&failure)));
         Self { stream, control, failure }
@@ -215,7 +216,7 @@ fn drive(
                     unrecorded = Some(reason);
                     break;
                 }
-                driver.close(Ended { reason, interrupted_text, detail }).await;
+                driver.close(Ended { interrupted_text, detail, ..Ended::new(reason) }).await;
                 break;
             }
             match driver.run.next() {
@@ -255,13 +256,14 @@ fn drive(
                     }
                 }
                 Action::End { reason } => {
-                    driver.close(Ended { reason, interrupted_text: String::new(), detail: None }).await;
+                    driver.close(Ended::new(reason)).await;
                 }
                 Action::Ended => break,
             }
         }
-        driver.control.end();
         let mut outcome = driver.run.outcome();
+        // What the log does not tell: the run waits for its caller, or had ended before.
+        outcome.unread.extend(driver.control.end());
         if let Some(reason) = unrecorded {
             outcome.reason = reason;
         }
@@ -323,7 +325,7 @@ impl Driver {
     async fn start(&mut self, input: &RunInput) -> Result<(), Fault> {
         let key = Key::start();
         if self.recorded(&key).await?.is_some() {
-            return Ok(());
+            return self.retell().await;
         }
         let inner = Arc::clone(&self.agent.0);
         let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
@@ -333,9 +335,7 @@ impl Driver {
             messages.push(attache_core::Message::system(system.as_str()).shared());
         }
         messages.extend(input.history.iter().chain(&input.messages).cloned());
-        for message in &input.messages {
-            materials::keep(&*inner.store, message.documents()).await?;
-        }
+        keep_of_messages(&*inner.store, &messages).await?;
         let names = |wanted: fn(&crate::tools::Entry) -> bool| {
             let mut names: Vec<String> = self
                 .toolbox
@@ -362,21 +362,60 @@ impl Driver {
             return Ok(());
         }
         let messages = self.control.take_inbox();
-        for message in &messages {
-            materials::keep(&*self.agent.0.store, message.documents()).await?;
-        }
+        keep_of_messages(&*self.agent.0.store, &messages).await?;
         self.record(key, EntryKind::Inbox(messages)).await
     }
 
+    /// A run that has ended is told again, not run again: what is recorded is folded in, and nothing else is done.
+    async fn retell(&mut self) -> Result<(), Fault> {
+        let Begin::Recorded(end) = self.journal.begin(&Key::end(), Effect::Idempotent).await? else {
+            return Ok(());
+        };
+        loop {
+            let keys = match self.run.next() {
+                Action::TakeInbox { key } | Action::CallModel { key, .. } => vec![key],
+                Action::AnswerCalls { calls } => calls.into_iter().map(|call| call.key).collect(),
+                Action::Start | Action::End { .. } | Action::Ended => Vec::new(),
+            };
+            let mut told = false;
+            for key in &keys {
+                told |= self.recorded(key).await?.is_some();
+            }
+            if !told {
+                break;
+            }
+        }
+        Ok(self.run.apply(&end)?)
+    }
+
     /// Records the end. If even that fails, the run ends all the same, in this process.
-    async fn close(&mut self, ended: Ended) {
-        let (key, kind) = (Key::end(), EntryKind::Ended(ended));
+    async fn close(&mut self, mut ended: Ended) {
+        let key = Key::end();
         if matches!(self.recorded(&key).await, Ok(Some(_))) {
             return;
         }
+        ended.unread = self.control.end();
+        if let Err(error) = keep_of_messages(&*self.agent.0.store, &ended.unread).await {
+            tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
+        }
+        self.cancel_calls().await;
+        let kind = EntryKind::Ended(ended);
         if let Err(fault) = self.record(key.clone(), kind.clone()).await {
             tracing::error!(run = self.run.id(), error = %fault, "the end of the run could not be recorded");
             let _unrecorded = self.run.apply(&Entry::new(key, kind));
+        }
+    }
+
+    /// Closes the calls that are open. A result that is on its way into the journal comes first, or is refused there.
+    async fn cancel_calls(&mut self) {
+        let Action::AnswerCalls { calls } = self.run.next() else { return };
+        for PendingCall { key, call, .. } in calls {
+            let (call_id, result) = (call.id.clone(), ToolResult::cancelled(&call));
+            let outcome = ToolOutcome { call_id, result, disposition: Disposition::Cancelled };
+            if let Err(fault) = self.record(key, EntryKind::ToolOutcome(outcome)).await {
+                tracing::error!(run = self.run.id(), error = %fault, "a cancelled call could not be recorded");
+                return;
+            }
         }
     }
 }

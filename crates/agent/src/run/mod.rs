@@ -98,6 +98,7 @@ pub struct Run {
     pauses: u32,
     cut_rounds: u32,
     detail: Option<String>,
+    unread: Vec<Arc<Message>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -255,6 +256,7 @@ impl Run {
             messages,
             calls: self.calls.clone(),
             pending,
+            unread: self.unread.clone(),
             steps: self.step,
             usage: self.usage.clone(),
         }
@@ -402,17 +404,25 @@ impl Run {
                 }
                 None => self.empty(message, landing),
             },
-            (_, true) => {
-                self.inbox_looks += 1;
-                Phase::Inbox(Then::End(landing.unwrap_or(EndReason::Answer)))
-            }
+            (_, true) => self.answered(EndReason::Answer, landing),
         };
         Ok(())
     }
 
+    /// An answer ends the run, unless more was said meanwhile. After a landing nothing goes on.
+    fn answered(&mut self, reason: EndReason, landing: Option<EndReason>) -> Phase {
+        match landing {
+            Some(landing) => Phase::Ending(landing),
+            None => {
+                self.inbox_looks += 1;
+                Phase::Inbox(Then::End(reason))
+            }
+        }
+    }
+
     fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
         match self.limits.empty_reply {
-            EmptyReply::Accept => Phase::Ending(landing.unwrap_or(EndReason::Answer)),
+            EmptyReply::Accept => self.answered(EndReason::Answer, landing),
             EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => {
                 self.nudges += 1;
                 let id = self.mint();
@@ -471,7 +481,7 @@ impl Run {
             self.text = answer;
             let (id, text) = (self.mint(), self.text.clone());
             self.push(Message::assistant(text).with_id(id));
-            Phase::Ending(EndReason::ReturnDirect)
+            self.answered(EndReason::ReturnDirect, None)
         } else if stuck == repeat::Verdict::Stop {
             self.inbox_looks += 1;
             Phase::Inbox(Then::Model(Some(EndReason::NoProgress)))
@@ -512,6 +522,7 @@ impl Run {
         if ended.detail.is_some() {
             self.detail.clone_from(&ended.detail);
         }
+        self.unread.clone_from(&ended.unread);
         self.phase = Phase::Ended(ended.reason.clone());
     }
 

@@ -48,10 +48,7 @@ fn drive(max_steps: u32, replies: Vec<EntryKind>) -> (Run, Vec<Entry>) {
                 let outcome = ToolOutcome { call_id, result, disposition: Disposition::Executed };
                 Entry::new(pending.key, EntryKind::ToolOutcome(outcome))
             }
-            Action::End { reason } => {
-                let ended = Ended { reason, interrupted_text: String::new(), detail: None };
-                Entry::new(Key::end(), EntryKind::Ended(ended))
-            }
+            Action::End { reason } => Entry::new(Key::end(), EntryKind::Ended(Ended::new(reason))),
             Action::Ended => return (run, log),
         };
         run.apply(&entry).expect("the driver does what it is told");
