@@ -264,7 +264,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the most tool calls of a run. 150 by default.
+    /// Sets the most tool calls of a run, those that the caller answers included; further ones are refused. 150 by
+    /// default.
     pub fn max_tool_calls(mut self, calls: u32) -> Self {
         self.inner.limits.max_tool_calls = calls;
         self

@@ -225,7 +225,7 @@ impl Control {
     /// Lets the caller answer these calls. It happens before they are announced, so that an answer at once is taken.
     pub(crate) fn expect(&self, calls: impl IntoIterator<Item = PendingCall>) {
         let mut state = self.lock();
-        for PendingCall { key, call, external } in calls {
+        for PendingCall { key, call, external, .. } in calls {
             if external {
                 state.awaiting.entry(call.id.clone()).or_insert((key, call, false));
             }

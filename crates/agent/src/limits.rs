@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Model calls; at the last one tools are off. 20 by default.
     pub max_steps: u32,
-    /// Tool calls; further ones are refused. 150 by default.
+    /// Tool calls, those that the caller answers included; further ones are refused. 150 by default.
     pub max_tool_calls: u32,
     /// Tokens read and written in all steps; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -100,7 +100,7 @@ pub struct Outcome {
     pub text: String,
     /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
     pub messages: Vec<Arc<Message>>,
-    /// The calls that were made, in order.
+    /// The calls that the model made, in order; some may have been refused.
     pub calls: Vec<ToolCall>,
     /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in
     /// `messages` each has a failed result that says that none came.

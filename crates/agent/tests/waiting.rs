@@ -119,3 +119,49 @@ async fn a_late_answer_counts_while_tools_run() {
     assert_eq!((&outcome.reason, finished.get()), (&EndReason::Answer, 1));
     assert_eq!(last_results(&outcome)[1], ("late".to_owned(), false));
 }
+
+// The limit of tool calls refuses what is beyond it, not the round that reaches it; the caller's calls count too.
+#[tokio::test]
+async fn calls_beyond_the_limit_are_refused_one_by_one() {
+    let doubled = Counter::default();
+    let double = |n: i64| ("double", json!({"n": n}).to_string());
+    let ask = || ("ask", "{}".to_owned());
+    let turn = |calls: Vec<(&str, String)>| {
+        calls.into_iter().fold(Turn::empty(), |turn, (name, arguments)| {
+            turn.and_call(name, serde_json::from_str::<serde_json::Value>(&arguments).unwrap())
+        })
+    };
+    let rounds = [vec![double(1), ask()], vec![ask(), double(2), ask(), double(3)], vec![double(4)]];
+    let model = ScriptedModel::new(rounds.map(turn).into_iter().chain([Turn::text("done")]));
+    let agent = Agent::builder(model.clone())
+        .tool(common::double(&doubled))
+        .tool_set(Tools::new().with_external(external("ask")))
+        .max_tool_calls(4)
+        .build()
+        .unwrap();
+    let mut run = agent.run("go");
+    let control = run.control();
+    let mut asked = 0;
+    let mut end = None;
+    while let Some(event) = run.next().await {
+        match event.kind {
+            EventKind::ExternalPending { call } => {
+                asked += 1;
+                control.submit([ToolResult::ok(&call, "yes")]).await.unwrap();
+            }
+            EventKind::Finished(outcome) => end = Some(outcome),
+            _ => {}
+        }
+    }
+    let end = end.unwrap();
+    assert_eq!((&end.reason, &*end.text), (&EndReason::Answer, "done"));
+    assert_eq!((asked, doubled.get()), (2, 2));
+    let results = |at: usize| {
+        let Message::ToolResults(results) = &*model.requests()[at].messages[2 * at] else { panic!() };
+        results.results.iter().map(|result| result.tree.model_text().into_owned()).collect::<Vec<_>>()
+    };
+    let refused = "not executed: the limit of 4 tool calls in this run is reached";
+    assert_eq!(results(1), ["2", "yes"]);
+    assert_eq!(results(2), ["yes", "4", refused, refused]);
+    assert_eq!(results(3), [refused]);
+}

@@ -151,16 +151,17 @@ enum Started {
 
 /// Begins one call: what is recorded is taken from the log, what cannot run is answered, the rest starts.
 async fn begin(driver: &mut Driver, pending: PendingCall) -> Result<Started, Fault> {
-    let PendingCall { key, call, .. } = pending;
+    let PendingCall { key, call, beyond_limit, .. } = pending;
     let refuse = |text: &str| ToolOutcome {
         call_id: call.id.clone(),
         result: ToolResult::error(&call, text),
         disposition: Disposition::Refused,
     };
-    let over =
-        driver.run.calls_made() > usize::try_from(driver.run.limits().max_tool_calls).unwrap_or(usize::MAX);
     let entry = match driver.toolbox.resolve(&call.name) {
-        _ if over => Err(refuse("not executed: the limit of tool calls in this run is reached")),
+        _ if beyond_limit => {
+            let limit = driver.run.limits().max_tool_calls;
+            Err(refuse(&format!("not executed: the limit of {limit} tool calls in this run is reached")))
+        }
         Resolved::Tool(entry) => Ok(entry.clone()),
         Resolved::External => Err(refuse("not executed: this tool is answered by the caller")),
         Resolved::Unknown(text) => Err(refuse(&text)),

@@ -61,6 +61,8 @@ pub struct PendingCall {
     pub call: ToolCall,
     /// Whether the caller answers it.
     pub external: bool,
+    /// Whether it passes the limit of tool calls: it is refused, whoever would answer it.
+    pub beyond_limit: bool,
 }
 
 /// Why a log is not one of a run.
@@ -177,12 +179,18 @@ impl Run {
                 Action::CallModel { key: Key::model(step), step, landing: landing.is_some() }
             }
             Phase::Calls(calls) => {
+                let before = self.calls.len().saturating_sub(calls.len());
+                let limit = usize::try_from(self.limits.max_tool_calls).unwrap_or(usize::MAX);
                 let pending =
                     calls.iter().enumerate().filter(|(_, call)| !self.outcomes.contains_key(&call.id));
-                let pending = pending.map(|(place, call)| PendingCall {
-                    key: Key::tool(self.step, place),
-                    external: self.external.contains(&call.name),
-                    call: call.clone(),
+                let pending = pending.map(|(place, call)| {
+                    let beyond_limit = before.saturating_add(place) >= limit;
+                    PendingCall {
+                        key: Key::tool(self.step, place),
+                        external: !beyond_limit && self.external.contains(&call.name),
+                        beyond_limit,
+                        call: call.clone(),
+                    }
                 });
                 Action::AnswerCalls { calls: pending.collect() }
             }
@@ -392,10 +400,11 @@ impl Run {
                 self.calls.extend(calls.iter().cloned());
                 Phase::Calls(calls)
             }
-            (FinishReason::Pause, true) if self.pauses < MAX_PAUSES => {
+            (FinishReason::Pause, true) if landing.is_none() && self.pauses < MAX_PAUSES => {
                 self.pauses += 1;
                 self.before_model()
             }
+            (FinishReason::Pause, true) if landing.is_some() => self.answered(EndReason::MaxSteps, landing),
             (FinishReason::Length, true) => Phase::Ending(EndReason::Length),
             (_, true) if blank => match message.refusal() {
                 Some(refusal) => {
@@ -536,10 +545,6 @@ impl Run {
             Phase::Calls(calls) => calls.len(),
             _ => 0,
         }
-    }
-
-    pub(crate) fn calls_made(&self) -> usize {
-        self.calls.len()
     }
 }
 

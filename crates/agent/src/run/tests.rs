@@ -218,3 +218,15 @@ fn the_log_survives_storage() {
     assert_eq!(Run::replay(&read).unwrap(), run);
     assert!(json!(log).to_string().contains("toolOutcome"));
 }
+
+// A33: a provider that would go on by itself is not continued beyond the last step.
+#[test]
+fn a_pause_on_the_last_step_is_the_end() {
+    let paused = || reply([text("so far")], FinishReason::Pause);
+    let (run, _) = drive(2, vec![paused(), paused(), reply([text("never")], FinishReason::Stop)]);
+    let outcome = run.outcome();
+    assert_eq!((outcome.reason, outcome.text.as_str(), outcome.steps), (EndReason::MaxSteps, "so far", 2));
+    // Also where it has said nothing yet.
+    let (run, _) = drive(1, vec![reply([], FinishReason::Pause), reply([text("never")], FinishReason::Stop)]);
+    assert_eq!((run.outcome().reason, run.outcome().steps), (EndReason::MaxSteps, 1));
+}
