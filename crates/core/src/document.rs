@@ -110,7 +110,7 @@ impl Document {
                 "application/octet-stream" | "text/plain" | "application/zip"
             );
             if let Some(media_type) = MediaType::from_file_name(&name).filter(|_| generic) {
-                inner.media_type = media_type;
+                inner.media_type = media_type.with_charset_of(&inner.media_type);
             }
             inner.file_name = (!name.trim().is_empty()).then(|| Arc::from(name));
         })
@@ -464,6 +464,27 @@ mod tests {
         assert_eq!(csv.media_type().essence(), "text/csv");
         let png = Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png").with_file_name("x.pdf");
         assert_eq!(png.media_type().essence(), "image/png");
+    }
+
+    // A name says what kind of text it is, not in which charset.
+    #[test]
+    fn a_file_name_leaves_the_charset() {
+        let named = |media_type: &str, name: &str| {
+            let document = Document::from_bytes(&b"M\xfcller,1"[..], media_type).with_file_name(name);
+            document.media_type().to_string()
+        };
+        for name in ["x.csv", "x.json", "x.svg"] {
+            let media_type = named("text/plain; charset=ISO-8859-1", name);
+            assert!(media_type.ends_with("; charset=iso-8859-1"), "{media_type}");
+        }
+        assert_eq!(named("text/plain; charset=iso-8859-1", "x.txt"), "text/plain; charset=iso-8859-1");
+        assert_eq!(named("text/plain", "x.csv"), "text/csv");
+        assert_eq!(named("application/zip", "x.csv"), "text/csv");
+        assert_eq!(
+            named("text/plain; charset=iso-8859-1", "x.zip"),
+            "application/zip",
+            "a charset is of text"
+        );
     }
 
     #[test]

@@ -128,6 +128,14 @@ impl MediaType {
             || container && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
     }
 
+    /// This type with the charset of another, if it is one of text and names none.
+    pub(crate) fn with_charset_of(self, other: &MediaType) -> Self {
+        match (&self.charset, self.kind()) {
+            (None, MediaKind::Text) => Self { charset: other.charset.clone(), ..self },
+            _ => self,
+        }
+    }
+
     /// `type/subtype`.
     pub fn essence(&self) -> &str {
         &self.essence
