@@ -14,7 +14,8 @@ use crate::provider::Effort;
 ///
 /// The bundled table is TOML: `[family]` holds a family's defaults, `[family.models."pattern"]` what differs for
 /// models whose id matches (`*` stands for any run of characters). A configuration has the same form and wins cell
-/// by cell. A list replaces a list, unless its entries start with `+` or `-`: then they are added and removed.
+/// by cell. A list replaces a list, unless its entries start with `+` or `-`: then they are added to and removed from
+/// what would hold without it.
 ///
 /// ```
 /// use attache_core::{Matrix, MediaType};
@@ -131,16 +132,24 @@ impl Matrix {
         {
             merge(&mut row, over);
         }
+        settle(&mut row)?;
         Value::Table(row).try_into().map_err(|error: toml::de::Error| error.message().to_owned())
     }
 }
 
-/// Maps are merged, lists with signs edited, everything else replaced.
+/// Maps are merged, lists edited by lists with signs, everything else replaced. Edits of edits are edits.
 fn merge(into: &mut Table, over: &Table) {
     for (key, value) in over {
         match (into.get_mut(key), value) {
             (Some(Value::Table(into)), Value::Table(over)) => merge(into, over),
-            (Some(Value::Array(into)), Value::Array(over)) if signed(over) => edit(into, over),
+            (Some(Value::Array(into)), Value::Array(over)) if signed(over) => {
+                if signed(into) {
+                    into.retain(|known| !over.iter().any(|entry| name(known) == name(entry)));
+                    into.extend_from_slice(over);
+                } else {
+                    edit(into, over);
+                }
+            }
             (Some(slot), value) => *slot = value.clone(),
             (None, value) => {
                 into.insert(key.clone(), value.clone());
@@ -149,17 +158,55 @@ fn merge(into: &mut Table, over: &Table) {
     }
 }
 
+/// Applies the edits that met no list to what holds without one: what user messages take for those beside results,
+/// what results take for failed ones, text for places, nothing for other lists.
+fn settle(row: &mut Table) -> Result<(), String> {
+    let places = [
+        ("user", None),
+        ("tool_result", None),
+        ("failed_result", Some("tool_result")),
+        ("beside_result", Some("user")),
+    ];
+    for (place, like) in places {
+        let like = like.and_then(|like| row.get(like)?.get("media")?.as_array().cloned());
+        if let Some(Value::Array(list)) = row.get_mut(place).and_then(|place| place.get_mut("media")) {
+            settle_on(list, like.unwrap_or_else(|| vec![Value::from("text")]))?;
+        }
+    }
+    for (_, value) in row.iter_mut() {
+        if let Value::Array(list) = value {
+            settle_on(list, Vec::new())?;
+        }
+    }
+    Ok(())
+}
+
+fn settle_on(list: &mut Vec<Value>, base: Vec<Value>) -> Result<(), String> {
+    if signed(list) {
+        let edits = std::mem::replace(list, base);
+        edit(list, &edits);
+    }
+    match list.iter().filter(|entry| name(entry).is_some()).find_map(Value::as_str) {
+        Some(entry) => Err(format!("a list has entries with and without a sign, such as {entry:?}")),
+        None => Ok(()),
+    }
+}
+
+/// What an entry with a sign adds or removes.
+fn name(entry: &Value) -> Option<&str> {
+    entry.as_str()?.strip_prefix(['+', '-'])
+}
+
 fn signed(list: &[Value]) -> bool {
-    !list.is_empty()
-        && list.iter().all(|entry| entry.as_str().is_some_and(|text| text.starts_with(['+', '-'])))
+    !list.is_empty() && list.iter().all(|entry| name(entry).is_some())
 }
 
 fn edit(into: &mut Vec<Value>, over: &[Value]) {
-    for entry in over.iter().filter_map(Value::as_str) {
-        let (sign, name) = entry.split_at(1);
+    for entry in over {
+        let Some(name) = name(entry) else { continue };
         into.retain(|known| known.as_str() != Some(name));
-        if sign == "+" {
-            into.push(Value::String(name.to_owned()));
+        if entry.as_str().is_some_and(|entry| entry.starts_with('+')) {
+            into.push(Value::from(name));
         }
     }
 }
@@ -303,6 +350,47 @@ mod tests {
         assert_eq!(
             [window("x"), window("a"), window("a-bx"), window("a-b-c"), window("a-b-d")],
             [1, 2, 3, 4, 5]
+        );
+    }
+
+    // A configuration may lie on a configuration, and a cell may have no list of its own yet.
+    #[test]
+    fn edits_of_lists_add_up() {
+        let user = |matrix: &Matrix, family: &str, model: &str| matrix.resolve(family, model).user.media;
+        let family = Matrix::parse("[f]\nuser.media = ['text', 'image/png']\nreasoning = ['off']").unwrap();
+        let once = family.overlaid("[f.models.'m*']\nuser.media = ['+audio/wav', '-image/png']").unwrap();
+        let twice = once
+            .overlaid("[f.models.'m*']\nuser.media = ['+image/png', '-audio/wav', '+video/mp4']")
+            .unwrap();
+        assert_eq!(user(&once, "f", "m1"), ["text", "audio/wav"]);
+        assert_eq!(user(&twice, "f", "m1"), ["text", "image/png", "video/mp4"]);
+        assert_eq!(user(&twice, "f", "other"), ["text", "image/png"]);
+        // The family's own list may change below.
+        let wider = twice.overlaid("[f]\nuser.media = ['+application/pdf']").unwrap();
+        assert_eq!(user(&wider, "f", "m1"), ["text", "application/pdf", "image/png", "video/mp4"]);
+        let replaced = twice.overlaid("[f.models.'m*']\nuser.media = ['text']").unwrap();
+        assert_eq!(user(&replaced, "f", "m1"), ["text"]);
+
+        // Where no list stands, the edit is one of what holds without it.
+        let fresh = Matrix::parse("[g]\nuser.media = ['+image/png']\nreasoning = ['+effort']").unwrap();
+        let fresh =
+            fresh.overlaid("[g]\nuser.media = ['+image/gif', '-text']\nreasoning = ['+off']").unwrap();
+        let row = fresh.resolve("g", "any");
+        assert_eq!(
+            (row.user.media, row.reasoning),
+            (vec!["image/png".into(), "image/gif".into()], vec!["effort".to_owned(), "off".to_owned()])
+        );
+        let places = "[f]\ntool_result.media = ['text']\nbeside_result.media = ['-image/png']\nfailed_result.media = ['+image/gif']";
+        let row = family.overlaid(places).unwrap().resolve("f", "any");
+        assert_eq!(
+            (row.beside_result.media, row.failed_result.media),
+            (vec!["text".to_owned()], vec!["text".to_owned(), "image/gif".to_owned()])
+        );
+
+        let mixed = family.overlaid("[f.models.'m']\nuser.media = ['+image/gif', 'text']").unwrap_err();
+        assert_eq!(
+            mixed.to_string(),
+            "the capability row f/m is not valid: a list has entries with and without a sign, such as \"+image/gif\""
         );
     }
 
