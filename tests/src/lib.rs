@@ -2,6 +2,7 @@
 
 mod api;
 mod build;
+pub mod real;
 mod scenario;
 
 pub use api::{APIS, Api, Wire};

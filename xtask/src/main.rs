@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["test", rest @ ..] => test(rest),
+        ["test", rest @ ..] => test(rest, &[]),
         ["snapshots"] => snapshots(false),
         ["snapshots", "--accept"] => snapshots(true),
         ["cassettes"] => {
@@ -47,10 +47,10 @@ fn main() -> ExitCode {
 }
 
 /// Every test. The workspace's own settings never write snapshots.
-fn test(rest: &[&str]) -> Result<(), Failure> {
+fn test(rest: &[&str], variables: &[(&str, &str)]) -> Result<(), Failure> {
     let mut arguments = vec!["test", "--workspace"];
     arguments.extend(rest);
-    run_with("cargo", &arguments, &[("INSTA_UPDATE", "no")])
+    run_with("cargo", &arguments, &[&[("INSTA_UPDATE", "no")], variables].concat())
 }
 
 fn snapshots(accept: bool) -> Result<(), Failure> {
