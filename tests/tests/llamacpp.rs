@@ -15,12 +15,12 @@ use std::time::Duration;
 use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{
     Arguments, ChatRequest, Completion, ContentTree, ErrorKind, FinishReason, Matrix, Message, ModelHandle,
-    ProviderConfig, ProviderError, ResponseFormat, ResultStatus, StreamChunk, ToolCall, ToolChoice,
+    ProviderConfig, ProviderError, ResponseFormat, ResultStatus, Secret, StreamChunk, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
-use attache_openai::{OpenAiChat, Profile};
+use attache_openai::{ChatCodec, OpenAiChat, Profile};
 use attache_tests::real::{LlamaServer, Python, or_skip};
-use attache_transport::{HttpClient, RetryPolicy, Timeouts};
+use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 
@@ -57,13 +57,13 @@ fn at_once() -> RetryPolicy {
 fn chat(url: &str, key: Option<&str>) -> ModelHandle {
     let profile = Profile::compatible("llamacpp", format!("{url}/v1"));
     let matrix = Matrix::bundled().overlaid("[compatible]\nstructured_output = 'json_schema'").unwrap();
-    let model = OpenAiChat::with_profile(profile, "tiny", key.map(Into::into)).unwrap();
+    let model = OpenAiChat::new(ChatCodec::new(profile, "tiny"), key.map(Secret::from)).unwrap();
     model.with_matrix(&matrix).with_retry(at_once()).with_http(connections()).into()
 }
 
 fn messages(url: &str) -> ModelHandle {
     let codec = MessagesCodec::new("tiny").with_base_url(url);
-    let model = Anthropic::with_codec(codec, None).unwrap();
+    let model = Anthropic::new(codec, Auth::None).unwrap();
     model.with_retry(at_once()).with_http(connections()).into()
 }
 

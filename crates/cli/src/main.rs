@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let exit = runtime.block_on(async {
         match args.command {
             Command::Ask(ask) => ask::run(ask, &registry).await,
-            Command::Wire(wire) => wire::run(&wire, &registry),
+            Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),
             Command::Models(models) => models::run(&models, &registry),
         }

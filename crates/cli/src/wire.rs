@@ -3,13 +3,14 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use attache_convert::Limits;
+use attache_agent::MemoryDocumentStore;
+use attache_convert::DocumentConverter;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Document, DocumentId,
-    Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError, ResultStatus,
-    Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Converter, Document,
+    DocumentId, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError,
+    ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
-use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan, route};
+use attache_documents::{Materials, RouteOptions, Routing, gather, route};
 use attache_models::Registry;
 use attache_transport::Codec;
 use serde_json::{Map, Value, json};
@@ -20,7 +21,7 @@ use crate::model::{self, SetupError};
 use crate::output::{answer, line};
 
 /// Runs the command.
-pub(crate) fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
+pub(crate) async fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
     if arguments.example {
         return print(&example().to_json());
     }
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
             return Exit::Setup;
         }
     };
-    match request(arguments, &*codec) {
+    match request(arguments, &*codec).await {
         Ok(request) => print(&format!("{request:#}")),
         Err(problem) => {
             line(&format!("attache: {problem}"));
@@ -49,7 +50,7 @@ fn print(text: &str) -> Exit {
     }
 }
 
-fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, String> {
+async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, String> {
     let mut text = String::new();
     std::io::stdin()
         .lock()
@@ -57,8 +58,9 @@ fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, String> {
         .map_err(|error| format!("stdin cannot be read: {error}"))?;
     let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
-    let Routing { messages, report, .. } =
-        routed(&conversation.messages, codec.capabilities(), &tools).map_err(|error| with_causes(&error))?;
+    let Routing { messages, report, .. } = routed(&conversation.messages, codec.capabilities(), &tools)
+        .await
+        .map_err(|error| with_causes(&error))?;
     let mut request = ChatRequest::new(messages).with_tools(tools);
     request.whole = !arguments.stream;
     // The key is masked wherever the request is shown.
@@ -81,37 +83,17 @@ fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, String> {
 }
 
 /// Routing, with documents converted that this model cannot take otherwise.
-fn routed(
+async fn routed(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
     tools: &ToolSet,
 ) -> Result<Routing, ProviderError> {
-    let options = RouteOptions::new();
-    let mut materials = Materials::new();
-    loop {
-        let wanted = plan(messages, capabilities, &options, &materials);
-        if wanted.is_empty() {
-            return route(messages, capabilities, tools, &materials, &options);
-        }
-        for document in &wanted.load {
-            materials.insert_missing(document, "its content is not in the conversation's table of documents");
-        }
-        for document in &wanted.convert {
-            let media_type = document.media_type().essence();
-            let converted =
-                document.bytes().map(|bytes| attache_convert::convert(media_type, bytes, &Limits::new()));
-            match converted {
-                Some(Ok(converted)) => {
-                    let text = ConvertedText::new(converted.text);
-                    let text =
-                        converted.notes.iter().fold(text, |text, note| text.with_note(note.to_string()));
-                    materials.insert_converted(document, text);
-                }
-                Some(Err(error)) => materials.insert_unconvertible(document, error.to_string()),
-                None => materials.insert_unconvertible(document, "its content is not here"),
-            }
-        }
-    }
+    let (options, mut materials) = (RouteOptions::new(), Materials::new());
+    // What a conversation does not bring along is nowhere.
+    let store = MemoryDocumentStore::default();
+    let converters: [Arc<dyn Converter>; 1] = [Arc::new(DocumentConverter::default())];
+    gather(&mut materials, messages, capabilities, &options, &store, &converters).await;
+    route(messages, capabilities, tools, &materials, &options)
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

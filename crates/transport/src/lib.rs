@@ -13,7 +13,7 @@
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
-//! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`] |
+//! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
 //! | an error body as a [`ProviderError`](attache_core::ProviderError) | [`ErrorResponse`], [`ErrorBody`] |
 //! | all of it as one [`ChunkStream`](attache_core::ChunkStream) | [`Exchange`], [`stream`] |
 //!
@@ -49,5 +49,5 @@ pub use redact::{Redactor, shown_url};
 pub use refusals::Refusals;
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
-pub use retry::RetryPolicy;
+pub use retry::{RetryPolicy, Trying};
 pub use sse::{SseDecoder, SseEvent};

@@ -72,9 +72,9 @@ impl RetryPolicy {
     }
 }
 
-/// The attempts of one request.
+/// The attempts of one request under a policy.
 #[derive(Debug)]
-pub(crate) struct Trying {
+pub struct Trying {
     policy: RetryPolicy,
     /// Attempts that failed.
     failed: u32,
@@ -84,7 +84,7 @@ pub(crate) struct Trying {
 
 impl Trying {
     /// Starts now; every attempt and wait ends within `total`.
-    pub(crate) fn new(policy: &RetryPolicy, total: Duration) -> Self {
+    pub fn new(policy: &RetryPolicy, total: Duration) -> Self {
         let now = Instant::now();
         // A limit beyond what the clock can tell is none.
         let end = now.checked_add(total).unwrap_or_else(|| now + Duration::from_secs(u32::MAX.into()));
@@ -96,12 +96,12 @@ impl Trying {
     }
 
     /// How many attempts have been made, the present one included.
-    pub(crate) fn attempt(&self) -> u32 {
+    pub fn attempt(&self) -> u32 {
         self.failed.saturating_add(1)
     }
 
-    /// How long to wait before the next attempt after `error`; `None` if there is to be none.
-    pub(crate) fn next_wait(&mut self, error: &ProviderError) -> Option<Duration> {
+    /// How long to wait before the next attempt after `error`; `None` if there is to be none. Counts as an attempt.
+    pub fn next_wait(&mut self, error: &ProviderError) -> Option<Duration> {
         if !error.is_retryable() || self.attempt() >= self.policy.attempts {
             return None;
         }
