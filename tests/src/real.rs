@@ -1,6 +1,7 @@
 //! Counterparts that are not ours: programs in Python, each in an environment that is made on first use.
 
 mod llama;
+mod official;
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use llama::LlamaServer;
+pub use official::{Asked, judge};
 
 /// An environment of Python with the packages that a counterpart needs.
 #[derive(Clone, Debug)]
