@@ -19,8 +19,10 @@
 mod bundled;
 mod config;
 mod error;
+mod layer;
 mod registry;
 
 pub use config::ConfigError;
 pub use error::{RegistryError, Unresolved};
+pub use layer::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, SwitchRule, layered};
 pub use registry::{Registry, Settings};

@@ -1,0 +1,181 @@
+//! Another model where one fails.
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{
+    BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
+    ErrorKind, ModelHandle, ProviderError, StoreError, StoreErrorKind, StreamChunk,
+};
+use attache_documents::{Materials, RouteOptions, gather, route};
+use bytes::Bytes;
+use futures_util::StreamExt;
+
+use super::Layer;
+
+/// Whether another model is asked after this error.
+pub type SwitchRule = fn(&ProviderError) -> bool;
+
+/// Asks other models, in order, where one fails before it said anything: after the first chunk nothing is switched.
+///
+/// Documents are routed anew for what each model can read; what it cannot take natively is converted by the converters
+/// that this layer was given. Which model answered, and what the others said, is recorded in
+/// [`Completion::degradations`](attache_core::Completion::degradations). Tools, tool choice and options go to each model
+/// alike, so an option that only the first one knows may end a call as unsupported on the next.
+///
+/// By default every error switches but those that another model would meet too: bad configuration, an invalid
+/// history or request, cancellation.
+#[derive(Clone)]
+pub struct Fallback {
+    models: Vec<ModelHandle>,
+    switches: SwitchRule,
+    options: RouteOptions,
+    store: Option<Arc<dyn DocumentStore>>,
+    converters: Vec<Arc<dyn Converter>>,
+}
+
+impl Fallback {
+    /// Asks `models` after the one that this layer is put around.
+    pub fn new(models: impl IntoIterator<Item = ModelHandle>) -> Self {
+        Self {
+            models: models.into_iter().collect(),
+            switches: may_switch,
+            options: RouteOptions::new(),
+            store: None,
+            converters: Vec::new(),
+        }
+    }
+
+    /// Sets which errors switch.
+    #[must_use]
+    pub fn with_rule(mut self, rule: SwitchRule) -> Self {
+        self.switches = rule;
+        self
+    }
+
+    /// Sets how documents are routed; the same as in the agent.
+    #[must_use]
+    pub fn with_routing(mut self, options: RouteOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets where documents are loaded from whose bytes are not in memory; the same as in the agent.
+    #[must_use]
+    pub fn with_store(mut self, store: Arc<dyn DocumentStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Adds a converter for documents that a model cannot read; the same as in the agent.
+    #[must_use]
+    pub fn with_converter(mut self, converter: impl Converter + 'static) -> Self {
+        self.converters.push(Arc::new(converter));
+        self
+    }
+
+    /// The request as `model` can read it.
+    async fn rerouted(
+        &self,
+        mut request: ChatRequest,
+        model: &ModelHandle,
+    ) -> Result<ChatRequest, ProviderError> {
+        let mut materials = Materials::new();
+        let capabilities = model.capabilities();
+        let nowhere = Nowhere;
+        let store: &dyn DocumentStore = match &self.store {
+            Some(store) => &**store,
+            None => &nowhere,
+        };
+        let messages = &request.messages;
+        gather(&mut materials, messages, capabilities, &self.options, store, &self.converters).await;
+        request.messages = route(messages, capabilities, &request.tools, &materials, &self.options)?.messages;
+        Ok(request)
+    }
+}
+
+fn may_switch(error: &ProviderError) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::Configuration
+            | ErrorKind::InvalidHistory
+            | ErrorKind::InvalidRequest
+            | ErrorKind::Cancelled
+    )
+}
+
+impl fmt::Debug for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fallback").field("models", &self.models).finish_non_exhaustive()
+    }
+}
+
+impl Layer for Fallback {
+    fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
+        let (chain, first) = (self.clone(), inner.clone());
+        Box::pin(async_stream::stream! {
+            let mut failures: Vec<String> = Vec::new();
+            let mut stream = first.stream(request.clone());
+            let mut asked = &first;
+            let mut next = chain.models.iter();
+            loop {
+                let error = match stream.next().await {
+                    None => return,
+                    Some(Err(error)) if !error.is_after_output() && (chain.switches)(&error) => error,
+                    // The first chunk decides; what follows is this model's.
+                    Some(chunk) => {
+                        yield chunk.map(|chunk| told(chunk, &failures));
+                        while let Some(chunk) = stream.next().await {
+                            yield chunk.map(|chunk| told(chunk, &failures));
+                        }
+                        return;
+                    }
+                };
+                let Some(model) = next.next() else {
+                    yield Err(error);
+                    return;
+                };
+                tracing::warn!(failed = asked.id(), error = error.kind().as_str(), asking = model.id(), "another model is asked");
+                failures.push(format!("{} failed ({}); {} answered", asked.id(), error.kind().as_str(), model.id()));
+                stream = match chain.rerouted(request.clone(), model).await {
+                    Ok(request) => model.stream(request),
+                    Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
+                };
+                asked = model;
+            }
+        })
+    }
+}
+
+/// The end says which models did not answer.
+fn told(mut chunk: StreamChunk, failures: &[String]) -> StreamChunk {
+    if let StreamChunk::Done(completion) = &mut chunk {
+        completion.degradations.extend(failures.iter().map(|note| Degradation::new("model", note.clone())));
+    }
+    chunk
+}
+
+/// Where nothing is kept.
+struct Nowhere;
+
+impl DocumentStore for Nowhere {
+    fn id(&self) -> &str {
+        "nowhere"
+    }
+
+    fn put<'a>(&'a self, _: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Err(nothing()) })
+    }
+
+    fn get<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        Box::pin(async { Err(nothing()) })
+    }
+
+    fn delete<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn nothing() -> StoreError {
+    StoreError::new(StoreErrorKind::NotFound, "this fallback was given no document store")
+}

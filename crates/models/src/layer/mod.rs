@@ -1,0 +1,83 @@
+//! Providers around providers.
+
+mod concurrency;
+mod fallback;
+mod log;
+mod rate;
+mod retry;
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ProviderConfig, ProviderState,
+};
+
+pub use self::concurrency::ConcurrencyLimit;
+pub use self::fallback::{Fallback, SwitchRule};
+pub use self::log::Logged;
+pub use self::rate::RateLimit;
+pub use self::retry::Retry;
+
+/// What stands around a model's calls. A layer that is shared by several models shares its limits.
+pub trait Layer: fmt::Debug + Send + Sync + 'static {
+    /// Asks `inner`, in this layer's way. Lazy: nothing happens before the first poll, and dropping the stream ends
+    /// whatever was begun.
+    fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream;
+}
+
+impl<L: Layer + ?Sized> Layer for Arc<L> {
+    fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
+        (**self).stream(inner, request)
+    }
+}
+
+/// `model` with a layer around it. Name, capabilities, options and counts are the model's own.
+///
+/// ```
+/// use std::time::Duration;
+/// use attache_core::ModelHandle;
+/// use attache_models::{ConcurrencyLimit, Logged, RateLimit, layered};
+/// use attache_offline::OfflineModel;
+///
+/// let model = ModelHandle::new(OfflineModel::new());
+/// let model = layered(model, ConcurrencyLimit::new(8));
+/// let model = layered(model, RateLimit::new(600, Duration::from_secs(60)));
+/// let model = layered(model, Logged::new());
+/// assert_eq!(model.id(), "offline/extractive");
+/// ```
+pub fn layered(model: impl Into<ModelHandle>, layer: impl Layer) -> ModelHandle {
+    ModelHandle::new(Layered { inner: model.into(), layer })
+}
+
+#[derive(Debug)]
+struct Layered<L> {
+    inner: ModelHandle,
+    layer: L,
+}
+
+impl<L: Layer> LlmProvider for Layered<L> {
+    fn model_id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        self.inner.capabilities()
+    }
+
+    fn config(&self) -> Arc<ProviderConfig> {
+        self.inner.config()
+    }
+
+    fn set_config(&self, config: ProviderConfig) {
+        self.inner.set_config(config);
+    }
+
+    fn state(&self) -> ProviderState {
+        self.inner.state()
+    }
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        self.layer.stream(&self.inner, request)
+    }
+}
