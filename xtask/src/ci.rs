@@ -10,12 +10,20 @@ const ALONE: &[&str] = &[
     "attache-transport",
     "attache-openai",
     "attache-anthropic",
+    "attache-gemini",
+    "attache-bedrock",
+    "attache-cohere",
     "attache-offline",
+    "attache-models",
     "attache-agent",
 ];
 
+/// The features of the registry, each of which builds without the others.
+const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "bedrock", "offline"];
+
 /// The features of the facade, each of which builds without the others.
-const FEATURES: &[&str] = &["agent", "macros", "openai", "anthropic", "offline", "convert"];
+const FEATURES: &[&str] =
+    &["agent", "macros", "openai", "anthropic", "gemini", "bedrock", "offline", "models", "convert"];
 
 pub(crate) fn run() -> Result<(), Failure> {
     tidy::run(&root())?;
@@ -23,6 +31,9 @@ pub(crate) fn run() -> Result<(), Failure> {
     command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     for package in ALONE {
         command("cargo", &["check", "-p", package])?;
+    }
+    for provider in PROVIDERS {
+        command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
     }
     command("cargo", &["check", "-p", "attache", "--no-default-features"])?;
     for feature in FEATURES {

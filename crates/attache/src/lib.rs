@@ -35,9 +35,12 @@
 //! | always | [`core`] | messages, documents, tools, the provider trait |
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
-//! | `openai` | `openai` | OpenAI Chat Completions and compatible servers |
+//! | `openai` | `openai` | OpenAI Chat Completions and Responses, and compatible servers |
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
+//! | `gemini` | `gemini` | the Gemini API and Vertex AI |
+//! | `bedrock` | `bedrock` | Amazon Bedrock Converse |
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
+//! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
 
 #[doc(inline)]
@@ -64,9 +67,18 @@ pub use attache_macros::{facade_tool as tool, facade_toolbox as toolbox};
 #[cfg(feature = "anthropic")]
 #[doc(inline)]
 pub use attache_anthropic as anthropic;
+#[cfg(feature = "bedrock")]
+#[doc(inline)]
+pub use attache_bedrock as bedrock;
 #[cfg(feature = "convert")]
 #[doc(inline)]
 pub use attache_convert as convert;
+#[cfg(feature = "gemini")]
+#[doc(inline)]
+pub use attache_gemini as gemini;
+#[cfg(feature = "models")]
+#[doc(inline)]
+pub use attache_models as models;
 #[cfg(feature = "offline")]
 #[doc(inline)]
 pub use attache_offline as offline;
