@@ -20,7 +20,8 @@ pub const SCHEMA_VERSION: u64 = 1;
 ///
 /// The JSON form is `{"schemaVersion":1,"messages":[…],"documents":[{"id","contentType","fileName","data"}]}`,
 /// `data` being base64; an optional member `tools` holds definitions (`name`, `description`, `inputSchema`).
-/// Messages mention documents as references only. Unknown members are ignored, a newer version is refused.
+/// Messages mention documents as references only. A member that is not understood is refused by name, since what it
+/// says would be lost; so is a newer version.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Conversation {
@@ -34,7 +35,7 @@ pub struct Conversation {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversationError {
-    /// It is not JSON of the documented form.
+    /// It is not JSON of the documented form; the source names what is not understood.
     #[error("not a conversation")]
     Malformed(#[source] serde_json::Error),
     /// A newer attache wrote it.
@@ -60,7 +61,7 @@ pub enum ConversationError {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Stored<'a> {
     #[serde(default)]
     schema_version: u64,
@@ -73,7 +74,7 @@ struct Stored<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StoredDocument {
     id: DocumentId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,13 +85,23 @@ struct StoredDocument {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StoredTool {
     name: String,
     #[serde(default)]
     description: String,
     #[serde(default)]
     input_schema: Option<Value>,
+}
+
+/// The version alone: what else a newer one holds is not to be understood.
+fn version(json: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Version {
+        schema_version: u64,
+    }
+    serde_json::from_str(json).ok().map(|Version { schema_version }| schema_version)
 }
 
 impl Conversation {
@@ -111,7 +122,10 @@ impl Conversation {
     /// # Errors
     /// [`ConversationError`] if the text is not of the documented form or a newer version wrote it.
     pub fn from_json(json: &str) -> Result<Self, ConversationError> {
-        let stored: Stored<'_> = serde_json::from_str(json).map_err(ConversationError::Malformed)?;
+        let stored: Stored<'_> = serde_json::from_str(json).map_err(|error| match version(json) {
+            Some(found) if found > SCHEMA_VERSION => ConversationError::TooNew { found },
+            _ => ConversationError::Malformed(error),
+        })?;
         if stored.schema_version > SCHEMA_VERSION {
             return Err(ConversationError::TooNew { found: stored.schema_version });
         }

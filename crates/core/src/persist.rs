@@ -1,14 +1,14 @@
 //! The JSON form of messages, schema version 1.
 //!
-//! A message is read without tagged enums, so that embedded JSON keeps its member order and its numbers.
+//! A message is read without tagged enums, so that embedded JSON keeps its member order and its numbers. What is not
+//! understood is refused by name: in a conversation of another program it may be what was said.
 
-use std::collections::HashMap;
+mod reference;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::document::Document;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{
     Arguments, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart, ReasoningPart,
@@ -16,12 +16,14 @@ use crate::message::{
     UserOrigin,
 };
 use crate::tree::ContentTree;
+use reference::ReferenceRecord;
+pub(crate) use reference::Resolve;
 
 /// The metadata key of the synthetic message, as the specification names it.
 const TOOL_CALL_DOCUMENTS: &str = "toolCallDocuments";
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct MessageRecord {
     #[serde(default)]
     id: Option<MessageId>,
@@ -51,7 +53,7 @@ impl<'de> Deserialize<'de> for PartList {
 }
 
 #[derive(Serialize, Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PartRecord {
     r#type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +85,7 @@ struct PartRecord {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ReplayRecord {
     family: String,
     model: String,
@@ -90,7 +93,7 @@ struct ReplayRecord {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ResultRecord {
     call_id: ToolCallId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,100 +114,6 @@ struct ResultRecord {
     shown: Option<Vec<ReferenceRecord>>,
 }
 
-/// A document reference: read from the documented form, written by the document itself.
-struct ReferenceRecord(Document);
-
-impl Serialize for ReferenceRecord {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // What is stored is whole, also if it is stored while a tool's output is captured.
-        self.0.write_reference(serializer, false)
-    }
-}
-
-impl<'de> Deserialize<'de> for ReferenceRecord {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Reference {
-            #[serde(rename = "attache.document")]
-            kind: String,
-            document_id: DocumentId,
-            #[serde(default)]
-            store_id: Option<String>,
-            #[serde(default)]
-            url: Option<String>,
-            #[serde(default)]
-            content: Option<String>,
-            #[serde(default)]
-            metadata: ReferenceMetadata,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
-        struct ReferenceMetadata {
-            content_type: Option<String>,
-            file_name: Option<String>,
-            size: Option<u64>,
-        }
-        let Reference { kind, document_id, store_id, url, content, metadata } =
-            Reference::deserialize(deserializer)?;
-        let missing =
-            |member| serde::de::Error::custom(format!("the {kind} document reference has no {member}"));
-        let mut document = match kind.as_str() {
-            "stored" => Document::stored(
-                document_id.clone(),
-                "",
-                metadata.content_type.as_deref().unwrap_or_default(),
-            ),
-            "external" => Document::external(url.ok_or_else(|| missing("url"))?),
-            "inline" => Document::inline(content.ok_or_else(|| missing("content"))?),
-            other => {
-                return Err(serde::de::Error::custom(format!("unknown kind of document reference: {other}")));
-            }
-        };
-        document = document.with_id(document_id).with_optional_store_id(store_id);
-        if let Some(name) = metadata.file_name {
-            document = document.with_file_name(name);
-        }
-        if let Some(media_type) = metadata.content_type {
-            document = document.with_media_type(&media_type);
-        }
-        if let Some(size) = metadata.size {
-            document = document.with_size(size);
-        }
-        Ok(Self(document))
-    }
-}
-
-/// Finds the bytes of references while messages are read.
-pub(crate) struct Resolve<'a>(Option<&'a HashMap<DocumentId, Document>>);
-
-impl<'a> Resolve<'a> {
-    pub(crate) fn from_table(table: &'a HashMap<DocumentId, Document>) -> Self {
-        Self(Some(table))
-    }
-
-    fn one(&self, reference: ReferenceRecord) -> Document {
-        let document = reference.0;
-        match self.0.and_then(|table| table.get(document.id())) {
-            Some(held) => match held.bytes() {
-                Some(bytes) => {
-                    let named = match (document.file_name(), held.file_name()) {
-                        (None, Some(name)) => document.with_file_name(name),
-                        _ => document,
-                    };
-                    named.with_bytes(bytes)
-                }
-                None => document,
-            },
-            None => document,
-        }
-    }
-
-    fn all(&self, references: Vec<ReferenceRecord>) -> Vec<Document> {
-        references.into_iter().map(|reference| self.one(reference)).collect()
-    }
-}
-
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         MessageRecord::of(self).map_err(serde::ser::Error::custom)?.serialize(serializer)
@@ -216,7 +125,7 @@ impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let record: MessageRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
-        record.into_message(&Resolve(None)).map_err(serde::de::Error::custom)
+        record.into_message(&Resolve::without_bytes()).map_err(serde::de::Error::custom)
     }
 }
 
@@ -257,11 +166,23 @@ impl MessageRecord {
     }
 
     /// # Errors
-    /// Names a role or a kind of part that this version does not know: nothing is left out in silence.
+    /// Names a role, a member or a kind of part that this version does not know: nothing is left out in silence.
     pub(crate) fn into_message(self, resolve: &Resolve<'_>) -> Result<Message, serde_json::Error> {
         let Self { id, role, origin, content, results, mut metadata } = self;
         let id = id.unwrap_or_else(MessageId::new);
         let parts = content.map(|PartList(parts)| parts).unwrap_or_default();
+        let is_results = matches!(role.as_str(), "toolResults" | "tool_results" | "tool");
+        let foreign = [
+            ("content", is_results && !parts.is_empty()),
+            ("results", !is_results && !results.is_empty()),
+            ("origin", role != "user" && origin.is_some()),
+        ];
+        if let Some((member, _)) = foreign.iter().find(|(_, is_there)| *is_there) {
+            return Err(refused(format!("a message of role {role:?} cannot have the member `{member}`")));
+        }
+        for part in &parts {
+            part.check()?;
+        }
         match role.as_str() {
             "system" | "developer" => {
                 let texts = parts.into_iter().map(|part| match part.r#type.as_str() {
@@ -276,25 +197,35 @@ impl MessageRecord {
                 let parts = parts.collect::<Result<_, _>>()?;
                 Ok(Message::Assistant(AssistantMessage { id, parts, metadata: metadata.into() }))
             }
-            "toolResults" | "tool_results" | "tool" => {
+            _ if is_results => {
                 let results = results.into_iter().map(|result| result.into_result(resolve)).collect();
                 Ok(Message::ToolResults(ToolResultsMessage { id, results, metadata: metadata.into() }))
             }
             "user" => {
-                let marked = metadata.remove(TOOL_CALL_DOCUMENTS) == Some(Value::Bool(true));
+                let marked = metadata.get(TOOL_CALL_DOCUMENTS) == Some(&Value::Bool(true));
+                if marked {
+                    metadata.remove(TOOL_CALL_DOCUMENTS);
+                }
                 let origin = match origin.as_deref() {
                     _ if marked => UserOrigin::ToolCallDocuments,
                     Some("event") => UserOrigin::Event,
-                    _ => UserOrigin::Author,
+                    None | Some("author") => UserOrigin::Author,
+                    Some(other) => {
+                        return Err(refused(format!("unknown origin of a user message: `{other}`")));
+                    }
                 };
                 let parts =
                     parts.into_iter().map(|part| part.into_content(resolve)).filter_map(Result::transpose);
                 let parts = parts.collect::<Result<_, _>>()?;
                 Ok(Message::User(UserMessage { id, origin, parts, routed: None, metadata: metadata.into() }))
             }
-            other => Err(serde::de::Error::custom(format!("unknown role: {other}"))),
+            other => Err(refused(format!("unknown role: {other}"))),
         }
     }
+}
+
+fn refused(problem: String) -> serde_json::Error {
+    serde::de::Error::custom(problem)
 }
 
 fn part(kind: &str) -> PartRecord {
@@ -398,7 +329,46 @@ impl PartRecord {
     }
 
     fn unknown(&self, role: &str) -> serde_json::Error {
-        serde::de::Error::custom(format!("a {role} message cannot have a part of type {:?}", self.r#type))
+        refused(format!("a {role} message cannot have a part of type {:?}", self.r#type))
+    }
+
+    /// Refuses members that say nothing in a part of this type, and a text that is not there.
+    fn check(&self) -> Result<(), serde_json::Error> {
+        let meant: &[&str] = match self.r#type.as_str() {
+            "text" => &["text", "refusal", "replay"],
+            "reasoning" | "thinking" => &["text", "redacted", "replay"],
+            "document" => &["document"],
+            "object" => &["object", "documents"],
+            "toolCall" | "tool_call" => &["id", "providerId", "name", "arguments", "truncated", "replay"],
+            "opaque" => &["kind", "replay"],
+            // The part is refused for its type.
+            _ => return Ok(()),
+        };
+        let members = [
+            ("text", self.text.is_some()),
+            ("refusal", self.refusal),
+            ("redacted", self.redacted),
+            ("document", self.document.is_some()),
+            ("object", self.object.is_some()),
+            ("documents", !self.documents.is_empty()),
+            ("id", self.id.is_some()),
+            ("providerId", self.provider_id.is_some()),
+            ("name", self.name.is_some()),
+            ("arguments", self.arguments.is_some()),
+            ("truncated", self.truncated),
+            ("kind", self.kind.is_some()),
+            ("replay", self.replay.is_some()),
+        ];
+        let kind = &self.r#type;
+        match members.iter().find(|(member, is_there)| *is_there && !meant.contains(member)) {
+            Some((member, _)) => {
+                Err(refused(format!("a part of type {kind:?} cannot have the member `{member}`")))
+            }
+            None if kind == "text" && self.text.is_none() => {
+                Err(refused("a part of type \"text\" must have the member `text`".to_owned()))
+            }
+            None => Ok(()),
+        }
     }
 
     fn into_content(self, resolve: &Resolve<'_>) -> Result<Option<Content>, serde_json::Error> {
@@ -515,6 +485,6 @@ impl<'de> Deserialize<'de> for ToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let record: ResultRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
-        Ok(record.into_result(&Resolve(None)))
+        Ok(record.into_result(&Resolve::without_bytes()))
     }
 }

@@ -155,6 +155,64 @@ fn what_cannot_be_read_is_refused() {
     assert!(matches!(error(twice), ConversationError::DuplicateDocument { .. }));
 }
 
+/// Why an import is refused, with the names it is refused for.
+fn refusal(json: &str) -> String {
+    match Conversation::from_json(json) {
+        Err(ConversationError::Malformed(source)) => source.to_string(),
+        other => panic!("{json} is read as {other:?}"),
+    }
+}
+
+// What is not understood is not left out in silence: a conversation of another program may say it elsewhere.
+#[test]
+fn unknown_members_are_refused_by_name() {
+    let result = r#"{"role":"toolResults","results":[{"callId":"c","content":"x"}]"#;
+    let part = |part: &str| format!(r#"{{"messages":[{{"role":"assistant","content":[{part}]}}]}}"#);
+    let of_user = |part: &str| format!(r#"{{"messages":[{{"role":"user","content":[{part}]}}]}}"#);
+    let message = |message: &str| format!(r#"{{"messages":[{message}]}}"#);
+    let reference = |members: &str| {
+        of_user(&format!(
+            r#"{{"type":"document","document":{{"attache.document":"stored","documentId":"d"{members}}}}}"#
+        ))
+    };
+    let cases = [
+        // The same words in the members of other formats.
+        (message(&format!(r#"{result},"content":"lost"}}"#)), "content"),
+        (message(r#"{"role":"tool","tool_call_id":"c","content":"lost"}"#), "tool_call_id"),
+        (message(r#"{"role":"tool","content":"lost"}"#), "content"),
+        (message(r#"{"role":"assistant","content":"x","tool_calls":[]}"#), "tool_calls"),
+        (message(r#"{"role":"user","content":"x","results":[{"callId":"c"}]}"#), "results"),
+        (message(r#"{"role":"assistant","content":"x","origin":"event"}"#), "origin"),
+        (message(r#"{"role":"user","content":"x","origin":"elsewhere"}"#), "elsewhere"),
+        (message(r#"{"role":"user","content":"x","cache_control":{}}"#), "cache_control"),
+        (part(r#"{"type":"text","text":"x","arguments":{}}"#), "arguments"),
+        (part(r#"{"type":"toolCall","id":"c","name":"f","input":{}}"#), "input"),
+        (part(r#"{"type":"toolCall","id":"c","name":"f","text":"x"}"#), "text"),
+        (part(r#"{"type":"reasoning","text":"x","signature":"s"}"#), "signature"),
+        (
+            part(r#"{"type":"opaque","kind":"k","replay":{"family":"a","model":"b","data":1,"more":2}}"#),
+            "more",
+        ),
+        (part(r#"{"type":"text"}"#), "text"),
+        (of_user(r#"{"type":"image","source":{}}"#), "source"),
+        (of_user(r#"{"type":"document","text":"x"}"#), "text"),
+        (of_user(r#"{"type":"object","object":{},"document":null,"name":"n"}"#), "name"),
+        (reference(r#","content":"lost""#), "content"),
+        (reference(r#","bytes":"lost""#), "bytes"),
+        (reference(r#","metadata":{"pages":3}"#), "pages"),
+        (r#"{"messages":[],"documents":[{"id":"d","data":"","title":"t"}]}"#.to_owned(), "title"),
+        (r#"{"messages":[],"tools":[{"name":"t","parameters":{}}]}"#.to_owned(), "parameters"),
+        (r#"{"messages":[],"model":"m"}"#.to_owned(), "model"),
+    ];
+    for (json, member) in cases {
+        let refusal = refusal(&json);
+        assert!(refusal.contains(&format!("`{member}`")), "{json}: {refusal}");
+    }
+    // What a newer version added is no riddle.
+    let newer = r#"{"schemaVersion":2,"messages":[{"role":"user","hologram":1}],"index":{}}"#;
+    assert!(matches!(Conversation::from_json(newer), Err(ConversationError::TooNew { found: 2 })));
+}
+
 // A tool may run an agent of its own and store its conversation.
 #[test]
 fn what_is_stored_inside_a_tool_is_whole_and_no_result_of_the_tool() {
@@ -167,11 +225,6 @@ fn what_is_stored_inside_a_tool_is_whole_and_no_result_of_the_tool() {
 }
 
 proptest! {
-    #[test]
-    fn any_text_never_panics(text in ".{0,200}") {
-        let _ = Conversation::from_json(&text);
-    }
-
     #[test]
     fn texts_and_arguments_round_trip(text in ".{0,40}", arguments in ".{0,40}") {
         let call = ToolCall::new("t", Arguments::new(arguments));
