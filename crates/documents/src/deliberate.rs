@@ -9,7 +9,7 @@ use crate::decide::Judge;
 use crate::limits;
 use crate::materials::Materials;
 use crate::options::RouteOptions;
-use crate::repeat::{Standing, refer_back};
+use crate::repeat::{Repeating, Standing};
 use crate::report::{Decision, Outcome, Reason, ReasonKind};
 use crate::survey::{Excluded, Occurrence, Survey, survey};
 use crate::text::one_line;
@@ -39,8 +39,9 @@ pub(crate) fn deliberate<'m>(
     let idle = occurrences.is_empty() && !routed_before;
     let judge = Judge { capabilities, materials, options, purpose };
     let mut verdicts: Vec<Verdict> = occurrences.iter().map(|occurrence| judge.decide(occurrence)).collect();
-    let mut standings = refer_back(&occurrences, &verdicts, options.repeats, purpose);
-    limits::keep(messages, capabilities, &occurrences, &mut verdicts, &mut standings);
+    let repeating = Repeating { occurrences: &occurrences, repeats: options.repeats, purpose };
+    let mut standings = repeating.refer_back(&verdicts);
+    limits::keep(messages, capabilities, repeating, &mut verdicts, &mut standings);
     for ((verdict, standing), occurrence) in verdicts.iter_mut().zip(&standings).zip(&occurrences) {
         let reason = match standing {
             Standing::Own => continue,

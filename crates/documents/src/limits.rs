@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use attache_core::{AssistantPart, Content, Message, ModelCapabilities, Place};
 
-use crate::repeat::{Limit, Standing};
+use crate::repeat::{Limit, Repeating, Standing};
 use crate::report::{Reason, ReasonKind};
-use crate::survey::{Occurrence, Origin};
+use crate::survey::Origin;
 use crate::verdict::{Shown, Verdict};
 
 /// Leaves out the oldest contents until the request keeps the model's limits.
@@ -17,11 +17,11 @@ use crate::verdict::{Shown, Verdict};
 pub(crate) fn keep(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
-    occurrences: &[Occurrence<'_>],
+    repeating: Repeating<'_, '_>,
     verdicts: &mut [Verdict],
     standings: &mut [Standing],
 ) {
-    let mut request = Request { occurrences, verdicts, standings };
+    let mut request = Request { repeating, verdicts, standings };
     if let Some(limit) = request.count_limit(capabilities) {
         request.keep(Limit::Documents(limit), limit, 0, |verdict| u64::from(native_place(verdict).is_some()));
     }
@@ -37,7 +37,7 @@ pub(crate) fn keep(
 }
 
 struct Request<'a, 'm> {
-    occurrences: &'a [Occurrence<'m>],
+    repeating: Repeating<'a, 'm>,
     verdicts: &'a mut [Verdict],
     standings: &'a mut [Standing],
 }
@@ -62,16 +62,19 @@ impl Request<'_, '_> {
         }
         let excess = total - most;
         let block = (most / 4).max(1);
-        let rounded = excess.div_ceil(block).saturating_mul(block);
-        let mut saved: u64 = 0;
-        for at in 0..self.occurrences.len() {
-            let next = self.cost_of_old(at, &cost);
+        let rounded = i128::from(excess.div_ceil(block).saturating_mul(block));
+        // Negative while what was left out is shown by more than one that referred to it.
+        let mut saved = 0_i128;
+        for at in 0..self.repeating.occurrences.len() {
+            let next = i128::from(self.cost_of_old(at, &cost));
             // Rounding up never costs a document that the rounded amount does not cover.
-            if saved >= excess && saved.saturating_add(next) > rounded {
+            if saved >= i128::from(excess) && saved + next > rounded {
                 break;
             }
             if next > 0 {
-                saved = saved.saturating_add(next).saturating_sub(self.leave_out(at, limit, &cost));
+                let heirs = self.repeating.leave_out(at, limit, self.verdicts, self.standings);
+                let heirs = heirs.into_iter().filter_map(|heir| self.verdicts.get(heir));
+                saved += next - heirs.map(|heir| i128::from(cost(heir))).sum::<i128>();
             }
         }
         self.refuse(limit, most, cost);
@@ -79,31 +82,18 @@ impl Request<'_, '_> {
 
     /// What leaving out this content would save; 0 if it is none, or may not be left out.
     fn cost_of_old(&self, at: usize, cost: impl Fn(&Verdict) -> u64) -> u64 {
-        let current = self.occurrences.get(at).is_none_or(|o| o.origin == Origin::Author { current: true });
+        let current =
+            self.repeating.occurrences.get(at).is_none_or(|o| o.origin == Origin::Author { current: true });
         match (self.standings.get(at), self.verdicts.get(at)) {
             (Some(Standing::Own), Some(verdict)) if !current => cost(verdict),
             _ => 0,
         }
     }
 
-    /// Leaves one content out. The next occurrence that referred to it shows it; yields what that costs.
-    fn leave_out(&mut self, at: usize, limit: Limit, cost: impl Fn(&Verdict) -> u64) -> u64 {
-        let mut heir = None;
-        for (later, standing) in self.standings.iter_mut().enumerate().skip(at) {
-            if later == at {
-                *standing = Standing::LeftOut(limit);
-            } else if *standing == Standing::At(at) {
-                *standing = heir.map_or(Standing::Own, Standing::At);
-                heir = heir.or(Some(later));
-            }
-        }
-        heir.and_then(|heir| self.verdicts.get(heir)).map_or(0, cost)
-    }
-
     /// Makes an error of what exceeds the limit within the author's last message.
     fn refuse(&mut self, limit: Limit, most: u64, cost: impl Fn(&Verdict) -> u64) {
         let mut held: u64 = 0;
-        for (occurrence, verdict) in self.occurrences.iter().zip(&mut *self.verdicts) {
+        for (occurrence, verdict) in self.repeating.occurrences.iter().zip(&mut *self.verdicts) {
             if occurrence.origin != (Origin::Author { current: true }) {
                 continue;
             }

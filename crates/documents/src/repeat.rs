@@ -24,38 +24,84 @@ pub(crate) enum Limit {
     Bytes(u64),
 }
 
-/// Lets later occurrences refer back to the first that shows the content in a form as good as theirs.
-pub(crate) fn refer_back(
-    occurrences: &[Occurrence<'_>],
-    verdicts: &[Verdict],
-    repeats: Repeats,
-    purpose: Purpose,
-) -> Vec<Standing> {
-    // The first showing of each document, and the first in the better form if that came later.
-    let mut shown: HashMap<usize, Vec<usize>> = HashMap::new();
-    let refers = |at: usize, occurrence: &Occurrence<'_>, verdict: &Verdict, shown: &[usize]| {
-        let earlier = shown.iter().copied().find(|first| {
-            let apart = || occurrences.get(*first).is_some_and(|first| first.message < occurrence.message);
-            let as_good =
-                verdicts.get(*first).is_some_and(|first| first.rank(purpose) >= verdict.rank(purpose));
-            *first < at && as_good && (repeats == Repeats::Everywhere || apart())
-        });
-        earlier.filter(|_| repeats != Repeats::Never && !matches!(occurrence.origin, Origin::Author { .. }))
-    };
-    let mut standings = Vec::with_capacity(occurrences.len());
-    for (at, (occurrence, verdict)) in occurrences.iter().zip(verdicts).enumerate() {
-        if verdict.rank(purpose) == 0 {
-            standings.push(Standing::Own);
-            continue;
+/// Decides which occurrences refer back.
+#[derive(Clone, Copy)]
+pub(crate) struct Repeating<'a, 'm> {
+    pub(crate) occurrences: &'a [Occurrence<'m>],
+    pub(crate) repeats: Repeats,
+    pub(crate) purpose: Purpose,
+}
+
+impl Repeating<'_, '_> {
+    /// Lets later occurrences refer back to the first that shows the content in a form as good as theirs.
+    pub(crate) fn refer_back(self, verdicts: &[Verdict]) -> Vec<Standing> {
+        // The first showing of each document, and the first in the better form if that came later.
+        let mut shown: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut standings = Vec::with_capacity(self.occurrences.len());
+        for (at, (occurrence, verdict)) in self.occurrences.iter().zip(verdicts).enumerate() {
+            let mut standing = Standing::Own;
+            if verdict.rank(self.purpose) > 0 {
+                let earlier = shown.entry(occurrence.identity).or_default();
+                match self.earlier(occurrence, verdict, verdicts, earlier) {
+                    Some(first) => standing = Standing::At(first),
+                    None => earlier.push(at),
+                }
+            }
+            standings.push(standing);
         }
-        let known = shown.entry(occurrence.identity).or_default();
-        match refers(at, occurrence, verdict, known) {
-            Some(first) => standings.push(Standing::At(first)),
-            None => {
-                known.push(at);
-                standings.push(Standing::Own);
+        standings
+    }
+
+    /// Leaves the content of one occurrence out. Those that referred to it refer to the next that shows it, or show
+    /// it themselves; yields which do that now.
+    pub(crate) fn leave_out(
+        self,
+        left_out: usize,
+        limit: Limit,
+        verdicts: &[Verdict],
+        standings: &mut [Standing],
+    ) -> Vec<usize> {
+        let (mut shown, mut heirs) = (Vec::new(), Vec::new());
+        let identity = self.occurrences.get(left_out).map(|occurrence| occurrence.identity);
+        let all = self.occurrences.iter().zip(verdicts).zip(standings).enumerate();
+        for (at, ((occurrence, verdict), standing)) in all {
+            if Some(occurrence.identity) != identity {
+                continue;
+            }
+            if at == left_out {
+                *standing = Standing::LeftOut(limit);
+            } else if *standing == Standing::At(left_out) {
+                *standing = match self.earlier(occurrence, verdict, verdicts, &shown) {
+                    Some(first) => Standing::At(first),
+                    None => {
+                        heirs.push(at);
+                        Standing::Own
+                    }
+                };
+            }
+            if *standing == Standing::Own && verdict.rank(self.purpose) > 0 {
+                shown.push(at);
             }
         }
+        heirs
     }
-    standings
+
+    /// The first of those that show the content which the occurrence may refer to.
+    fn earlier(
+        self,
+        occurrence: &Occurrence<'_>,
+        verdict: &Verdict,
+        verdicts: &[Verdict],
+        shown: &[usize],
+    ) -> Option<usize> {
+        if self.repeats == Repeats::Never || matches!(occurrence.origin, Origin::Author { .. }) {
+            return None;
+        }
+        let serves = |first: usize| {
+            let apart = self.occurrences.get(first).is_some_and(|first| first.message < occurrence.message);
+            let rank = verdicts.get(first).map(|first| first.rank(self.purpose));
+            rank >= Some(verdict.rank(self.purpose)) && (apart || self.repeats == Repeats::Everywhere)
+        };
+        shown.iter().copied().find(|first| serves(*first))
+    }
 }

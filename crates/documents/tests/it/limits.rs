@@ -81,6 +81,40 @@ fn a_document_that_was_left_out_can_be_asked_for_again() {
     assert_eq!(routed(&turns(names.map(pdf)), &at_most(2)), ["note", "note", "native", "note", "native"]);
 }
 
+// What refers back when the first showing is left out refers to a form as good as its own, and not to its own turn:
+// the rules are those of a conversation without limits.
+#[test]
+fn what_stood_at_a_content_that_is_left_out_shows_it() {
+    let a = || pdf("a.pdf");
+    let mut materials = Materials::new();
+    materials.insert_converted(&a(), attache_documents::ConvertedText::new("text of a"));
+    // Failed results take text alone; the later one would read the PDF itself.
+    let chat = Chat::new()
+        .user("?")
+        .tool(&[a()])
+        .reply("ok")
+        .user("?")
+        .tool(&[pdf("b.pdf")])
+        .calls_with(&[("find", crate::builder::tree(&[a()]))], |_, result| {
+            result.status = attache_core::ResultStatus::Error;
+        })
+        .tool(&[a()])
+        .tool(&[pdf("c.pdf")]);
+    let mut capabilities = at_most(2);
+    capabilities.beside_result.media = crate::builder::media(&["text"]);
+    let routing = chat.routed(&capabilities, &materials, &RouteOptions::new()).unwrap();
+    assert_eq!(outcomes(&routing), ["note", "note", "converted", "native", "native"]);
+
+    // Two calls of one turn both show it, also as heirs.
+    let both = [("find", crate::builder::tree(&[a()])), ("find", crate::builder::tree(&[a()]))];
+    let chat = turns(["a.pdf", "b.pdf", "c.pdf", "d.pdf", "e.pdf"].map(pdf)).user("?").calls(&both);
+    assert_eq!(
+        routed(&chat, &at_most(5)),
+        ["native", "native", "native", "native", "native", "note", "note"]
+    );
+    assert_eq!(routed(&chat, &at_most(4)), ["note", "note", "note", "native", "native", "native", "native"]);
+}
+
 // D16: bytes of the whole request, base64 included
 #[test]
 fn a_request_has_a_size() {

@@ -127,6 +127,25 @@ proptest! {
         prop_assert_eq!(bytes > 0, natives + own(&[Outcome::Text, Outcome::Converted]) > 0);
     }
 
+    // A reference back leads to content, whatever was left out to keep a limit.
+    #[test]
+    fn references_back_lead_somewhere(case in case(), capabilities in tight_model(), options in any_options()) {
+        let Case { chat, materials, .. } = case;
+        let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);
+        for (at, decision) in report.decisions.iter().enumerate() {
+            if decision.reason.kind() != ReasonKind::ShownBefore || decision.outcome == Outcome::Error {
+                continue;
+            }
+            let shows = |earlier: &&attache_documents::Decision| {
+                let there = [Outcome::Native, Outcome::Synthetic, Outcome::Text, Outcome::Converted];
+                // Two handles of these tests may share a URL, so neighbours count as the same.
+                earlier.document_id.as_str().get(..4) == decision.document_id.as_str().get(..4)
+                    && there.contains(&earlier.outcome)
+            };
+            prop_assert!(report.decisions[..at].iter().any(|earlier| shows(&earlier)), "{:?}", decision);
+        }
+    }
+
     // Invariant 2, C27: pure and idempotent, report included
     #[test]
     fn routing_is_pure_and_idempotent(case in case(), capabilities in tight_model(), options in any_options()) {
