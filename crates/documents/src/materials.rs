@@ -19,7 +19,7 @@ use crate::text::{Decoded, decode, one_line};
 #[derive(Default)]
 pub struct Materials {
     loaded: HashMap<DocumentId, Result<Document, String>>,
-    converted: HashMap<DocumentId, Result<ConvertedText, String>>,
+    converted: HashMap<DocumentId, Result<Arc<ConvertedText>, String>>,
     /// Under which ids something is known of what a URL leads to.
     by_url: HashMap<Arc<str>, Vec<DocumentId>>,
     texts: Mutex<HashMap<TextKey, Remembered>>,
@@ -58,9 +58,33 @@ impl TextKey {
 }
 
 struct Remembered {
-    /// What was decoded; `None` for converted text, which is forgotten when it is replaced.
-    source: Option<DocumentSource>,
+    source: Source,
     readable: Readable,
+}
+
+/// What a remembered text was read from.
+#[derive(Clone)]
+enum Source {
+    Content(DocumentSource),
+    Conversion(Arc<ConvertedText>),
+}
+
+impl Source {
+    /// Whether both are the same piece of memory. What is remembered keeps its memory alive, so that no other content
+    /// can come to stand there.
+    fn is(&self, asked: &Self) -> bool {
+        match (self, asked) {
+            (Self::Content(DocumentSource::Bytes(a)), Self::Content(DocumentSource::Bytes(b))) => {
+                a.as_ptr() == b.as_ptr() && a.len() == b.len()
+            }
+            (
+                Self::Content(DocumentSource::Inline { text: a }),
+                Self::Content(DocumentSource::Inline { text: b }),
+            ) => Arc::ptr_eq(a, b),
+            (Self::Conversion(a), Self::Conversion(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
 }
 
 impl Materials {
@@ -85,7 +109,7 @@ impl Materials {
     /// The text that a converter made of a document. Blank text counts as none.
     pub fn insert_converted(&mut self, document: &Document, converted: ConvertedText) {
         let blank = converted.text.trim().is_empty();
-        let converted = if blank { Err("it holds no text".to_owned()) } else { Ok(converted) };
+        let converted = if blank { Err("it holds no text".to_owned()) } else { Ok(Arc::new(converted)) };
         self.forget(document);
         self.converted.insert(document.id().clone(), converted);
     }
@@ -107,7 +131,7 @@ impl Materials {
         self.texts.get_mut().unwrap_or_else(PoisonError::into_inner).retain(|key, _| keep(&key.id));
     }
 
-    /// Forgets texts that are about to be replaced, and notes where the document is from.
+    /// Lets go texts that are about to be replaced, and notes where the document is from.
     fn forget(&mut self, document: &Document) {
         if let DocumentSource::External { url } = document.source() {
             let ids = self.by_url.entry(Arc::clone(url)).or_default();
@@ -150,7 +174,8 @@ impl Materials {
 
     /// The text of a document whose content is in `document`.
     pub(crate) fn text(&self, document: &Document, limit: usize) -> Readable {
-        self.remembered(TextKey::new(document, false, limit), Some(document.source()), || {
+        let source = Source::Content(document.source().clone());
+        self.remembered(TextKey::new(document, false, limit), source, || {
             let bytes = content_bytes(document).unwrap_or_default();
             match decode(bytes, document.media_type().charset()) {
                 Some(decoded) => readable(fence(document.id(), &decoded, "", limit)),
@@ -168,7 +193,7 @@ impl Materials {
     ) -> Option<Arc<Fenced>> {
         let converted = self.find(&self.converted, document)?.as_ref().ok()?;
         let key = TextKey { media_type: media_type.clone(), ..TextKey::new(document, true, limit) };
-        let readable = self.remembered(key, None, || {
+        let readable = self.remembered(key, Source::Conversion(Arc::clone(converted)), || {
             let decoded = Decoded { text: converted.text.as_ref().into(), guessed: None };
             let mut about = format!("text converted from {}", one_line(media_type.essence()));
             for note in &converted.notes {
@@ -182,41 +207,21 @@ impl Materials {
         }
     }
 
-    fn remembered(
-        &self,
-        key: TextKey,
-        source: Option<&DocumentSource>,
-        read: impl FnOnce() -> Readable,
-    ) -> Readable {
+    fn remembered(&self, key: TextKey, source: Source, read: impl FnOnce() -> Readable) -> Readable {
         let lock = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key)
-            && same_content(known.source.as_ref(), source)
+            && known.source.is(&source)
         {
             return known.readable.clone();
         }
         let readable = read();
-        lock().insert(key, Remembered { source: source.cloned(), readable: readable.clone() });
+        lock().insert(key, Remembered { source, readable: readable.clone() });
         readable
     }
 }
 
 fn readable(fenced: Option<Fenced>) -> Readable {
     fenced.map_or(Readable::Blank, |fenced| Readable::Text(Arc::new(fenced)))
-}
-
-/// Whether both are the same piece of memory. What is remembered keeps its memory alive, so that no other content
-/// can come to stand there.
-fn same_content(known: Option<&DocumentSource>, asked: Option<&DocumentSource>) -> bool {
-    match (known, asked) {
-        (None, None) => true,
-        (Some(DocumentSource::Bytes(a)), Some(DocumentSource::Bytes(b))) => {
-            a.as_ptr() == b.as_ptr() && a.len() == b.len()
-        }
-        (Some(DocumentSource::Inline { text: a }), Some(DocumentSource::Inline { text: b })) => {
-            Arc::ptr_eq(a, b)
-        }
-        _ => false,
-    }
 }
 
 /// The content of a document that is in memory.

@@ -197,3 +197,29 @@ fn remembered_texts_change_nothing() {
     assert_eq!(outcomes(&routed(&converted, "offline", &have)), ["note"]);
     assert_eq!(outcomes(&routed(&converted, "offline", &copy)), ["converted"]);
 }
+
+// Two handles on one URL share what is known of it, also when that is replaced.
+#[test]
+fn replaced_text_is_replaced_for_all_handles_on_a_url() {
+    let url = || Document::external("https://x/a.pdf");
+    let (one, other) = (url(), url());
+    let shows = |have: &Materials, text: &str| {
+        let chat = Chat::new().user("?").tool(std::slice::from_ref(&other));
+        let routing = routed(&chat, "offline", have);
+        assert!(shown(&routing.messages[2])[1].contains(&format!("\n{text}\n")), "{text}");
+    };
+    let mut have = Materials::new();
+    have.insert_converted(&one, ConvertedText::new("old"));
+    shows(&have, "old");
+    have.insert_converted(&one, ConvertedText::new("new"));
+    shows(&have, "new");
+    let noted = ConvertedText::new("new").with_note("only page 1");
+    have.insert_converted(&one, noted);
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&other));
+    assert!(shown(&routed(&chat, "offline", &have).messages[2])[1].contains("only page 1"));
+    // What is known under its own id comes first.
+    have.insert_converted(&other, ConvertedText::new("own"));
+    shows(&have, "own");
+    have.retain(|id| id == one.id());
+    assert!(shown(&routed(&chat, "offline", &have).messages[2])[1].contains("\nnew\n"));
+}
