@@ -10,7 +10,8 @@
 mod common;
 
 use attache_agent::{
-    Agent, EndReason, EventKind, LoopEvent, NoArguments, Outcome, RunInput, chat_loop, tool_fn,
+    Agent, BuildError, EndReason, EventKind, LoopEvent, NoArguments, Outcome, RunInput, ToolsError,
+    chat_loop, tool_fn,
 };
 use attache_core::{Message, ToolDefinition, ToolError, ToolResult};
 use attache_testkit::{ScriptedModel, Turn};
@@ -82,4 +83,21 @@ async fn what_a_tool_is_holds_under_a_forgiven_name() {
         assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::ReturnDirect, "42"), "{called}");
         assert_eq!(names(&outcome), ["shop.total", "shop.total"]);
     }
+}
+
+/// Takes what has no names.
+#[attache_macros::tool]
+fn nameless(#[arg(flat)] words: Vec<String>) -> usize {
+    words.len()
+}
+
+// S01: tools that no model could call are refused before anything is sent
+#[test]
+fn a_tool_that_cannot_be_offered_is_refused() {
+    let agent = Agent::builder(ScriptedModel::new([])).tools([std::sync::Arc::new(nameless_tool()) as _]);
+    let error = agent.build().unwrap_err();
+    assert!(
+        matches!(&error, BuildError::Tools(ToolsError::Unusable { name, .. }) if name == "nameless"),
+        "{error:?}"
+    );
 }

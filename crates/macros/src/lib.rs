@@ -75,7 +75,7 @@ use syn::{Path, parse_quote};
 /// | `example = …` | an example in the schema; if every required argument has one, so has the tool |
 /// | `default`, `default = …` | its value when it is left out: the type's default, or an expression |
 /// | `required` | it must be given, although its type is optional |
-/// | `flat` | the fields of its struct are arguments of their own |
+/// | `flat` | the fields of its struct are arguments of their own; a tool whose type has no named fields is refused when tools are gathered |
 ///
 /// # Arguments that do not fit
 /// The function is not called. The model reads which tool, every path that does not fit and what was expected there,

@@ -269,6 +269,22 @@ async fn shapes_of_parameters() {
     assert_eq!(text(&nested_tool(), json!({"period": "{\"from\": \"May\"}"})).await, "May");
 }
 
+/// Takes what has no fields.
+#[tool]
+fn shapeless(#[arg(flat)] names: std::collections::BTreeMap<String, u8>) -> usize {
+    names.len()
+}
+
+// The model would see a tool without arguments, and never give one.
+#[test]
+fn what_is_flat_must_have_fields() {
+    let definition = shapeless_tool().spec().definition.clone();
+    assert!(definition.problem().is_some_and(|problem| problem.contains("BTreeMap")), "{definition:?}");
+    let error = attache_core::ToolSet::new([definition]).unwrap_err();
+    assert!(error.to_string().starts_with("the tool \"shapeless\" cannot be offered: "), "{error}");
+    assert_eq!(flat_tool().spec().definition.problem(), None);
+}
+
 struct Files {
     names: Vec<String>,
     calls: AtomicUsize,

@@ -7,7 +7,9 @@ mod resolve;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_core::{DynToolHandler, Tool, ToolDefinition, ToolError, ToolHandler, ToolSet, ToolSpec};
+use attache_core::{
+    DynToolHandler, Tool, ToolDefinition, ToolError, ToolHandler, ToolSet, ToolSetError, ToolSpec,
+};
 
 pub use function::{FunctionTool, NoArguments, tool_fn, tool_fn_with_context};
 pub(crate) use invoke::{Invocation, invoke, shortened, unknown_effect};
@@ -93,6 +95,19 @@ pub enum ToolsError {
         /// Where the second comes from.
         second: String,
     },
+    /// A tool has parameters that no schema can say.
+    #[error("the tool {name:?} of {origin} cannot be offered: {problem}")]
+    Unusable {
+        /// The name.
+        name: String,
+        /// Where it comes from.
+        origin: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The tools do not go together.
+    #[error(transparent)]
+    Set(#[from] ToolSetError),
     /// A family could not list its tools.
     #[error("the tools of {family} cannot be listed: {problem}")]
     Listing {
@@ -185,11 +200,7 @@ impl Tools {
         {
             return Err(failure);
         }
-        let set = ToolSet::new(order).map_err(|error| ToolsError::Duplicate {
-            name: error.name,
-            first: String::new(),
-            second: String::new(),
-        })?;
+        let set = ToolSet::new(order)?;
         Ok((Toolbox { set: Arc::new(set), entries }, failures))
     }
 }
@@ -200,6 +211,9 @@ fn listing(family: &str, error: &ToolError) -> ToolsError {
 
 fn add(entries: &mut HashMap<String, Entry>, spec: ToolSpec, executor: Executor) -> Result<(), ToolsError> {
     let name = spec.definition.name().to_owned();
+    if let Some(problem) = spec.definition.problem() {
+        return Err(ToolsError::Unusable { name, origin: origin(&spec), problem: problem.to_owned() });
+    }
     if let Some(first) = entries.get(&name) {
         return Err(ToolsError::Duplicate { name, first: origin(&first.spec), second: origin(&spec) });
     }

@@ -23,6 +23,7 @@ use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, T
 pub struct Parameters {
     generator: SchemaGenerator,
     properties: Vec<Property>,
+    problem: Option<String>,
 }
 
 #[derive(Debug)]
@@ -37,7 +38,8 @@ struct Property {
 impl Parameters {
     /// No parameters.
     pub fn new() -> Self {
-        Self { generator: SchemaSettings::draft2020_12().into_generator(), properties: Vec::new() }
+        let generator = SchemaSettings::draft2020_12().into_generator();
+        Self { generator, properties: Vec::new(), problem: None }
     }
 
     /// Adds one parameter. It is required unless serde can make a `T` of nothing, as it can an `Option`.
@@ -49,10 +51,17 @@ impl Parameters {
         self
     }
 
-    /// Adds the fields of a struct as parameters of their own.
+    /// Adds the fields of a struct as parameters of their own. A type without named fields makes the tool one that
+    /// cannot be offered: what it takes would not be in the schema.
     #[must_use]
     pub fn fields_of<T: JsonSchema>(mut self) -> Self {
         let mut schema = T::json_schema(&mut self.generator).to_value();
+        if !has_named_fields(&schema) {
+            let name = std::any::type_name::<T>();
+            self.problem =
+                Some(format!("a flat argument is of the type {name}, which is no struct of named fields"));
+            return self;
+        }
         let required: Vec<String> = schema
             .get_mut("required")
             .map(|names| serde_json::from_value(names.take()).unwrap_or_default())
@@ -135,7 +144,7 @@ impl Parameters {
             }
         }
         let example = example.filter(|example| !example.is_empty()).map(Value::Object);
-        ToolDefinition::new(name, description, schema).with_examples(example)
+        ToolDefinition::new(name, description, schema).with_examples(example).with_problem(self.problem)
     }
 
     fn keyword(mut self, name: &str, value: impl FnOnce() -> Value) -> Self {
@@ -150,6 +159,17 @@ impl Parameters {
         }
         self
     }
+}
+
+/// Whether a schema is that of a struct: an object whose members all have names, and no choice between several.
+fn has_named_fields(schema: &Value) -> bool {
+    let keyword = |name: &str| schema.get(name);
+    let has_fields =
+        keyword("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
+    let is_map = || keyword("additionalProperties").is_some_and(|further| *further != Value::Bool(false));
+    keyword("type").and_then(Value::as_str) == Some("object")
+        && ["oneOf", "anyOf", "allOf"].iter().all(|choice| keyword(choice).is_none())
+        && (has_fields || !is_map())
 }
 
 fn first_example(schema: &Value) -> Option<Value> {

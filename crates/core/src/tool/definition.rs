@@ -15,6 +15,7 @@ struct Inner {
     description: String,
     input_schema: Value,
     examples: Vec<Value>,
+    problem: Option<String>,
 }
 
 impl ToolDefinition {
@@ -34,6 +35,7 @@ impl ToolDefinition {
             description: description.into(),
             input_schema: Value::Object(input_schema),
             examples: Vec::new(),
+            problem: None,
         }))
     }
 
@@ -42,6 +44,19 @@ impl ToolDefinition {
     pub fn with_examples(mut self, examples: impl IntoIterator<Item = Value>) -> Self {
         Arc::make_mut(&mut self.0).examples = examples.into_iter().collect();
         self
+    }
+
+    /// Says why no model can be offered this tool.
+    #[must_use]
+    pub(crate) fn with_problem(mut self, problem: Option<String>) -> Self {
+        Arc::make_mut(&mut self.0).problem = problem;
+        self
+    }
+
+    /// Why no model can be offered this tool, where its parameters are none that a schema can say. A
+    /// [`ToolSet`](crate::ToolSet) refuses it.
+    pub fn problem(&self) -> Option<&str> {
+        self.0.problem.as_deref()
     }
 
     /// The internal name.

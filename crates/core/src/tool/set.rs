@@ -17,26 +17,41 @@ pub struct ToolSet {
     by_name: HashMap<String, usize>,
 }
 
-/// Two tools of one request have the same name.
+/// Why tools cannot be offered together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("two tools are named {name:?}")]
 #[non_exhaustive]
-pub struct ToolSetError {
-    /// The name.
-    pub name: String,
+pub enum ToolSetError {
+    /// Two tools have the same name.
+    #[error("two tools are named {name:?}")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// A tool has parameters that no schema can say; see [`ToolDefinition::problem`].
+    #[error("the tool {name:?} cannot be offered: {problem}")]
+    Unusable {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 impl ToolSet {
     /// The set of `definitions`, in their order.
     ///
     /// # Errors
-    /// [`ToolSetError`] if two have the same internal name.
+    /// [`ToolSetError`] if two have the same internal name, or one cannot be offered.
     pub fn new(definitions: impl IntoIterator<Item = ToolDefinition>) -> Result<Self, ToolSetError> {
         let mut set = Self::default();
         for definition in definitions {
             let at = set.tools.len();
-            if set.by_name.insert(definition.name().to_owned(), at).is_some() {
-                return Err(ToolSetError { name: definition.name().to_owned() });
+            let name = || definition.name().to_owned();
+            if let Some(problem) = definition.problem() {
+                return Err(ToolSetError::Unusable { name: name(), problem: problem.to_owned() });
+            }
+            if set.by_name.insert(name(), at).is_some() {
+                return Err(ToolSetError::Duplicate { name: name() });
             }
             let mut wire = wire_name(definition.name());
             if set.by_wire.contains_key(&wire) {
@@ -137,7 +152,8 @@ mod tests {
     #[test]
     fn duplicates_are_refused() {
         let twice = ["a", "a"].map(|name| ToolDefinition::new(name, "", json!({})));
-        assert_eq!(ToolSet::new(twice).unwrap_err().name, "a");
+        let error = ToolSet::new(twice).unwrap_err();
+        assert_eq!(error, ToolSetError::Duplicate { name: "a".to_owned() });
     }
 
     proptest! {

@@ -49,6 +49,56 @@ fn definition() -> ToolDefinition {
         .into_definition("find", "Finds")
 }
 
+// What a flat argument takes stands in the schema, or the tool is not offered at all.
+#[test]
+fn only_structs_are_flat() {
+    #[derive(JsonSchema)]
+    #[schemars(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Closed {
+        from: String,
+    }
+    #[derive(JsonSchema)]
+    struct Empty {}
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Choosing {
+        limit: u8,
+        #[serde(flatten)]
+        filter: Filter,
+    }
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Newtype(u8);
+    fn flat<T: JsonSchema>() -> Result<usize, crate::tool::ToolSetError> {
+        let definition = Parameters::new().fields_of::<T>().into_definition("flat", "");
+        let properties =
+            definition.input_schema().get("properties").and_then(Value::as_object).map_or(0, Map::len);
+        crate::tool::ToolSet::new([definition]).map(|_| properties)
+    }
+    assert_eq!((flat::<Period>(), flat::<Closed>(), flat::<Empty>()), (Ok(2), Ok(1), Ok(0)));
+    assert_eq!(flat::<Box<Period>>(), Ok(2));
+    let refused = [
+        flat::<String>(),
+        flat::<Vec<Period>>(),
+        flat::<Option<Period>>(),
+        flat::<BTreeMap<String, u8>>(),
+        flat::<Value>(),
+        flat::<()>(),
+        flat::<Order>(),
+        flat::<Filter>(),
+        flat::<Choosing>(),
+        flat::<Newtype>(),
+    ];
+    for refused in refused {
+        let error = refused.unwrap_err().to_string();
+        assert!(
+            error.starts_with("the tool \"flat\" cannot be offered: a flat argument is of the type "),
+            "{error}"
+        );
+    }
+}
+
 fn error(arguments: &str) -> String {
     let definition = definition();
     let error = Bound::new(&definition, &Arguments::new(arguments), false).unwrap_err();
