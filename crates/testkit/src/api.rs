@@ -10,17 +10,23 @@ pub enum Api {
     ChatCompletions,
     /// Anthropic Messages, `POST …/messages`.
     Messages,
+    /// OpenAI Responses, `POST …/responses`.
+    Responses,
+    /// Gemini, `POST …/models/{model}:generateContent` and `:streamGenerateContent`, and its `…/cachedContents`.
+    Gemini,
 }
 
 impl Api {
     /// Every API, in the order of declaration.
-    pub const ALL: [Api; 2] = [Api::ChatCompletions, Api::Messages];
+    pub const ALL: [Api; 4] = [Api::ChatCompletions, Api::Messages, Api::Responses, Api::Gemini];
 
-    /// The name recordings and capability families use: `openai-chat`, `anthropic`.
+    /// The name recordings and capability families use: `openai-chat`, `anthropic`, `openai-responses`, `gemini`.
     pub fn as_str(self) -> &'static str {
         match self {
             Api::ChatCompletions => "openai-chat",
             Api::Messages => "anthropic",
+            Api::Responses => "openai-responses",
+            Api::Gemini => "gemini",
         }
     }
 
@@ -37,6 +43,13 @@ impl Api {
             Some(Api::ChatCompletions)
         } else if path.ends_with("/messages") {
             Some(Api::Messages)
+        } else if path.ends_with("/responses") {
+            Some(Api::Responses)
+        } else if path.ends_with(":generateContent")
+            || path.ends_with(":streamGenerateContent")
+            || crate::mock::is_cache_path(path)
+        {
+            Some(Api::Gemini)
         } else {
             None
         }

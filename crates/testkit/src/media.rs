@@ -5,6 +5,17 @@ pub(crate) fn decode_base64(data: &str) -> Option<Vec<u8>> {
     base64_simd::STANDARD.decode_to_vec(data).ok()
 }
 
+/// Decodes base64 in either alphabet, padded or not, as protobuf JSON takes it.
+pub(crate) fn decode_any_base64(data: &str) -> Option<Vec<u8>> {
+    let bare = data.trim_end_matches('=');
+    if data.len() > bare.len() && !data.len().is_multiple_of(4) {
+        return None;
+    }
+    let alphabet =
+        if bare.contains(['-', '_']) { base64_simd::URL_SAFE_NO_PAD } else { base64_simd::STANDARD_NO_PAD };
+    alphabet.decode_to_vec(bare).ok()
+}
+
 /// The parts of `data:<media type>;base64,<data>`.
 pub(crate) struct DataUri<'a> {
     pub(crate) media_type: &'a str,
@@ -98,7 +109,18 @@ fn le32(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{dimensions, parse_data_uri, sniff};
+    use super::{decode_any_base64, dimensions, parse_data_uri, sniff};
+
+    #[test]
+    fn protobuf_takes_both_alphabets() {
+        for data in ["+/8=", "-_8=", "+/8", "-_8"] {
+            assert_eq!(decode_any_base64(data).as_deref(), Some(&[0xfb, 0xff][..]), "{data}");
+        }
+        assert_eq!(decode_any_base64("").as_deref(), Some(&[][..]));
+        for bad in ["+_8=", "%%", "A", "AAA=="] {
+            assert_eq!(decode_any_base64(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn image_sizes_are_read_from_headers() {

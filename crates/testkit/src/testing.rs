@@ -98,6 +98,27 @@ impl Request {
             .header("content-type", "application/json")
     }
 
+    /// A Responses request with all the headers it needs.
+    pub(crate) fn responses(url: &str, body: &Value) -> Self {
+        Self::post(url, "/v1/responses", body.to_string())
+            .header("authorization", "Bearer sk-test")
+            .header("content-type", "application/json")
+    }
+
+    /// A Gemini request with all the headers it needs.
+    pub(crate) fn gemini(url: &str, model: &str, stream: bool, body: &Value) -> Self {
+        let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+        Self::google(Method::POST, url, &format!("/v1beta/models/{model}:{method}"), Some(body))
+    }
+
+    /// A request to any of Google's resources.
+    pub(crate) fn google(method: Method, url: &str, path: &str, body: Option<&Value>) -> Self {
+        let body = body.map(ToString::to_string).unwrap_or_default();
+        Self::new(method, url, path, body.into())
+            .header("x-goog-api-key", "key-test")
+            .header("content-type", "application/json")
+    }
+
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.builder = self.builder.header(name, value);
         self

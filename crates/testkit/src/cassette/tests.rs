@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use super::{Cassette, CassetteError, CassetteIndex, CassettePlayer, PlayerOptions, RecordedBody};
 use crate::mock::Writes;
 use crate::testing::Request;
-use crate::{Api, MockProvider, Reply, ReplyUsage, Rules, validate_chat_with, validate_messages_with};
+use crate::{
+    Api, MockProvider, Reply, ReplyUsage, Rules, validate_chat_with, validate_gemini_with,
+    validate_messages_with, validate_responses_with,
+};
 
 /// Accepted requests that the rules refuse, because these servers are milder than OpenAI's: an empty list of
 /// calls, an empty content, arguments that are `null`.
@@ -20,9 +23,10 @@ const MILDER_SERVERS: [&str; 4] = [
 ];
 
 /// Refused requests whose fault a body shows.
-const REFUSED: [&str; 2] = [
+const REFUSED: [&str; 3] = [
     "anthropic/rig_anthropic_strict_schema_matrix_external_root_ref_is_rejected_3a68.json#0",
     "openai-chat/pyd_test_multimodal_tool_returns_test_multimodal_tool_return_matrix_tool_return_cont_0364.json#1",
+    "openai-responses/pyd_test_multimodal_tool_returns_test_multimodal_tool_return_matrix_tool_return_cont_aa27.json#1",
 ];
 
 fn fixtures() -> PathBuf {
@@ -112,10 +116,20 @@ fn the_rules_agree_with_what_real_servers_accepted_and_refused() {
             load(&file.file).interactions.iter().zip(&file.expect).enumerate()
         {
             let Some(body) = interaction.request.body.json() else { continue };
-            let rules = Rules::new().with_compatible_fields(file.api != "openai-chat");
+            let own = ["openai-chat", "openai-responses", "azure-responses"].contains(&file.api.as_str());
+            let rules = Rules::new().with_compatible_fields(!own);
             let judged = match expected.protocol.as_deref() {
                 Some("openai-chat") => validate_chat_with(&body, &rules),
                 Some("anthropic") => validate_messages_with(&body, &rules),
+                Some("openai-responses") => validate_responses_with(&body, &rules),
+                Some("gemini") => {
+                    let path = interaction.request.uri.split('?').next().unwrap_or_default();
+                    validate_gemini_with(
+                        path.rsplit_once(':').map_or(path, |(model, _)| model),
+                        &body,
+                        &rules,
+                    )
+                }
                 _ => continue,
             };
             let name = format!("{}#{number}", file.file);
@@ -130,7 +144,7 @@ fn the_rules_agree_with_what_real_servers_accepted_and_refused() {
     }
     assert_eq!(too_strict, MILDER_SERVERS);
     assert_eq!(refused, REFUSED);
-    assert_eq!(accepted, 130);
+    assert_eq!(accepted, 220);
 }
 
 #[tokio::test]
@@ -208,18 +222,26 @@ async fn rendered_answers_have_the_members_of_recorded_ones() {
     mock.respond_with(|request| {
         let usage = ReplyUsage::new(100, 20).with_cached(10).with_reasoning(5);
         let reply = Reply::new().text("Hi there").usage(usage);
-        let reply =
-            if request.api == Some(Api::Messages) { reply.signed_thinking("hm", "sig") } else { reply };
+        let reply = match request.api {
+            Some(Api::Messages | Api::Responses) => reply.signed_thinking("hm", "sig"),
+            Some(Api::Gemini) => reply.thinking("hm").text("so").part_signature("c2ln"),
+            _ => reply,
+        };
         reply.call("call_1", "add", json!({})).call("call_2", "add", json!({}))
     });
     for (api, unseen) in [
         // Newer than the recordings: openai.md A.5.
         (Api::ChatCompletions, &["usage/prompt_tokens_details/cache_write_tokens"][..]),
         (Api::Messages, &[][..]),
+        // OpenAI pads every delta, the recorded server none.
+        (Api::Responses, &["response.reasoning_summary_text.delta/obfuscation"][..]),
+        (Api::Gemini, &[][..]),
     ] {
         let mut recorded = BTreeSet::new();
         let index = index();
-        for file in index.files.iter().filter(|file| file.api == api.as_str()) {
+        // Summaries of reasoning were recorded at a compatible server alone.
+        let servers = [api.as_str(), if api == Api::Responses { "xai-responses" } else { "" }];
+        for file in index.files.iter().filter(|file| servers.contains(&file.api.as_str())) {
             for interaction in load(&file.file).interactions {
                 members_of(&interaction.response.body.bytes(), &mut recorded);
             }
@@ -238,6 +260,13 @@ async fn rendered_answers_have_the_members_of_recorded_ones() {
                 Api::Messages => {
                     body["max_tokens"] = json!(100);
                     Request::messages(mock.url(), &body)
+                }
+                Api::Responses => {
+                    Request::responses(mock.url(), &json!({"model": "m", "stream": stream, "input": "hi"}))
+                }
+                Api::Gemini => {
+                    let contents = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]});
+                    Request::gemini(mock.url(), "gemini-m", stream, &contents)
                 }
             };
             let answer = request.send().await.expect("an answer");

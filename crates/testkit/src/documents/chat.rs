@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{SeenDocument, SeenPlace, text_of, walk};
+use super::{SeenDocument, SeenPlace, tagged_text, text_of, walk};
 use crate::media::parse_data_uri;
 
 pub(super) fn documents(messages: &[Value]) -> Vec<SeenDocument> {
     let mut found = Vec::new();
     for message in messages.iter().filter(|message| text_of(message, "role") == "user") {
         let parts = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        walk(parts, SeenPlace::User, &mut found, document);
+        walk(parts, SeenPlace::User, &mut found, tagged_text, document);
     }
     found
 }

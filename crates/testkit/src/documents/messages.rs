@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{SeenDocument, SeenPlace, text_of, walk};
+use super::{SeenDocument, SeenPlace, tagged_text, text_of, walk};
 
 pub(super) fn documents(messages: &[Value]) -> Vec<SeenDocument> {
     let mut found = Vec::new();
@@ -11,13 +11,13 @@ pub(super) fn documents(messages: &[Value]) -> Vec<SeenDocument> {
         // Results come first in a message, so this is the order of appearance.
         for result in blocks.iter().filter(|block| text_of(block, "type") == "tool_result") {
             let id = text_of(result, "tool_use_id");
-            walk(list(result.get("content")), SeenPlace::ToolResult, &mut found, |block| {
+            walk(list(result.get("content")), SeenPlace::ToolResult, &mut found, tagged_text, |block| {
                 let mut document = document(block, SeenPlace::ToolResult)?;
                 document.tool_call_id = Some(id.to_owned());
                 Some(document)
             });
         }
-        walk(blocks, SeenPlace::User, &mut found, |block| document(block, SeenPlace::User));
+        walk(blocks, SeenPlace::User, &mut found, tagged_text, |block| document(block, SeenPlace::User));
     }
     found
 }

@@ -1,8 +1,10 @@
 //! The documents in a request, decoded as the provider would see them (ledger row C33).
 
 mod chat;
+mod gemini;
 mod label;
 mod messages;
+mod responses;
 
 #[cfg(test)]
 mod tests;
@@ -53,10 +55,12 @@ pub enum SeenPlace {
 /// directly follows a document label (`<document … />`, `<doc … />` in a part of its own) is that document as
 /// text, with whatever fence is drawn around it; a label also gives its attributes to the block after it.
 pub fn seen_documents(api: Api, body: &Value) -> Vec<SeenDocument> {
-    let messages = body.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let list = |key: &str| body.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     match api {
-        Api::ChatCompletions => chat::documents(messages),
-        Api::Messages => messages::documents(messages),
+        Api::ChatCompletions => chat::documents(list("messages")),
+        Api::Messages => messages::documents(list("messages")),
+        Api::Responses => responses::documents(list("input")),
+        Api::Gemini => gemini::documents(body),
     }
 }
 
@@ -74,8 +78,12 @@ impl SeenDocument {
         }
     }
 
-    fn with_base64(mut self, data: &str) -> Self {
-        if let Some(bytes) = crate::media::decode_base64(data) {
+    fn with_base64(self, data: &str) -> Self {
+        self.with_bytes(crate::media::decode_base64(data))
+    }
+
+    fn with_bytes(mut self, bytes: Option<Vec<u8>>) -> Self {
+        if let Some(bytes) = bytes {
             self.sha256 = Some(sha256_hex(&bytes));
             self.bytes_len = bytes.len();
         }
@@ -109,16 +117,23 @@ fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Walks the parts of one content list: labels are remembered for the part after them.
+/// The text of a part that is tagged `text`; empty for any other.
+fn tagged_text(part: &Value) -> &str {
+    if text_of(part, "type") == "text" { text_of(part, "text") } else { "" }
+}
+
+/// Walks the parts of one content list: labels are remembered for the part after them. `text_of_part` is empty
+/// for a part that is no text.
 fn walk<'v>(
     parts: &'v [Value],
     place: SeenPlace,
     found: &mut Vec<SeenDocument>,
+    text_of_part: impl Fn(&'v Value) -> &'v str,
     mut media: impl FnMut(&'v Value) -> Option<SeenDocument>,
 ) {
     let mut label: Option<label::Label> = None;
     for part in parts {
-        let text = if text_of(part, "type") == "text" { text_of(part, "text") } else { "" };
+        let text = text_of_part(part);
         let next_label = label::parse(text);
         let labelled_text = label.is_some() && next_label.is_none() && !text.is_empty();
         let document = media(part).or_else(|| {

@@ -120,7 +120,8 @@ impl Reply {
         self
     }
 
-    /// Leaves out the event that ends a stream: `[DONE]`, `message_stop`.
+    /// Leaves out the event that ends a stream: `[DONE]`, `message_stop`, `response.completed`, Gemini's chunk with
+    /// the finish reason.
     #[must_use]
     pub fn without_terminator(mut self) -> Self {
         self.delivery.no_terminator = true;
@@ -135,7 +136,8 @@ impl Reply {
         self
     }
 
-    /// Ends a stream with an error event in the API's shape instead of the event that has that index.
+    /// Ends a stream with an error event in the API's shape instead of the event that has that index. `kind` is
+    /// its type, its `code` in Responses, its `status` in Gemini.
     #[must_use]
     pub fn error_event(mut self, index: usize, kind: impl Into<String>, message: impl Into<String>) -> Self {
         self.delivery.inserts.push(Insert::Error { at: index, kind: kind.into(), message: message.into() });
@@ -144,14 +146,14 @@ impl Reply {
 }
 
 impl Delivery {
-    /// Puts the inserts among the events; `error` renders an error event.
-    pub(crate) fn insert_into(&self, events: &mut Vec<Bytes>, error: impl Fn(&str, &str) -> Bytes) {
+    /// Puts the inserts among the events; `error` renders an error event, given its place, kind and message.
+    pub(crate) fn insert_into(&self, events: &mut Vec<Bytes>, error: impl Fn(usize, &str, &str) -> Bytes) {
         for insert in &self.inserts {
             match insert {
                 Insert::Raw(at, bytes) => events.insert((*at).min(events.len()), bytes.clone()),
                 Insert::Error { at, kind, message } => {
                     events.truncate(*at);
-                    events.push(error(kind, message));
+                    events.push(error(events.len(), kind, message));
                 }
             }
         }

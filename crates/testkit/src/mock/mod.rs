@@ -2,9 +2,11 @@
 
 mod chat;
 mod fault;
+pub(crate) mod gemini;
 mod messages;
 mod record;
 mod reply;
+mod responses;
 mod rules;
 mod schema;
 mod server;
@@ -25,18 +27,23 @@ use tokio::task::JoinHandle;
 
 pub use self::chat::{validate_chat, validate_chat_with};
 pub use self::fault::Writes;
+pub(crate) use self::gemini::is_cache_path;
+pub use self::gemini::{validate_gemini, validate_gemini_with};
 pub use self::messages::{validate_messages, validate_messages_with};
 pub use self::record::{RecordedRequest, ResponseState};
 pub use self::reply::{Finish, Reply, ReplyUsage};
+pub use self::responses::{validate_responses, validate_responses_with};
 pub use self::rules::{Rules, Violation};
 
 use self::record::Log;
 
-/// A provider on `127.0.0.1` that speaks Chat Completions and Messages over HTTP/1.1.
+/// A provider on `127.0.0.1` that speaks every [`Api`](crate::Api) over HTTP/1.1.
 ///
 /// A request is judged first: one that breaks a rule is answered by the API's own error, recorded with its
 /// [`Violation`], and leaves the script alone. Then the queue of replies is served, then the handler; without
-/// either the answer is status 418. The server stops when this is dropped.
+/// either the answer is status 418. Gemini's `cachedContents` are the mock's own: they can be created, read,
+/// prolonged, deleted and used, without a script, unless the mock has no rules. The server stops when this is
+/// dropped.
 ///
 /// ```
 /// use attache_testkit::{MockProvider, Reply};
@@ -64,6 +71,7 @@ struct Shared {
     rules: Option<Rules>,
     queue: Mutex<VecDeque<Reply>>,
     handler: Mutex<Option<Handler>>,
+    caches: gemini::Caches,
     log: Arc<Log>,
 }
 
@@ -89,6 +97,7 @@ impl MockProvider {
             rules,
             queue: Mutex::default(),
             handler: Mutex::default(),
+            caches: gemini::Caches::default(),
             log: Arc::default(),
         });
         let server = tokio::spawn(server::accept(listener, Arc::clone(&shared)));
@@ -96,7 +105,7 @@ impl MockProvider {
     }
 
     /// The server's URL without a path, such as `http://127.0.0.1:40123`. Any prefix may stand before an API's
-    /// own path: a base URL of `{url}/v1` works for both.
+    /// own path: a base URL of `{url}/v1` works for all.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -137,6 +146,16 @@ impl MockProvider {
     /// each one is returned once. `None` when the time ran out before.
     pub async fn wait_for_disconnect(&self, timeout: Duration) -> Option<RecordedRequest> {
         self.shared.log.wait_for_disconnect(timeout).await
+    }
+
+    /// The names of Gemini's `cachedContents` that are neither deleted nor expired, oldest first.
+    pub fn cached_contents(&self) -> Vec<String> {
+        self.shared.caches.names()
+    }
+
+    /// Lets all of Gemini's `cachedContents` expire now.
+    pub fn expire_cached_contents(&self) {
+        self.shared.caches.expire();
     }
 
     pub(crate) fn received(&self) -> usize {

@@ -10,6 +10,7 @@ use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::gemini;
 use super::rules::Violation;
 use crate::api::Api;
 
@@ -90,8 +91,11 @@ impl RecordedRequest {
         self.json.as_deref().unwrap_or(&Value::Null)
     }
 
-    /// Whether the body asks for a stream.
+    /// Whether the request asks for a stream: in its body, with Gemini in its path.
     pub fn wants_stream(&self) -> bool {
+        if self.api == Some(Api::Gemini) {
+            return gemini::wants_stream(self.uri.path());
+        }
         self.json().get("stream") == Some(&Value::Bool(true))
     }
 }

@@ -1,5 +1,7 @@
 //! What the mock answers, described once for every API.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
@@ -32,6 +34,12 @@ pub struct Reply {
     pub(crate) ignores_stream: bool,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) delivery: Delivery,
+    /// Why the prompt was blocked (Gemini).
+    pub(crate) blocked: Option<String>,
+    /// Code and message of a response that failed (Responses).
+    pub(crate) failed: Option<(String, String)>,
+    /// The `details` of an error (Gemini).
+    pub(crate) error_details: Option<Value>,
 }
 
 /// What the body is made from.
@@ -50,6 +58,10 @@ pub(crate) enum ReplyBody {
 pub(crate) struct ChoiceScript {
     pub(crate) parts: Vec<Part>,
     pub(crate) finish: Option<Finish>,
+    /// Signatures by the index of their part (Gemini).
+    pub(crate) signatures: BTreeMap<usize, String>,
+    /// What is said about the end (Gemini).
+    pub(crate) finish_message: Option<String>,
 }
 
 /// One part of an answer; vectors hold the pieces in which it is streamed.
@@ -67,21 +79,22 @@ pub(crate) enum Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finish {
-    /// `stop`, `end_turn`: the default without tool calls.
+    /// `stop`, `end_turn`, `completed`, `STOP`: the default without tool calls.
     Stop,
-    /// `length`, `max_tokens`.
+    /// `length`, `max_tokens`, `incomplete` by `max_output_tokens`, `MAX_TOKENS`.
     Length,
-    /// `tool_calls`, `tool_use`: the default with tool calls.
+    /// `tool_calls`, `tool_use`, `completed`, `STOP`: the default with tool calls.
     ToolCalls,
-    /// `content_filter`, `refusal`.
+    /// `content_filter`, `refusal`, `incomplete` by `content_filter`, `SAFETY`.
     ContentFilter,
-    /// `stop`, `refusal`: Chat Completions says so by the message's `refusal` alone.
+    /// `stop`, `refusal`, `completed`: Chat Completions and Responses say so by the refusal itself; Gemini has no
+    /// such thing.
     Refusal,
-    /// `pause_turn`; Chat Completions has no such thing.
+    /// `pause_turn`; Messages only.
     Pause,
-    /// `stop`, `stop_sequence` with the sequence.
+    /// `stop`, `stop_sequence` with the sequence, `completed`, `STOP`.
     StopSequence(String),
-    /// The word as given, on every API.
+    /// The word as given, on every API. In Responses a status, or else the reason why an answer is `incomplete`.
     Raw(String),
 }
 
@@ -193,6 +206,9 @@ impl Reply {
             ignores_stream: false,
             headers: Vec::new(),
             delivery: Delivery::default(),
+            blocked: None,
+            failed: None,
+            error_details: None,
         }
     }
 
@@ -208,25 +224,30 @@ impl Reply {
         self.part(Part::Text(pieces.into_iter().map(Into::into).collect()))
     }
 
-    /// Adds thinking without a signature: `reasoning_content` in Chat Completions, as compatible servers send it.
+    /// Adds thinking without a signature: `reasoning_content` in Chat Completions and `reasoning_text` in
+    /// Responses, as compatible servers send it; a `thought` part in Gemini.
     #[must_use]
     pub fn thinking(self, text: impl AsRef<str>) -> Self {
         self.part(Part::Thinking { pieces: words(text.as_ref()), signature: None })
     }
 
-    /// Adds thinking with a signature; the text may be empty. Messages only.
+    /// Adds thinking with a signature; the text may be empty. In Responses it is a reasoning item whose summary
+    /// has a part for each paragraph (divided by a blank line) and whose encrypted content is the signature.
+    /// Chat Completions has none.
     #[must_use]
     pub fn signed_thinking(self, text: impl AsRef<str>, signature: impl Into<String>) -> Self {
         self.part(Part::Thinking { pieces: words(text.as_ref()), signature: Some(signature.into()) })
     }
 
-    /// Adds redacted thinking. Messages only.
+    /// Adds redacted thinking: in Responses a reasoning item without summary, in Gemini an empty text part with
+    /// this signature. Chat Completions has none.
     #[must_use]
     pub fn redacted_thinking(self, data: impl Into<String>) -> Self {
         self.part(Part::RedactedThinking(data.into()))
     }
 
-    /// Adds a tool call, its arguments streamed in pieces of at most eight characters after an empty one.
+    /// Adds a tool call, its arguments streamed in pieces of at most eight characters after an empty one; Gemini
+    /// sends them whole, and an empty id not at all.
     #[must_use]
     #[expect(
         clippy::needless_pass_by_value,
@@ -254,19 +275,32 @@ impl Reply {
     }
 
     /// Adds a refusal: the message's `refusal` in Chat Completions, the stop reason with its explanation in
-    /// Messages.
+    /// Messages, a refusal part in Responses. Gemini has none.
     #[must_use]
     pub fn refusal(self, text: impl AsRef<str>) -> Self {
         self.part(Part::Refusal(words(text.as_ref())))
     }
 
-    /// Adds a content block as it is, such as a server tool's call or result. Messages only.
+    /// Adds a content block, an output item or a part as it is, such as a server tool's call or result. Chat
+    /// Completions has none.
     #[must_use]
     pub fn block(self, block: Value) -> Self {
         self.part(Part::Block(block))
     }
 
-    /// Begins another choice; what is added from here on belongs to it. Chat Completions only.
+    /// Signs the part that was added last, as Gemini signs any part: its `thoughtSignature`. Gemini only.
+    #[must_use]
+    pub fn part_signature(mut self, signature: impl Into<String>) -> Self {
+        if let Some(choice) = self.choices.last_mut()
+            && let Some(last) = choice.parts.len().checked_sub(1)
+        {
+            choice.signatures.insert(last, signature.into());
+        }
+        self
+    }
+
+    /// Begins another choice, or candidate; what is added from here on belongs to it. Chat Completions and
+    /// Gemini only.
     #[must_use]
     pub fn next_choice(mut self) -> Self {
         self.choices.push(ChoiceScript::default());
@@ -279,6 +313,31 @@ impl Reply {
         if let Some(choice) = self.choices.last_mut() {
             choice.finish = Some(finish.into());
         }
+        self
+    }
+
+    /// Sets what is said about the end of the current candidate, its `finishMessage`. Gemini only.
+    #[must_use]
+    pub fn finish_message(mut self, message: impl Into<String>) -> Self {
+        if let Some(choice) = self.choices.last_mut() {
+            choice.finish_message = Some(message.into());
+        }
+        self
+    }
+
+    /// Answers that the prompt was blocked for this reason, such as `SAFETY`: `promptFeedback` and no
+    /// candidates. Gemini only.
+    #[must_use]
+    pub fn prompt_blocked(mut self, reason: impl Into<String>) -> Self {
+        self.blocked = Some(reason.into());
+        self
+    }
+
+    /// Lets the response fail after what was added: status `failed` with this error, in a stream
+    /// `response.failed`. Responses only.
+    #[must_use]
+    pub fn failed(mut self, code: impl Into<String>, message: impl Into<String>) -> Self {
+        self.failed = Some((code.into(), message.into()));
         self
     }
 
@@ -310,7 +369,7 @@ impl Reply {
         self
     }
 
-    /// Sets the `type` of an [`error`](Self::error).
+    /// Sets the `type` of an [`error`](Self::error), its `status` in Gemini.
     #[must_use]
     pub fn error_kind(mut self, kind: impl Into<String>) -> Self {
         if let ReplyBody::Error { kind: slot, .. } = &mut self.body {
@@ -319,12 +378,19 @@ impl Reply {
         self
     }
 
-    /// Sets the `code` of an [`error`](Self::error); Messages has none and leaves it out.
+    /// Sets the `code` of an [`error`](Self::error); Messages and Gemini have none and leave it out.
     #[must_use]
     pub fn error_code(mut self, code: impl Into<String>) -> Self {
         if let ReplyBody::Error { code: slot, .. } = &mut self.body {
             *slot = Some(code.into());
         }
+        self
+    }
+
+    /// Sets the `details` of an [`error`](Self::error), such as a list with a `RetryInfo`; only Gemini has them.
+    #[must_use]
+    pub fn error_details(mut self, details: Value) -> Self {
+        self.error_details = Some(details);
         self
     }
 
@@ -372,6 +438,11 @@ impl ChoiceScript {
             }
         }
         text
+    }
+
+    /// Whether a part was signed or the end commented on, which only Gemini does.
+    pub(crate) fn is_annotated(&self) -> bool {
+        !self.signatures.is_empty() || self.finish_message.is_some()
     }
 
     pub(crate) fn has_calls(&self) -> bool {

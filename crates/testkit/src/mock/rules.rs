@@ -13,6 +13,7 @@ pub struct Rules {
     authentication: bool,
     anthropic_version: String,
     anthropic_betas: Vec<String>,
+    cached_content_minimum: Option<u64>,
 }
 
 impl Default for Rules {
@@ -30,13 +31,14 @@ impl Rules {
             authentication: true,
             anthropic_version: "2023-06-01".to_owned(),
             anthropic_betas: Vec::new(),
+            cached_content_minimum: None,
         }
     }
 
     /// Whether two neighbouring `user` or `assistant` messages are an error.
     ///
-    /// Without this call Messages demands alternation (its server would merge, some gateways refuse) and Chat
-    /// Completions does not (its server accepts, some chat templates refuse). Where Messages does not demand
+    /// Without this call Messages demands alternation (its server would merge, some gateways refuse); Chat
+    /// Completions, Responses and Gemini do not (their servers accept, some chat templates refuse). Where Messages does not demand
     /// it, neighbours are merged before tool results are paired, as the server does.
     #[must_use]
     pub fn with_alternation(mut self, demanded: bool) -> Self {
@@ -45,7 +47,8 @@ impl Rules {
     }
 
     /// Whether Chat Completions accepts request, message and part fields, part types and tool-call ids of
-    /// compatible servers, such as `thinking`, `reasoning_content` or an empty id. Off by default.
+    /// compatible servers, such as `thinking`, `reasoning_content` or an empty id; and whether Responses accepts
+    /// their fields, items, item ids and reasoning without a blob or a product. Off by default.
     #[must_use]
     pub fn with_compatible_fields(mut self, accepted: bool) -> Self {
         self.compatible_fields = accepted;
@@ -75,6 +78,14 @@ impl Rules {
         self
     }
 
+    /// The fewest tokens that the mock server accepts in a `cachedContents` of Gemini, by its own rough count of
+    /// four bytes a token; by default the model's own minimum, 1024 or 4096.
+    #[must_use]
+    pub fn with_cached_content_minimum(mut self, tokens: u64) -> Self {
+        self.cached_content_minimum = Some(tokens);
+        self
+    }
+
     pub(crate) fn alternation_or(&self, default: bool) -> bool {
         self.alternation.unwrap_or(default)
     }
@@ -89,6 +100,10 @@ impl Rules {
 
     pub(crate) fn anthropic_version(&self) -> &str {
         &self.anthropic_version
+    }
+
+    pub(crate) fn cached_content_minimum(&self) -> Option<u64> {
+        self.cached_content_minimum
     }
 
     pub(crate) fn has_betas(&self) -> bool {
@@ -112,8 +127,9 @@ pub struct Violation {
     pub code: Option<&'static str>,
     /// What is wrong, in the words of the API where they are known.
     pub message: String,
-    /// Where: `messages[1].content` for Chat Completions, `messages.1.content` for Messages; empty for the
-    /// request as a whole.
+    /// Where: `messages[1].content` for Chat Completions, `messages.1.content` for Messages,
+    /// `input[1].content` for Responses, `contents[1].parts[0].inline_data` for Gemini; empty for the request as a
+    /// whole.
     pub path: String,
 }
 

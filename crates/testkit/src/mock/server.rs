@@ -21,9 +21,11 @@ use tokio::task::JoinSet;
 
 use super::Shared;
 use super::fault::{Delivery, Ending};
+use super::gemini::is_cache_path;
 use super::record::{RecordedRequest, ResponseState, Tracker};
 use super::rules::Violation;
 use super::wire::{self, ErrorAnswer, Rendered};
+use crate::api::Api;
 
 /// The largest body that is read at all, 64 MiB: above every limit that a provider has for inline requests.
 const MAX_BODY: usize = 64 << 20;
@@ -110,10 +112,10 @@ async fn answer(
     if let Ok(content_type) = HeaderValue::try_from(rendered.content_type) {
         own.insert(header::CONTENT_TYPE, content_type);
     }
-    if let Some(api) = request.api
+    if let Some(name) = request.api.and_then(wire::request_id_header)
         && let Ok(id) = HeaderValue::try_from(wire::request_id(request.index))
     {
-        own.insert(wire::request_id_header(api), id);
+        own.insert(name, id);
     }
     for (name, value) in headers {
         own.insert(name, value);
@@ -122,22 +124,28 @@ async fn answer(
     Ok(response.map(|()| body_of(pieces, &delivery, tracker, reset)))
 }
 
-/// Checks method, path and the API's rules; the error is the response that is due.
+/// Checks method, path and the API's rules; the error is the response that is due without the script.
 fn judge(request: &RecordedRequest, shared: &Shared) -> Result<(), Rendered> {
     let Some(rules) = &shared.rules else { return Ok(()) };
     let violation = match request.api {
+        Some(Api::Gemini) if is_cache_path(request.uri.path()) => {
+            match wire::answer_cache(request, &shared.caches, rules) {
+                Ok(body) => return Err(Rendered::json(200, &body)),
+                Err(violation) => violation,
+            }
+        }
         None => Violation::new(404, "not_found_error", format!("no such path: {}", request.uri.path())),
         Some(_) if request.method != Method::POST => {
             Violation::new(405, "invalid_request_error", format!("method {} is not allowed", request.method))
         }
-        Some(api) => match wire::judge(api, request, rules) {
+        Some(api) => match wire::judge(api, request, rules, &shared.caches) {
             Ok(()) => return Ok(()),
             Err(violation) => violation,
         },
     };
     let answer = ErrorAnswer::from(&violation);
     let rendered = match request.api {
-        Some(api) => wire::error(api, &answer, request.index),
+        Some(api) => wire::error(api, &answer, request),
         None => Rendered::json(404, &serde_json::json!({"error": {"message": violation.message}})),
     };
     shared.log.set_violation(request.index, violation);

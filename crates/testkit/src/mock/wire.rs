@@ -5,9 +5,9 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::record::RecordedRequest;
-use super::reply::{Reply, ReplyBody};
+use super::reply::{ChoiceScript, Reply, ReplyBody};
 use super::rules::{Rules, Violation};
-use super::{chat, messages};
+use super::{chat, gemini, messages, responses};
 use crate::api::Api;
 
 pub(crate) const JSON: &str = "application/json";
@@ -34,6 +34,8 @@ pub(crate) struct ErrorAnswer<'a> {
     pub(crate) code: Option<&'a str>,
     pub(crate) path: Option<&'a str>,
     pub(crate) message: &'a str,
+    /// The `details`, which only Gemini sends.
+    pub(crate) details: Option<&'a Value>,
 }
 
 impl<'a> From<&'a Violation> for ErrorAnswer<'a> {
@@ -44,18 +46,28 @@ impl<'a> From<&'a Violation> for ErrorAnswer<'a> {
             code: violation.code,
             path: Some(violation.path.as_str()).filter(|path| !path.is_empty()),
             message: &violation.message,
+            details: None,
         }
     }
 }
 
-/// Judges a whole request: headers first, then the body.
-pub(crate) fn judge(api: Api, request: &RecordedRequest, rules: &Rules) -> Result<(), Violation> {
+/// Judges a whole request: headers first, then the body, then what it refers to.
+pub(crate) fn judge(
+    api: Api,
+    request: &RecordedRequest,
+    rules: &Rules,
+    caches: &gemini::Caches,
+) -> Result<(), Violation> {
     let rules = match api {
-        Api::ChatCompletions => {
+        Api::ChatCompletions | Api::Responses => {
             chat::check_headers(&request.headers, rules)?;
             rules.clone()
         }
         Api::Messages => messages::check_headers(&request.headers, rules)?,
+        Api::Gemini => {
+            gemini::check_headers(request, rules)?;
+            rules.clone()
+        }
     };
     check_content_type(&request.headers)?;
     if api == Api::Messages && request.body.len() > messages::MAX_REQUEST_BYTES {
@@ -67,7 +79,25 @@ pub(crate) fn judge(api: Api, request: &RecordedRequest, rules: &Rules) -> Resul
     match api {
         Api::ChatCompletions => chat::validate_chat_with(body, &rules),
         Api::Messages => messages::validate_messages_with(body, &rules),
+        Api::Responses => responses::validate_responses_with(body, &rules),
+        Api::Gemini => {
+            gemini::validate_gemini_with(gemini::resource(request.uri.path()), body, &rules)?;
+            caches.check_use(request)
+        }
     }
+}
+
+/// Answers a request to Gemini's `cachedContents`.
+pub(crate) fn answer_cache(
+    request: &RecordedRequest,
+    caches: &gemini::Caches,
+    rules: &Rules,
+) -> Result<Value, Violation> {
+    gemini::check_headers(request, rules)?;
+    if !request.body.is_empty() {
+        check_content_type(&request.headers)?;
+    }
+    caches.answer(request, rules)
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Violation> {
@@ -86,8 +116,8 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
     match (&reply.body, request.api) {
         (ReplyBody::Raw { status, content_type, events }, api) => {
             let mut events = events.clone();
-            reply.delivery.insert_into(&mut events, |kind, message| match api {
-                Some(api) => error_event(api, kind, message, request.index),
+            reply.delivery.insert_into(&mut events, |at, kind, message| match api {
+                Some(api) => error_event(api, at, kind, message, request.index),
                 None => Bytes::new(),
             });
             Ok(Rendered { status: *status, content_type: content_type.clone(), events })
@@ -101,10 +131,12 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
                 code: code.as_deref(),
                 path: None,
                 message,
+                details: reply.error_details.as_ref(),
             },
-            request.index,
+            request,
         )),
         (ReplyBody::Model, Some(api)) => {
+            check_support(reply, api)?;
             let stream = request.wants_stream() && !reply.ignores_stream;
             let terminated = !reply.delivery.no_terminator;
             let mut events = match (api, stream) {
@@ -112,39 +144,71 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
                     return Ok(Rendered::json(200, &chat::render(reply, request)?));
                 }
                 (Api::Messages, false) => return Ok(Rendered::json(200, &messages::render(reply, request)?)),
+                (Api::Responses, false) => {
+                    return Ok(Rendered::json(200, &responses::render(reply, request)?));
+                }
+                (Api::Gemini, false) => return Ok(Rendered::json(200, &gemini::render(reply, request)?)),
                 (Api::ChatCompletions, true) => chat::render_stream(reply, request, terminated)?,
                 (Api::Messages, true) => messages::render_stream(reply, request, terminated)?,
+                (Api::Responses, true) => responses::render_stream(reply, request, terminated)?,
+                (Api::Gemini, true) if gemini::wants_events(request) => {
+                    gemini::render_stream(reply, request, terminated)?
+                }
+                (Api::Gemini, true) => {
+                    let events = gemini::render_array(reply, request, terminated)?;
+                    return Ok(Rendered { status: 200, content_type: JSON.to_owned(), events });
+                }
             };
-            reply
-                .delivery
-                .insert_into(&mut events, |kind, message| error_event(api, kind, message, request.index));
+            reply.delivery.insert_into(&mut events, |at, kind, message| {
+                error_event(api, at, kind, message, request.index)
+            });
             Ok(Rendered { status: 200, content_type: EVENT_STREAM.to_owned(), events })
         }
     }
 }
 
+/// Refuses what only some API can say.
+fn check_support(reply: &Reply, api: Api) -> Result<(), String> {
+    if api != Api::Gemini && (reply.blocked.is_some() || reply.choices.iter().any(ChoiceScript::is_annotated))
+    {
+        return Err("only Gemini has part signatures, finish messages and blocked prompts".to_owned());
+    }
+    if api != Api::Responses && reply.failed.is_some() {
+        return Err("only Responses has a response that failed".to_owned());
+    }
+    Ok(())
+}
+
 /// An error response in the API's envelope.
-pub(crate) fn error(api: Api, answer: &ErrorAnswer<'_>, index: usize) -> Rendered {
+pub(crate) fn error(api: Api, answer: &ErrorAnswer<'_>, request: &RecordedRequest) -> Rendered {
     let body = match api {
-        Api::ChatCompletions => chat::error_body(answer),
-        Api::Messages => messages::error_body(answer, index),
+        Api::ChatCompletions | Api::Responses => chat::error_body(answer),
+        Api::Messages => messages::error_body(answer, request.index),
+        // Where a stream was asked for, the error comes in an array.
+        Api::Gemini if request.wants_stream() => Value::Array(vec![gemini::error_body(answer)]),
+        Api::Gemini => gemini::error_body(answer),
     };
     Rendered::json(answer.status, &body)
 }
 
-fn error_event(api: Api, kind: &str, message: &str, index: usize) -> Bytes {
-    let answer = ErrorAnswer { status: 200, kind: Some(kind), code: None, path: None, message };
+/// The error event at that place of a stream.
+fn error_event(api: Api, at: usize, kind: &str, message: &str, index: usize) -> Bytes {
+    let answer =
+        ErrorAnswer { status: 200, kind: Some(kind), code: None, path: None, message, details: None };
     match api {
         Api::ChatCompletions => data_event(&chat::error_body(&answer)),
         Api::Messages => named_event("error", &messages::error_body(&answer, index)),
+        Api::Responses => responses::error_event(&answer, at),
+        Api::Gemini => gemini::error_event(kind, message),
     }
 }
 
-/// The header in which the API sends its request id.
-pub(crate) fn request_id_header(api: Api) -> &'static str {
+/// The header in which the API sends its request id, if it has one.
+pub(crate) fn request_id_header(api: Api) -> Option<&'static str> {
     match api {
-        Api::ChatCompletions => "x-request-id",
-        Api::Messages => "request-id",
+        Api::ChatCompletions | Api::Responses => Some("x-request-id"),
+        Api::Messages => Some("request-id"),
+        Api::Gemini => None,
     }
 }
 

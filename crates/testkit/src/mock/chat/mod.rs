@@ -1,12 +1,12 @@
 //! Chat Completions: headers, rules and rendering.
 
 mod history;
-mod models;
-mod parts;
-mod problems;
+pub(crate) mod models;
+pub(crate) mod parts;
+pub(crate) mod problems;
 mod render;
-mod tools;
-mod validate;
+pub(crate) mod tools;
+pub(crate) mod validate;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 /// Whether a model reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reasoning {
+pub(crate) enum Reasoning {
     /// Never; an effort is refused.
     Never,
     /// Always; sampling parameters are refused.
@@ -15,17 +15,17 @@ pub(super) enum Reasoning {
 
 /// The rules of a known model.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Model {
-    pub(super) reasoning: Reasoning,
+pub(crate) struct Model {
+    pub(crate) reasoning: Reasoning,
     /// Function tools are refused while it reasons.
-    pub(super) no_tools_with_reasoning: bool,
-    pub(super) minimal_effort: bool,
-    pub(super) stop: bool,
+    pub(crate) no_tools_with_reasoning: bool,
+    pub(crate) minimal_effort: bool,
+    pub(crate) stop: bool,
 }
 
 impl Model {
     /// Whether it reasons with this `reasoning_effort`.
-    pub(super) fn reasons(self, effort: Option<&str>) -> bool {
+    pub(crate) fn reasons(self, effort: Option<&str>) -> bool {
         match self.reasoning {
             Reasoning::Never => false,
             Reasoning::Always => true,
@@ -36,7 +36,7 @@ impl Model {
 }
 
 /// The rules of a model, or `None` where nothing is known of it.
-pub(super) fn model(id: &str) -> Option<Model> {
+pub(crate) fn model(id: &str) -> Option<Model> {
     let with =
         |reasoning| Model { reasoning, no_tools_with_reasoning: false, minimal_effort: true, stop: true };
     if ["gpt-4", "gpt-3.5", "chatgpt-4"].iter().any(|family| id.starts_with(family)) {

@@ -57,25 +57,28 @@ fn check_image(image: &Map<String, Value>, path: &Path<'_>) -> Check {
     if let Some(detail) = optional(image, "detail") {
         one_of(detail, &["auto", "low", "high", "original"], &path.key("detail"))?;
     }
-    let url = string(image, "url", path)?;
-    let path = path.key("url");
+    check_image_url(string(image, "url", path)?, &path.key("url"))
+}
+
+/// An http(s) URL, or a data URI of an image that is what it says.
+pub(crate) fn check_image_url(url: &str, path: &Path<'_>) -> Check {
     if url.starts_with("https://") || url.starts_with("http://") {
         return Ok(());
     }
     let Some(uri) = parse_data_uri(url) else {
         let message =
             "Invalid image URL: expected an http(s) URL or a data URI such as 'data:image/png;base64,...'.";
-        return Err(invalid(&path, "invalid_image_url", message));
+        return Err(invalid(path, "invalid_image_url", message));
     };
     let unsupported = || {
         let message = "You uploaded an unsupported image. Please make sure your image has of one the following formats: \
                        ['png', 'jpeg', 'gif', 'webp'].";
-        invalid(&path, "invalid_image_format", message)
+        invalid(path, "invalid_image_format", message)
     };
     if !IMAGES.contains(&uri.media_type) {
         return Err(unsupported());
     }
-    let bytes = decode(uri.data, &path)?;
+    let bytes = decode(uri.data, path)?;
     match sniff(&bytes) {
         Some(found) if found == uri.media_type => Ok(()),
         Some(found) if IMAGES.contains(&found) => {
@@ -83,7 +86,7 @@ fn check_image(image: &Map<String, Value>, path: &Path<'_>) -> Check {
                 "Invalid image data: the data URI says '{}', the bytes are '{found}'.",
                 uri.media_type
             );
-            Err(invalid(&path, "invalid_image_format", message))
+            Err(invalid(path, "invalid_image_format", message))
         }
         _ => Err(unsupported()),
     }
@@ -131,7 +134,7 @@ fn check_audio(audio: &Map<String, Value>, path: &Path<'_>) -> Check {
     decode(string(audio, "data", path)?, &path.key("data")).map(drop)
 }
 
-fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, crate::mock::Violation> {
+pub(crate) fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, crate::mock::Violation> {
     decode_base64(data).filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
         let message = format!("Invalid '{}': the data is not valid base64.", path.bracketed());
         invalid(path, "invalid_base64", message)

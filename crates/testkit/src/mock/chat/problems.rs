@@ -4,22 +4,22 @@ use serde_json::{Map, Value};
 
 use crate::mock::rules::{Path, Violation};
 
-pub(super) type Check = Result<(), Violation>;
+pub(crate) type Check = Result<(), Violation>;
 
-pub(super) fn invalid(path: &Path<'_>, code: &'static str, message: impl Into<String>) -> Violation {
+pub(crate) fn invalid(path: &Path<'_>, code: &'static str, message: impl Into<String>) -> Violation {
     Violation::invalid(message).with_code(code).with_path(path.bracketed())
 }
 
-pub(super) fn missing(path: &Path<'_>) -> Violation {
+pub(crate) fn missing(path: &Path<'_>) -> Violation {
     let message = format!("Missing required parameter: '{}'.", path.bracketed());
     invalid(path, "missing_required_parameter", message)
 }
 
-pub(super) fn unknown(path: &Path<'_>) -> Violation {
+pub(crate) fn unknown(path: &Path<'_>) -> Violation {
     invalid(path, "unknown_parameter", format!("Unknown parameter: '{}'.", path.bracketed()))
 }
 
-pub(super) fn wrong_type(path: &Path<'_>, expected: &str, got: &Value) -> Violation {
+pub(crate) fn wrong_type(path: &Path<'_>, expected: &str, got: &Value) -> Violation {
     let got = match got {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -33,12 +33,12 @@ pub(super) fn wrong_type(path: &Path<'_>, expected: &str, got: &Value) -> Violat
     invalid(path, "invalid_type", message)
 }
 
-pub(super) fn bad_value(path: &Path<'_>, got: &str, supported: &[&str]) -> Violation {
+pub(crate) fn bad_value(path: &Path<'_>, got: &str, supported: &[&str]) -> Violation {
     let supported = supported.iter().map(|value| format!("'{value}'")).collect::<Vec<_>>().join(", ");
     invalid(path, "invalid_value", format!("Invalid value: '{got}'. Supported values are: {supported}."))
 }
 
-pub(super) fn empty_array(path: &Path<'_>) -> Violation {
+pub(crate) fn empty_array(path: &Path<'_>) -> Violation {
     let message = format!(
         "Invalid '{}': empty array. Expected an array with minimum length 1, but got an empty array instead.",
         path.bracketed()
@@ -46,7 +46,7 @@ pub(super) fn empty_array(path: &Path<'_>) -> Violation {
     invalid(path, "empty_array", message)
 }
 
-pub(super) fn too_long(path: &Path<'_>, max: usize, got: usize) -> Violation {
+pub(crate) fn too_long(path: &Path<'_>, max: usize, got: usize) -> Violation {
     let message = format!(
         "Invalid '{}': string too long. Expected a string with maximum length {max}, but got a string with length \
          {got} instead.",
@@ -55,7 +55,7 @@ pub(super) fn too_long(path: &Path<'_>, max: usize, got: usize) -> Violation {
     invalid(path, "string_above_max_length", message)
 }
 
-pub(super) fn bad_pattern(path: &Path<'_>) -> Violation {
+pub(crate) fn bad_pattern(path: &Path<'_>) -> Violation {
     let message = format!(
         "Invalid '{}': string does not match pattern. Expected a string that matches the pattern \
          '^[a-zA-Z0-9_-]+$'.",
@@ -64,12 +64,12 @@ pub(super) fn bad_pattern(path: &Path<'_>) -> Violation {
     invalid(path, "invalid_value", message)
 }
 
-pub(super) fn object<'v>(value: &'v Value, path: &Path<'_>) -> Result<&'v Map<String, Value>, Violation> {
+pub(crate) fn object<'v>(value: &'v Value, path: &Path<'_>) -> Result<&'v Map<String, Value>, Violation> {
     value.as_object().ok_or_else(|| wrong_type(path, "an object", value))
 }
 
 /// A non-empty array.
-pub(super) fn array<'v>(value: &'v Value, path: &Path<'_>) -> Result<&'v [Value], Violation> {
+pub(crate) fn array<'v>(value: &'v Value, path: &Path<'_>) -> Result<&'v [Value], Violation> {
     match value {
         Value::Array(items) if items.is_empty() => Err(empty_array(path)),
         Value::Array(items) => Ok(items),
@@ -78,7 +78,7 @@ pub(super) fn array<'v>(value: &'v Value, path: &Path<'_>) -> Result<&'v [Value]
 }
 
 /// A required string member.
-pub(super) fn string<'v>(
+pub(crate) fn string<'v>(
     object: &'v Map<String, Value>,
     key: &str,
     path: &Path<'_>,
@@ -91,7 +91,7 @@ pub(super) fn string<'v>(
 }
 
 /// A member that must be a string where it is present; `null` counts as absent.
-pub(super) fn optional_string(object: &Map<String, Value>, key: &str, path: &Path<'_>) -> Check {
+pub(crate) fn optional_string(object: &Map<String, Value>, key: &str, path: &Path<'_>) -> Check {
     match optional(object, key) {
         None | Some(Value::String(_)) => Ok(()),
         Some(other) => Err(wrong_type(&path.key(key), "a string", other)),
@@ -99,12 +99,12 @@ pub(super) fn optional_string(object: &Map<String, Value>, key: &str, path: &Pat
 }
 
 /// A member that may be absent or `null`.
-pub(super) fn optional<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+pub(crate) fn optional<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     object.get(key).filter(|value| !value.is_null())
 }
 
 /// Refuses members that the API does not know.
-pub(super) fn only(object: &Map<String, Value>, known: &[&str], path: &Path<'_>) -> Check {
+pub(crate) fn only(object: &Map<String, Value>, known: &[&str], path: &Path<'_>) -> Check {
     match object.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => Err(unknown(&path.key(key))),
         None => Ok(()),
@@ -112,10 +112,40 @@ pub(super) fn only(object: &Map<String, Value>, known: &[&str], path: &Path<'_>)
 }
 
 /// A string out of a closed list.
-pub(super) fn one_of(value: &Value, values: &[&str], path: &Path<'_>) -> Check {
+pub(crate) fn one_of(value: &Value, values: &[&str], path: &Path<'_>) -> Check {
     match value.as_str() {
         Some(text) if values.contains(&text) => Ok(()),
         Some(text) => Err(bad_value(path, text, values)),
         None => Err(wrong_type(path, "a string", value)),
     }
+}
+
+/// A member that must be a number in a range where it is present.
+pub(crate) fn check_decimal(object: &Map<String, Value>, key: &str, min: f64, max: f64) -> Check {
+    let Some(value) = optional(object, key) else { return Ok(()) };
+    let path = Path::Root.key(key);
+    let number = value.as_f64().ok_or_else(|| wrong_type(&path, "a decimal", value))?;
+    let (code, rule) = if number < min {
+        ("decimal_below_min_value", format!("decimal below minimum value. Expected a value >= {min}"))
+    } else if number > max {
+        ("decimal_above_max_value", format!("decimal above maximum value. Expected a value <= {max}"))
+    } else {
+        return Ok(());
+    };
+    Err(invalid(&path, code, format!("Invalid '{key}': {rule}, but got {value} instead.")))
+}
+
+/// A member that must be an integer in a range where it is present.
+pub(crate) fn check_integer(object: &Map<String, Value>, key: &str, min: u64, max: u64) -> Check {
+    let Some(value) = optional(object, key) else { return Ok(()) };
+    let path = Path::Root.key(key);
+    let number = value.as_u64().ok_or_else(|| wrong_type(&path, "a non-negative integer", value))?;
+    let (code, rule) = if number < min {
+        ("integer_below_min_value", format!("integer below minimum value. Expected a value >= {min}"))
+    } else if number > max {
+        ("integer_above_max_value", format!("integer above maximum value. Expected a value <= {max}"))
+    } else {
+        return Ok(());
+    };
+    Err(invalid(&path, code, format!("Invalid '{key}': {rule}, but got {number} instead.")))
 }

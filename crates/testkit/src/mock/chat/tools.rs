@@ -96,7 +96,7 @@ fn check_tool<'v>(tool: &'v Value, path: &Path<'_>, rules: &Rules) -> Result<&'v
 }
 
 /// A function name: `^[A-Za-z0-9_-]{1,64}$`.
-pub(super) fn check_name<'v>(spec: &'v Map<String, Value>, path: &Path<'_>) -> Result<&'v str, Violation> {
+pub(crate) fn check_name<'v>(spec: &'v Map<String, Value>, path: &Path<'_>) -> Result<&'v str, Violation> {
     let name = string(spec, "name", path)?;
     if name.len() > 64 {
         return Err(too_long(&path.key("name"), 64, name.len()));

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::models::{Reasoning, model};
 use super::problems::{
-    Check, array, bad_pattern, bad_value, empty_array, invalid, missing, object, one_of, only, optional,
-    optional_string, string, wrong_type,
+    Check, array, bad_pattern, bad_value, check_decimal, check_integer, empty_array, invalid, missing,
+    object, one_of, only, optional, optional_string, string, wrong_type,
 };
 use super::{history, tools};
 use crate::mock::rules::{Path, Rules, is_plain_name};
@@ -49,7 +49,7 @@ const FIELDS: &[&str] = &[
     "user",
 ];
 
-const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 pub(super) fn check(body: &Value, rules: &Rules) -> Check {
     let root = Path::Root;
@@ -88,21 +88,7 @@ fn check_numbers(request: &Map<String, Value>) -> Check {
         ("presence_penalty", -2.0, 2.0),
         ("frequency_penalty", -2.0, 2.0),
     ] {
-        let Some(value) = optional(request, key) else { continue };
-        let path = Path::Root.key(key);
-        let number = value.as_f64().ok_or_else(|| wrong_type(&path, "a decimal", value))?;
-        if number < min {
-            let message = format!(
-                "Invalid '{key}': decimal below minimum value. Expected a value >= {min}, but got {value} instead."
-            );
-            return Err(invalid(&path, "decimal_below_min_value", message));
-        }
-        if number > max {
-            let message = format!(
-                "Invalid '{key}': decimal above maximum value. Expected a value <= {max}, but got {value} instead."
-            );
-            return Err(invalid(&path, "decimal_above_max_value", message));
-        }
+        check_decimal(request, key, min, max)?;
     }
     for (key, min, max) in [
         ("max_tokens", 1, u64::MAX),
@@ -110,21 +96,7 @@ fn check_numbers(request: &Map<String, Value>) -> Check {
         ("n", 1, 128),
         ("top_logprobs", 0, 20),
     ] {
-        let Some(value) = optional(request, key) else { continue };
-        let path = Path::Root.key(key);
-        let number = value.as_u64().ok_or_else(|| wrong_type(&path, "a non-negative integer", value))?;
-        if number < min {
-            let message = format!(
-                "Invalid '{key}': integer below minimum value. Expected a value >= {min}, but got {number} instead."
-            );
-            return Err(invalid(&path, "integer_below_min_value", message));
-        }
-        if number > max {
-            let message = format!(
-                "Invalid '{key}': integer above maximum value. Expected a value <= {max}, but got {number} instead."
-            );
-            return Err(invalid(&path, "integer_above_max_value", message));
-        }
+        check_integer(request, key, min, max)?;
     }
     match optional(request, "seed") {
         Some(value) if !(value.is_i64() || value.is_u64()) => {
@@ -182,7 +154,8 @@ fn check_stop(request: &Map<String, Value>) -> Check {
     }
 }
 
-fn check_limits(request: &Map<String, Value>) -> Check {
+/// `safety_identifier` and `metadata`.
+pub(crate) fn check_limits(request: &Map<String, Value>) -> Check {
     let too_long = |path: &Path<'_>, max, text: &str| match text.chars().count() {
         got if got > max => Err(super::problems::too_long(path, max, got)),
         _ => Ok(()),

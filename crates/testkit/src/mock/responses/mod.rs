@@ -1,0 +1,51 @@
+//! OpenAI Responses: rules and rendering. Headers and error envelopes are those of Chat Completions.
+
+mod items;
+mod parts;
+mod render;
+mod stream;
+mod tools;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+pub(crate) use self::render::render;
+pub(crate) use self::stream::render_stream;
+
+use super::rules::{Rules, Violation};
+use super::wire::{ErrorAnswer, named_event};
+
+/// Stands in the id of a mock's output item before the id of the reasoning item it came from, so that the
+/// pairing of the two can be judged when they are replayed.
+const NEEDS: &str = "_needs_";
+
+/// Judges the body of a Responses request by the strict rules.
+///
+/// # Errors
+///
+/// The first broken rule, as the real API would report it.
+pub fn validate_responses(body: &Value) -> Result<(), Violation> {
+    validate::check(body, &Rules::new())
+}
+
+/// Judges the body of a Responses request by rules of your own.
+///
+/// # Errors
+///
+/// The first broken rule, as the real API would report it.
+pub fn validate_responses_with(body: &Value, rules: &Rules) -> Result<(), Violation> {
+    validate::check(body, rules)
+}
+
+/// The event that ends a stream by an error; `number` is its sequence number.
+pub(crate) fn error_event(error: &ErrorAnswer<'_>, number: usize) -> Bytes {
+    let event = json!({
+        "type": "error", "code": error.kind, "message": error.message, "param": error.path,
+        "sequence_number": number,
+    });
+    named_event("error", &event)
+}
