@@ -135,8 +135,15 @@ fn what_the_api_does_not_know() {
         let sent = body.get(option).is_some();
         assert_eq!(sent, option == "temperature", "only that has a nearest value");
     }
-    let number = ProviderConfig::new().with_temperature(f64::NAN);
-    assert_eq!(try_with(MODEL, lax(number)), Err(ErrorKind::Configuration));
+    // What is no number has no place in JSON, and no nearest value.
+    for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for options in
+            [ProviderConfig::new().with_temperature(number), ProviderConfig::new().with_top_p(number)]
+        {
+            assert_eq!(try_with(MODEL, options.clone()), Err(ErrorKind::Configuration), "{options:?}");
+            assert_eq!(try_with(MODEL, lax(options)), Err(ErrorKind::Configuration));
+        }
+    }
 }
 
 #[test]

@@ -124,6 +124,26 @@ fn what_is_left_out_is_recorded() {
     assert_eq!(body(&codec, &request)["reasoning_effort"], "high", "the nearest that it knows");
 }
 
+// What is no number has no place in JSON, and is refused by its name.
+#[test]
+fn numbers_are_numbers() {
+    for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let set = |change: fn(ProviderConfig, f64) -> ProviderConfig| change(ProviderConfig::new(), number);
+        let cases = [
+            ("temperature", set(ProviderConfig::with_temperature)),
+            ("top_p", set(ProviderConfig::with_top_p)),
+            ("presence_penalty", set(ProviderConfig::with_presence_penalty)),
+            ("frequency_penalty", set(ProviderConfig::with_frequency_penalty)),
+        ];
+        for (name, options) in cases {
+            let options = options.with_unsupported(Unsupported::Degrade);
+            let request = ChatRequest::new([user("Hi")]).with_options(options);
+            let error = openai().encode(&request, &request.options, None).unwrap_err();
+            assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
+        }
+    }
+}
+
 #[test]
 fn choices_of_tools() {
     let request =
