@@ -14,19 +14,24 @@ pub enum Api {
     Responses,
     /// Gemini, `POST …/models/{model}:generateContent` and `:streamGenerateContent`, and its `…/cachedContents`.
     Gemini,
+    /// Bedrock Converse and ConverseStream, `POST …/model/{id}/converse` and `…/converse-stream`.
+    Converse,
 }
 
 impl Api {
     /// Every API, in the order of declaration.
-    pub const ALL: [Api; 4] = [Api::ChatCompletions, Api::Messages, Api::Responses, Api::Gemini];
+    pub const ALL: [Api; 5] =
+        [Api::ChatCompletions, Api::Messages, Api::Responses, Api::Gemini, Api::Converse];
 
-    /// The name recordings and capability families use: `openai-chat`, `anthropic`, `openai-responses`, `gemini`.
+    /// The name recordings and capability families use: `openai-chat`, `anthropic`, `openai-responses`, `gemini`,
+    /// `bedrock-converse`.
     pub fn as_str(self) -> &'static str {
         match self {
             Api::ChatCompletions => "openai-chat",
             Api::Messages => "anthropic",
             Api::Responses => "openai-responses",
             Api::Gemini => "gemini",
+            Api::Converse => "bedrock-converse",
         }
     }
 
@@ -50,10 +55,20 @@ impl Api {
             || crate::mock::is_cache_path(path)
         {
             Some(Api::Gemini)
+        } else if converse_model(path).is_some() {
+            Some(Api::Converse)
         } else {
             None
         }
     }
+}
+
+/// The model id in the path of a Converse request, as it stands there: one percent-encoded segment.
+pub(crate) fn converse_model(path: &str) -> Option<&str> {
+    let (rest, operation) = path.rsplit_once('/')?;
+    let (rest, model) = rest.rsplit_once('/')?;
+    let known = matches!(operation, "converse" | "converse-stream") && rest.ends_with("/model");
+    known.then_some(model).filter(|model| !model.is_empty())
 }
 
 impl fmt::Display for Api {

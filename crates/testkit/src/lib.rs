@@ -3,7 +3,7 @@
 //! - [`MockProvider`] is an HTTP server that speaks the providers' APIs: it answers with scripted [`Reply`]s,
 //!   whole or streamed, injects faults, records what it was asked, and judges every request as strictly as the
 //!   real servers do. The judgement alone is [`validate_chat`], [`validate_messages`],
-//!   [`validate_responses`] and [`validate_gemini`].
+//!   [`validate_responses`], [`validate_gemini`] and [`validate_converse`].
 //! - [`seen_documents`] decodes the documents of a request as its provider would see them.
 //! - [`Cassette`] reads recorded traffic, [`chunked`] cuts its bodies into chunks, [`CassettePlayer`] serves it.
 
@@ -26,7 +26,8 @@ pub use cassette::{
 pub use documents::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 pub use mock::{
     Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Violation, Writes,
-    validate_chat, validate_chat_with, validate_gemini, validate_gemini_with, validate_messages,
-    validate_messages_with, validate_responses, validate_responses_with,
+    event_frame, validate_chat, validate_chat_with, validate_converse, validate_converse_with,
+    validate_gemini, validate_gemini_with, validate_messages, validate_messages_with, validate_responses,
+    validate_responses_with,
 };
 pub use scripted::{ScriptedArguments, ScriptedModel, Turn};

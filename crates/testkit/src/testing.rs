@@ -119,6 +119,23 @@ impl Request {
             .header("content-type", "application/json")
     }
 
+    /// A Converse request to that model with all the headers it needs.
+    pub(crate) fn converse(url: &str, model_id: &str, body: &Value) -> Self {
+        Self::to_model(url, model_id, "converse", body)
+    }
+
+    /// The same for ConverseStream.
+    pub(crate) fn converse_stream(url: &str, model_id: &str, body: &Value) -> Self {
+        Self::to_model(url, model_id, "converse-stream", body)
+    }
+
+    fn to_model(url: &str, model_id: &str, operation: &str, body: &Value) -> Self {
+        let path = format!("/model/{}/{operation}", model_id.replace(':', "%3A"));
+        Self::post(url, &path, body.to_string())
+            .header("authorization", "Bearer key-test")
+            .header("content-type", "application/json")
+    }
+
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.builder = self.builder.header(name, value);
         self

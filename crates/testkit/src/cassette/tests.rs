@@ -268,6 +268,8 @@ async fn rendered_answers_have_the_members_of_recorded_ones() {
                     let contents = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]});
                     Request::gemini(mock.url(), "gemini-m", stream, &contents)
                 }
+                // Frames are read where they are written.
+                Api::Converse => continue,
             };
             let answer = request.send().await.expect("an answer");
             assert_eq!(answer.status, 200, "{}", answer.text());

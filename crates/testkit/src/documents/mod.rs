@@ -1,6 +1,7 @@
 //! The documents in a request, decoded as the provider would see them (ledger row C33).
 
 mod chat;
+mod converse;
 mod gemini;
 mod label;
 mod messages;
@@ -61,6 +62,7 @@ pub fn seen_documents(api: Api, body: &Value) -> Vec<SeenDocument> {
         Api::Messages => messages::documents(list("messages")),
         Api::Responses => responses::documents(list("input")),
         Api::Gemini => gemini::documents(body),
+        Api::Converse => converse::documents(list("messages")),
     }
 }
 

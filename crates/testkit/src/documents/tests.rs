@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 use crate::testing::{PDF, base64, png};
-use crate::{Api, validate_chat, validate_messages};
+use crate::{Api, validate_chat, validate_converse, validate_messages};
 
 const TAG: &str =
     r#"<document tool-name="get" tool-call-id="call_7" document-short-id="7d41c0b2" filename="lease.pdf" />"#;
@@ -81,6 +81,43 @@ fn documents_inside_tool_results_carry_their_call() {
     assert_eq!(table.sha256.as_deref(), Some(sha256_hex(b"a,b").as_str()));
     assert_eq!((synthetic.place, synthetic.tool_call_id.as_deref()), (SeenPlace::User, Some("call_7")));
     assert_eq!(synthetic.sha256, own.sha256);
+}
+
+// C33
+#[test]
+fn converse_names_its_documents_by_format() {
+    let pdf = json!({"document": {"format": "pdf", "name": "Document 1", "source": {"bytes": base64(PDF)}}});
+    let image = json!({"image": {"format": "png", "source": {"bytes": base64(png(2, 2))}}});
+    let table = json!({"document": {"format": "csv", "name": "Document 2", "source": {"text": "a,b"}}});
+    let stored = json!({"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k"}}}});
+    let call = |id: &str| json!({"toolUse": {"toolUseId": id, "name": "get", "input": {}}});
+    let body = json!({
+        "messages": [
+            {"role": "user", "content": [{"text": TAG}, pdf, stored]},
+            {"role": "assistant", "content": [call("call_7"), call("call_8")]},
+            {"role": "user", "content": [
+                {"toolResult": {"toolUseId": "call_7", "content": [{"text": "{}"}, image, table]}},
+                {"toolResult": {"toolUseId": "call_8", "content": [{"json": {}}]}},
+                {"text": TAG},
+                {"text": "a,b\n1,2"},
+            ]},
+        ],
+        "toolConfig": {"tools": [{"toolSpec": {"name": "get", "inputSchema": {"json": {"type": "object"}}}}]},
+    });
+    assert_eq!(validate_converse("us.amazon.nova-pro-v1:0", &body), Ok(()));
+    let documents = seen_documents(Api::Converse, &body);
+    let [own, video, image, table, labelled] = documents.as_slice() else { panic!("{documents:?}") };
+    assert_eq!((own.place, own.tool_call_id.as_deref()), (SeenPlace::User, Some("call_7")));
+    assert_eq!((own.media_type.as_str(), own.file_name.as_deref()), ("application/pdf", Some("Document 1")));
+    assert_eq!(own.sha256.as_deref(), Some(sha256_hex(PDF).as_str()));
+    assert_eq!((video.media_type.as_str(), video.reference.as_deref()), ("video/mp4", Some("s3://b/k")));
+    assert_eq!((image.place, image.tool_call_id.as_deref()), (SeenPlace::ToolResult, Some("call_7")));
+    assert_eq!((image.media_type.as_str(), image.bytes_len), ("image/png", 24));
+    assert_eq!((table.media_type.as_str(), table.text.as_deref()), ("text/csv", Some("a,b")));
+    assert_eq!(
+        (labelled.text.as_deref(), labelled.file_name.as_deref()),
+        (Some("a,b\n1,2"), Some("lease.pdf"))
+    );
 }
 
 #[test]

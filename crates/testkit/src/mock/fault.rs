@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::converse::error_frame;
 use super::reply::Reply;
 use crate::cassette::chunked;
 
@@ -48,6 +49,8 @@ pub(crate) enum Insert {
     Raw(usize, Bytes),
     /// An error event in the API's shape, after which the stream ends.
     Error { at: usize, kind: String, message: String },
+    /// Bytes after which the stream ends.
+    Last(usize, Bytes),
 }
 
 /// All about the way of a reply to its client.
@@ -121,7 +124,7 @@ impl Reply {
     }
 
     /// Leaves out the event that ends a stream: `[DONE]`, `message_stop`, `response.completed`, Gemini's chunk with
-    /// the finish reason.
+    /// the finish reason, Converse's `messageStop` with the metadata behind it.
     #[must_use]
     pub fn without_terminator(mut self) -> Self {
         self.delivery.no_terminator = true;
@@ -136,8 +139,22 @@ impl Reply {
         self
     }
 
+    /// Ends a stream with these bytes instead of the event that has that index.
+    #[must_use]
+    pub fn end_with(mut self, index: usize, bytes: impl Into<Bytes>) -> Self {
+        self.delivery.inserts.push(Insert::Last(index, bytes.into()));
+        self
+    }
+
+    /// Ends a stream of Converse with a frame of the message type `error` instead of the event that has that index.
+    #[must_use]
+    pub fn error_frame(self, index: usize, code: impl AsRef<str>, message: impl AsRef<str>) -> Self {
+        self.end_with(index, error_frame(code.as_ref(), message.as_ref()))
+    }
+
     /// Ends a stream with an error event in the API's shape instead of the event that has that index. `kind` is
-    /// its type, its `code` in Responses, its `status` in Gemini.
+    /// its type, its `code` in Responses, its `status` in Gemini. In Converse it is a frame of the message type
+    /// `exception`, such as `throttlingException`.
     #[must_use]
     pub fn error_event(mut self, index: usize, kind: impl Into<String>, message: impl Into<String>) -> Self {
         self.delivery.inserts.push(Insert::Error { at: index, kind: kind.into(), message: message.into() });
@@ -151,6 +168,10 @@ impl Delivery {
         for insert in &self.inserts {
             match insert {
                 Insert::Raw(at, bytes) => events.insert((*at).min(events.len()), bytes.clone()),
+                Insert::Last(at, bytes) => {
+                    events.truncate(*at);
+                    events.push(bytes.clone());
+                }
                 Insert::Error { at, kind, message } => {
                     events.truncate(*at);
                     events.push(error(events.len(), kind, message));

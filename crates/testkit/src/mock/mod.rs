@@ -1,6 +1,7 @@
 //! A mock provider: an HTTP server that answers as scripted and judges requests as the real APIs do.
 
 mod chat;
+mod converse;
 mod fault;
 pub(crate) mod gemini;
 mod messages;
@@ -26,6 +27,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use self::chat::{validate_chat, validate_chat_with};
+pub use self::converse::{event_frame, validate_converse, validate_converse_with};
 pub use self::fault::Writes;
 pub(crate) use self::gemini::is_cache_path;
 pub use self::gemini::{validate_gemini, validate_gemini_with};

@@ -10,6 +10,7 @@ use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::converse;
 use super::gemini;
 use super::rules::Violation;
 use crate::api::Api;
@@ -62,7 +63,7 @@ pub enum ResponseState {
 
 impl RecordedRequest {
     pub(crate) fn new(method: Method, uri: Uri, mut headers: HeaderMap, body: Bytes) -> Self {
-        for name in ["authorization", "x-api-key", "api-key", "x-goog-api-key"] {
+        for name in ["authorization", "x-api-key", "api-key", "x-goog-api-key", "x-amz-security-token"] {
             if let Some(value) = headers.get_mut(name) {
                 value.set_sensitive(true);
             }
@@ -91,12 +92,13 @@ impl RecordedRequest {
         self.json.as_deref().unwrap_or(&Value::Null)
     }
 
-    /// Whether the request asks for a stream: in its body, with Gemini in its path.
+    /// Whether the request asks for a stream: in its body, with Gemini and Converse in its path.
     pub fn wants_stream(&self) -> bool {
-        if self.api == Some(Api::Gemini) {
-            return gemini::wants_stream(self.uri.path());
+        match self.api {
+            Some(Api::Gemini) => gemini::wants_stream(self.uri.path()),
+            Some(Api::Converse) => converse::wants_stream(self.uri.path()),
+            _ => self.json().get("stream") == Some(&Value::Bool(true)),
         }
-        self.json().get("stream") == Some(&Value::Bool(true))
     }
 }
 

@@ -85,7 +85,7 @@ pub enum Finish {
     Length,
     /// `tool_calls`, `tool_use`, `completed`, `STOP`: the default with tool calls.
     ToolCalls,
-    /// `content_filter`, `refusal`, `incomplete` by `content_filter`, `SAFETY`.
+    /// `content_filter`, `refusal`, `incomplete` by `content_filter`, `SAFETY`, `content_filtered`.
     ContentFilter,
     /// `stop`, `refusal`, `completed`: Chat Completions and Responses say so by the refusal itself; Gemini has no
     /// such thing.
@@ -275,7 +275,7 @@ impl Reply {
     }
 
     /// Adds a refusal: the message's `refusal` in Chat Completions, the stop reason with its explanation in
-    /// Messages, a refusal part in Responses. Gemini has none.
+    /// Messages, a refusal part in Responses, a text that ends as `content_filtered` in Converse. Gemini has none.
     #[must_use]
     pub fn refusal(self, text: impl AsRef<str>) -> Self {
         self.part(Part::Refusal(words(text.as_ref())))
@@ -300,7 +300,7 @@ impl Reply {
     }
 
     /// Begins another choice, or candidate; what is added from here on belongs to it. Chat Completions and
-    /// Gemini only.
+    /// Gemini only; Converse sends the blocks of all choices one after the other in its one message.
     #[must_use]
     pub fn next_choice(mut self) -> Self {
         self.choices.push(ChoiceScript::default());
@@ -355,14 +355,14 @@ impl Reply {
         self
     }
 
-    /// Sets the response's id; without it one is derived from the request's number.
+    /// Sets the response's id; without it one is derived from the request's number. Converse has none.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Sets the response's model; without it the request's comes back.
+    /// Sets the response's model; without it the request's comes back. Converse names none.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
@@ -378,7 +378,7 @@ impl Reply {
         self
     }
 
-    /// Sets the `code` of an [`error`](Self::error); Messages and Gemini have none and leave it out.
+    /// Sets the `code` of an [`error`](Self::error); Messages, Gemini and Converse have none and leave it out.
     #[must_use]
     pub fn error_code(mut self, code: impl Into<String>) -> Self {
         if let ReplyBody::Error { code: slot, .. } = &mut self.body {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::converse::Credentials;
+
 /// How strictly requests are judged.
 ///
 /// The default is as strict as the real servers and, where they forgive what some gateway does not, stricter
@@ -14,6 +16,7 @@ pub struct Rules {
     anthropic_version: String,
     anthropic_betas: Vec<String>,
     cached_content_minimum: Option<u64>,
+    aws_credentials: Option<Credentials>,
 }
 
 impl Default for Rules {
@@ -32,6 +35,7 @@ impl Rules {
             anthropic_version: "2023-06-01".to_owned(),
             anthropic_betas: Vec::new(),
             cached_content_minimum: None,
+            aws_credentials: None,
         }
     }
 
@@ -84,6 +88,35 @@ impl Rules {
     pub fn with_cached_content_minimum(mut self, tokens: u64) -> Self {
         self.cached_content_minimum = Some(tokens);
         self
+    }
+
+    /// The key whose signatures (SigV4) Converse accepts. Without it no signature is: a request must carry a bearer
+    /// key, any one.
+    #[must_use]
+    pub fn with_aws_credentials(
+        mut self,
+        access_key: impl Into<String>,
+        secret_key: impl Into<String>,
+    ) -> Self {
+        self.aws_credentials = Some(Credentials {
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+            session_token: None,
+        });
+        self
+    }
+
+    /// Makes the [key](Self::with_aws_credentials) a temporary one, which comes with this session token.
+    #[must_use]
+    pub fn with_aws_session_token(mut self, token: impl Into<String>) -> Self {
+        if let Some(credentials) = &mut self.aws_credentials {
+            credentials.session_token = Some(token.into());
+        }
+        self
+    }
+
+    pub(crate) fn aws_credentials(&self) -> Option<&Credentials> {
+        self.aws_credentials.as_ref()
     }
 
     pub(crate) fn alternation_or(&self, default: bool) -> bool {

@@ -11,6 +11,8 @@ pub(crate) enum Dialect {
     OpenAi,
     /// anthropic.md §6.
     Anthropic,
+    /// Anthropic's with the limits of strings (bedrock.md §11).
+    Bedrock,
 }
 
 const FORMATS: [&str; 9] =
@@ -165,13 +167,17 @@ impl<'v> Checker<'v> {
         let refused = schema.keys().find(|key| match self.dialect {
             Dialect::OpenAi => !OPENAI_KEYWORDS.contains(&key.as_str()),
             Dialect::Anthropic => ANTHROPIC_REFUSED.contains(&key.as_str()),
+            Dialect::Bedrock => {
+                ANTHROPIC_REFUSED.contains(&key.as_str())
+                    && !matches!(key.as_str(), "minLength" | "maxLength")
+            }
         });
         if let Some(key) = refused {
             return problem(at, format_args!("'{key}' is not permitted"));
         }
         if let Some(format) = schema.get("format").and_then(Value::as_str)
             && !FORMATS.contains(&format)
-            && !(format == "uri" && self.dialect == Dialect::Anthropic)
+            && !(format == "uri" && self.dialect != Dialect::OpenAi)
         {
             return problem(at, format_args!("format '{format}' is not supported"));
         }
@@ -181,8 +187,7 @@ impl<'v> Checker<'v> {
         {
             return problem(at, "look-around is not supported in 'pattern'");
         }
-        if self.dialect == Dialect::Anthropic
-            && schema.get("minItems").is_some_and(|min| min.as_u64() > Some(1))
+        if self.dialect != Dialect::OpenAi && schema.get("minItems").is_some_and(|min| min.as_u64() > Some(1))
         {
             return problem(at, "'minItems' values other than 0 or 1 are not supported");
         }
@@ -233,7 +238,9 @@ impl<'v> Checker<'v> {
         if self.refs.contains(&reference) {
             return match self.dialect {
                 Dialect::OpenAi => Ok(()),
-                Dialect::Anthropic => problem(at, format_args!("recursive reference '{reference}'")),
+                Dialect::Anthropic | Dialect::Bedrock => {
+                    problem(at, format_args!("recursive reference '{reference}'"))
+                }
             };
         }
         // Definitions are checked where they stand, so following them only serves to see recursion.

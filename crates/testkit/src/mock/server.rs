@@ -117,7 +117,7 @@ async fn answer(
     {
         own.insert(name, id);
     }
-    for (name, value) in headers {
+    for (name, value) in rendered.headers.into_iter().chain(headers) {
         own.insert(name, value);
     }
     let pieces = delivery.pieces(rendered.events);

@@ -1,13 +1,13 @@
 //! The seam between the server and the APIs. Another API is another module and one arm in each function here.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::record::RecordedRequest;
 use super::reply::{ChoiceScript, Reply, ReplyBody};
 use super::rules::{Rules, Violation};
-use super::{chat, gemini, messages, responses};
+use super::{chat, converse, gemini, messages, responses};
 use crate::api::Api;
 
 pub(crate) const JSON: &str = "application/json";
@@ -17,12 +17,18 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
 pub(crate) struct Rendered {
     pub(crate) status: u16,
     pub(crate) content_type: String,
+    /// Headers beside the content type.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) events: Vec<Bytes>,
 }
 
 impl Rendered {
     pub(crate) fn json(status: u16, body: &Value) -> Self {
-        Self { status, content_type: JSON.to_owned(), events: vec![body.to_string().into()] }
+        Self::new(status, JSON, vec![body.to_string().into()])
+    }
+
+    fn new(status: u16, content_type: &str, events: Vec<Bytes>) -> Self {
+        Self { status, content_type: content_type.to_owned(), headers: Vec::new(), events }
     }
 }
 
@@ -68,6 +74,7 @@ pub(crate) fn judge(
             gemini::check_headers(request, rules)?;
             rules.clone()
         }
+        Api::Converse => return converse::judge(request, rules),
     };
     check_content_type(&request.headers)?;
     if api == Api::Messages && request.body.len() > messages::MAX_REQUEST_BYTES {
@@ -84,6 +91,8 @@ pub(crate) fn judge(
             gemini::validate_gemini_with(gemini::resource(request.uri.path()), body, &rules)?;
             caches.check_use(request)
         }
+        // Judged as a whole above.
+        Api::Converse => Ok(()),
     }
 }
 
@@ -100,7 +109,7 @@ pub(crate) fn answer_cache(
     caches.answer(request, rules)
 }
 
-fn check_content_type(headers: &HeaderMap) -> Result<(), Violation> {
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Violation> {
     let value =
         headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = value.split(';').next().unwrap_or_default().trim();
@@ -120,7 +129,7 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
                 Some(api) => error_event(api, at, kind, message, request.index),
                 None => Bytes::new(),
             });
-            Ok(Rendered { status: *status, content_type: content_type.clone(), events })
+            Ok(Rendered::new(*status, content_type, events))
         }
         (_, None) => Err(format!("no API speaks at `{}`", request.uri.path())),
         (ReplyBody::Error { status, kind, code, message }, Some(api)) => Ok(error(
@@ -148,21 +157,24 @@ pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Rendere
                     return Ok(Rendered::json(200, &responses::render(reply, request)?));
                 }
                 (Api::Gemini, false) => return Ok(Rendered::json(200, &gemini::render(reply, request)?)),
+                (Api::Converse, false) => return Ok(Rendered::json(200, &converse::render(reply, request)?)),
                 (Api::ChatCompletions, true) => chat::render_stream(reply, request, terminated)?,
                 (Api::Messages, true) => messages::render_stream(reply, request, terminated)?,
                 (Api::Responses, true) => responses::render_stream(reply, request, terminated)?,
+                (Api::Converse, true) => converse::render_stream(reply, request, terminated)?,
                 (Api::Gemini, true) if gemini::wants_events(request) => {
                     gemini::render_stream(reply, request, terminated)?
                 }
                 (Api::Gemini, true) => {
                     let events = gemini::render_array(reply, request, terminated)?;
-                    return Ok(Rendered { status: 200, content_type: JSON.to_owned(), events });
+                    return Ok(Rendered::new(200, JSON, events));
                 }
             };
             reply.delivery.insert_into(&mut events, |at, kind, message| {
                 error_event(api, at, kind, message, request.index)
             });
-            Ok(Rendered { status: 200, content_type: EVENT_STREAM.to_owned(), events })
+            let content_type = if api == Api::Converse { converse::EVENT_STREAM } else { EVENT_STREAM };
+            Ok(Rendered::new(200, content_type, events))
         }
     }
 }
@@ -187,6 +199,7 @@ pub(crate) fn error(api: Api, answer: &ErrorAnswer<'_>, request: &RecordedReques
         // Where a stream was asked for, the error comes in an array.
         Api::Gemini if request.wants_stream() => Value::Array(vec![gemini::error_body(answer)]),
         Api::Gemini => gemini::error_body(answer),
+        Api::Converse => return converse::error(answer),
     };
     Rendered::json(answer.status, &body)
 }
@@ -200,6 +213,7 @@ fn error_event(api: Api, at: usize, kind: &str, message: &str, index: usize) -> 
         Api::Messages => named_event("error", &messages::error_body(&answer, index)),
         Api::Responses => responses::error_event(&answer, at),
         Api::Gemini => gemini::error_event(kind, message),
+        Api::Converse => converse::error_event(kind, message),
     }
 }
 
@@ -209,6 +223,7 @@ pub(crate) fn request_id_header(api: Api) -> Option<&'static str> {
         Api::ChatCompletions | Api::Responses => Some("x-request-id"),
         Api::Messages => Some("request-id"),
         Api::Gemini => None,
+        Api::Converse => Some("x-amzn-requestid"),
     }
 }
 

@@ -16,7 +16,9 @@ mod tests;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
+pub(crate) use self::models::Model as Claude;
 pub(crate) use self::render::{render, render_stream};
+pub(crate) use self::validate::check_parameters;
 
 use super::rules::{Rules, Violation};
 use super::wire::{ErrorAnswer, request_id};

@@ -11,7 +11,7 @@ pub(super) enum Family {
 
 /// A known model: its family and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Model {
+pub(crate) struct Model {
     pub(super) family: Family,
     version: (u32, u32),
 }
@@ -33,7 +33,7 @@ pub(super) enum Modes {
 
 impl Model {
     /// Parses ids such as `claude-opus-4-7`, `claude-3-5-sonnet-20241022` and `us.anthropic.claude-opus-5`.
-    pub(super) fn parse(id: &str) -> Option<Model> {
+    pub(crate) fn parse(id: &str) -> Option<Model> {
         let (_, name) = id.split_once("claude-")?;
         let mut family = None;
         let mut numbers = Vec::new();
@@ -55,11 +55,16 @@ impl Model {
         Some(Model { family: family?, version })
     }
 
+    /// Whether it is of that version or a later one.
+    pub(crate) fn at_least(self, major: u32, minor: u32) -> bool {
+        self.version >= (major, minor)
+    }
+
     fn is_fable(self) -> bool {
         matches!(self.family, Family::Fable | Family::Mythos)
     }
 
-    pub(super) fn rejects_prefill(self) -> bool {
+    pub(crate) fn rejects_prefill(self) -> bool {
         self.version >= (4, 6)
     }
 
@@ -72,12 +77,12 @@ impl Model {
         self.version.0 == 4
     }
 
-    pub(super) fn rejects_forced_tools(self) -> bool {
+    pub(crate) fn rejects_forced_tools(self) -> bool {
         self.is_fable()
     }
 
     /// Whether messages of the role `system` are accepted, if only to be ignored.
-    pub(super) fn takes_system_messages(self) -> bool {
+    pub(crate) fn takes_system_messages(self) -> bool {
         self.version >= (4, 8)
     }
 

@@ -99,6 +99,14 @@ pub(super) fn check(body: &Value, rules: &Rules) -> Check {
     cache::check(&context)
 }
 
+/// Judges the sampling, thinking and output parameters alone, for an API that hands them through to the model.
+pub(crate) fn check_parameters(model: &str, request: &Map<String, Value>, rules: &Rules) -> Check {
+    let context = Context { request, model: Model::parse(model), rules };
+    check_sampling(&context)?;
+    thinking::check(&context)?;
+    check_output_config(&context)
+}
+
 fn check_max_tokens(context: &Context<'_>) -> Check {
     let path = Path::Root.key("max_tokens");
     let value = context.request.get("max_tokens").ok_or_else(|| required(&path))?;
