@@ -25,8 +25,8 @@ pub use cassette::{
 };
 pub use documents::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 pub use mock::{
-    Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Violation, Writes,
-    event_frame, validate_chat, validate_chat_with, validate_converse, validate_converse_with,
+    Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Server, Violation,
+    Writes, event_frame, validate_chat, validate_chat_with, validate_converse, validate_converse_with,
     validate_gemini, validate_gemini_with, validate_messages, validate_messages_with, validate_responses,
     validate_responses_with,
 };

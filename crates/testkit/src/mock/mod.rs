@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-pub use self::chat::{validate_chat, validate_chat_with};
+pub use self::chat::{Server, validate_chat, validate_chat_with};
 pub use self::converse::{event_frame, validate_converse, validate_converse_with};
 pub use self::fault::Writes;
 pub(crate) use self::gemini::is_cache_path;

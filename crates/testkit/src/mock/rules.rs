@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::chat::Server;
 use super::converse::Credentials;
 
 /// How strictly requests are judged.
@@ -17,6 +18,7 @@ pub struct Rules {
     anthropic_betas: Vec<String>,
     cached_content_minimum: Option<u64>,
     aws_credentials: Option<Credentials>,
+    server: Option<Server>,
 }
 
 impl Default for Rules {
@@ -36,7 +38,17 @@ impl Rules {
             anthropic_betas: Vec::new(),
             cached_content_minimum: None,
             aws_credentials: None,
+            server: None,
         }
+    }
+
+    /// The rules of a server that is compatible with Chat Completions: OpenAI's as far as they are common, and the
+    /// server's own. The other APIs are judged as with [`new`](Self::new).
+    ///
+    /// Local servers need no key; only the rules of Azure refuse fields that OpenAI does not have.
+    pub fn for_server(server: Server) -> Self {
+        let rules = Self::new().with_compatible_fields(server.is_compatible());
+        Self { server: Some(server), ..rules.with_authentication(server.needs_key()) }
     }
 
     /// Whether two neighbouring `user` or `assistant` messages are an error.
@@ -113,6 +125,10 @@ impl Rules {
             credentials.session_token = Some(token.into());
         }
         self
+    }
+
+    pub(crate) fn server(&self) -> Option<Server> {
+        self.server
     }
 
     pub(crate) fn aws_credentials(&self) -> Option<&Credentials> {

@@ -1,5 +1,6 @@
 //! Chat Completions: headers, rules and rendering.
 
+mod dialect;
 mod history;
 pub(crate) mod models;
 pub(crate) mod parts;
@@ -14,6 +15,7 @@ mod tests;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
+pub use self::dialect::Server;
 pub(crate) use self::render::{render, render_stream};
 
 use super::rules::{Rules, Violation};

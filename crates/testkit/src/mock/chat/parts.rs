@@ -38,11 +38,15 @@ pub(super) fn check(part: &Value, role: &str, path: &Path<'_>, rules: &Rules) ->
         )?;
     }
     let path = path.key(kind);
+    // Mistral writes a URL where others write an object around one.
+    if rules.compatible_fields() && kind != "file" && part.get(kind).is_some_and(Value::is_string) {
+        return Ok(());
+    }
     let spec = || object(part.get(kind).ok_or_else(|| missing(&path))?, &path);
     match kind {
         "image_url" => check_image(spec()?, &path),
         "file" => check_file(spec()?, &path),
-        "input_audio" => check_audio(spec()?, &path),
+        "input_audio" => check_audio(spec()?, &path, rules),
         // Text and refusal: the member of that name is a string.
         _ => match part.get(kind) {
             Some(Value::String(_)) => Ok(()),
@@ -127,11 +131,16 @@ fn check_file(file: &Map<String, Value>, path: &Path<'_>) -> Check {
     }
 }
 
-fn check_audio(audio: &Map<String, Value>, path: &Path<'_>) -> Check {
+fn check_audio(audio: &Map<String, Value>, path: &Path<'_>, rules: &Rules) -> Check {
     only(audio, &["data", "format"], path)?;
     let format = audio.get("format").ok_or_else(|| missing(&path.key("format")))?;
     one_of(format, &["wav", "mp3"], &path.key("format"))?;
-    decode(string(audio, "data", path)?, &path.key("data")).map(drop)
+    let data = string(audio, "data", path)?;
+    // DashScope wants a data URI or a URL.
+    if rules.compatible_fields() && (parse_data_uri(data).is_some() || data.starts_with("https://")) {
+        return Ok(());
+    }
+    decode(data, &path.key("data")).map(drop)
 }
 
 pub(crate) fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, crate::mock::Violation> {

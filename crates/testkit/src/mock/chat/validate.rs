@@ -7,7 +7,7 @@ use super::problems::{
     Check, array, bad_pattern, bad_value, check_decimal, check_integer, empty_array, invalid, missing,
     object, one_of, only, optional, optional_string, string, wrong_type,
 };
-use super::{history, tools};
+use super::{dialect, history, tools};
 use crate::mock::rules::{Path, Rules, is_plain_name};
 use crate::mock::schema::{self, Dialect};
 
@@ -62,13 +62,16 @@ pub(super) fn check(body: &Value, rules: &Rules) -> Check {
     check_model(request)?;
     let messages = request.get("messages").ok_or_else(|| missing(&root.key("messages")))?;
     let messages = array(messages, &root.key("messages"))?;
+    if let Some(server) = rules.server() {
+        dialect::check(server, request, messages)?;
+    }
     check_numbers(request)?;
-    check_flags(request)?;
+    check_flags(request, rules)?;
     check_stop(request)?;
     check_limits(request)?;
     let names = tools::check(request, rules)?;
     check_reasoning(request, !names.is_empty())?;
-    check_response_format(request, messages)?;
+    check_response_format(request, messages, rules)?;
     history::check(messages, rules)?;
     super::parts::check_audio_model(request, messages)
 }
@@ -106,7 +109,7 @@ fn check_numbers(request: &Map<String, Value>) -> Check {
     }
 }
 
-fn check_flags(request: &Map<String, Value>) -> Check {
+fn check_flags(request: &Map<String, Value>, rules: &Rules) -> Check {
     for key in ["stream", "store", "logprobs", "parallel_tool_calls"] {
         if let Some(value) = optional(request, key).filter(|value| !value.is_boolean()) {
             return Err(wrong_type(&Path::Root.key(key), "a boolean", value));
@@ -121,8 +124,11 @@ fn check_flags(request: &Map<String, Value>) -> Check {
         ("prompt_cache_retention", &["in_memory", "24h"][..]),
         ("reasoning_effort", EFFORTS),
     ] {
-        if let Some(value) = optional(request, key) {
-            one_of(value, values, &Path::Root.key(key))?;
+        match optional(request, key) {
+            // Compatible servers have words of their own.
+            None | Some(Value::String(_)) if rules.compatible_fields() => {}
+            None => {}
+            Some(value) => one_of(value, values, &Path::Root.key(key))?,
         }
     }
     if let Some(options) = optional(request, "stream_options") {
@@ -131,7 +137,10 @@ fn check_flags(request: &Map<String, Value>) -> Check {
             let message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
             return Err(invalid(&path, "invalid_parameter", message));
         }
-        only(object(options, &path)?, &["include_usage", "include_obfuscation"], &path)?;
+        let options = object(options, &path)?;
+        if !rules.compatible_fields() {
+            only(options, &["include_usage", "include_obfuscation"], &path)?;
+        }
     }
     if optional(request, "max_tokens").is_some() && optional(request, "max_completion_tokens").is_some() {
         let message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
@@ -231,14 +240,17 @@ fn check_reasoning(request: &Map<String, Value>, has_tools: bool) -> Check {
     Ok(())
 }
 
-fn check_response_format(request: &Map<String, Value>, messages: &[Value]) -> Check {
+fn check_response_format(request: &Map<String, Value>, messages: &[Value], rules: &Rules) -> Check {
     let path = Path::Root.key("response_format");
     let Some(format) = optional(request, "response_format") else { return Ok(()) };
     let format = object(format, &path)?;
     match string(format, "type", &path)? {
         "text" => only(format, &["type"], &path),
         "json_object" => {
-            only(format, &["type"], &path)?;
+            // Some take a schema there.
+            if !rules.compatible_fields() {
+                only(format, &["type"], &path)?;
+            }
             if mentions_json(messages) {
                 return Ok(());
             }

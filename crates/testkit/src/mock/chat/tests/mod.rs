@@ -4,6 +4,7 @@ mod fields;
 mod history;
 mod parts;
 mod render;
+mod servers;
 mod tools;
 
 use serde_json::{Value, json};
