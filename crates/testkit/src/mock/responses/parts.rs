@@ -70,12 +70,14 @@ fn check_image(part: &Map<String, Value>, path: &Path<'_>) -> Check {
     if let Some(detail) = optional(part, "detail") {
         one_of(detail, &["auto", "low", "high", "original"], &path.key("detail"))?;
     }
-    exactly_one(part, &["image_url", "file_id"], path)?;
+    if exactly_one(part, &["image_url", "file_id"], path)? == "file_id" {
+        return string(part, "file_id", path).map(drop);
+    }
     let path = path.key("image_url");
-    match optional(part, "image_url") {
+    match part.get("image_url") {
         Some(Value::String(url)) => check_image_url(url, &path),
         Some(other) => Err(wrong_type(&path, "an image URL", other)),
-        None => Ok(()),
+        None => Err(missing(&path)),
     }
 }
 
