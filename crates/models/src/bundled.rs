@@ -1,12 +1,18 @@
 //! The providers that come with attache.
 
+#[cfg(feature = "openai")]
+use std::sync::Arc;
+
+#[cfg(feature = "openai")]
+use attache_openai::{Api, ChatCodec, Profile, ResponsesCodec};
+
 use crate::registry::Registry;
 
 /// Adds the providers whose features are enabled.
 pub(crate) fn add(registry: Registry) -> Registry {
     #[cfg(feature = "openai")]
     let registry = {
-        let profiles = std::sync::Arc::clone(&registry.profiles);
+        let profiles = Arc::clone(&registry.profiles);
         profiles.iter().fold(registry, |registry, profile| with_profile(registry, profile))
     };
     #[cfg(feature = "anthropic")]
@@ -20,12 +26,12 @@ pub(crate) fn add(registry: Registry) -> Registry {
 
 /// Adds a server that speaks an API of OpenAI's.
 #[cfg(feature = "openai")]
-pub(crate) fn with_profile(
-    registry: Registry,
-    profile: &std::sync::Arc<attache_openai::Profile>,
-) -> Registry {
-    let shared = std::sync::Arc::clone(profile);
-    registry.with_codec(profile.name.clone(), profile.family.clone(), move |model| {
-        attache_openai::ChatCodec::new(std::sync::Arc::clone(&shared), model)
-    })
+pub(crate) fn with_profile(registry: Registry, profile: &Arc<Profile>) -> Registry {
+    let (shared, name, family) = (Arc::clone(profile), profile.name.clone(), profile.family.clone());
+    match profile.api {
+        Api::Responses => {
+            registry.with_codec(name, family, move |model| ResponsesCodec::new(Arc::clone(&shared), model))
+        }
+        _ => registry.with_codec(name, family, move |model| ChatCodec::new(Arc::clone(&shared), model)),
+    }
 }

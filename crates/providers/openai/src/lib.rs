@@ -19,9 +19,12 @@ mod error;
 mod lenient;
 mod profile;
 mod profiles;
+mod responses;
+mod server;
 
 pub use chat::{ChatCodec, OpenAiChat};
 pub use profile::{
-    CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
+    Api, CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
 };
 pub use profiles::{ProfileError, Profiles};
+pub use responses::{OpenAi, ResponsesCodec};

@@ -27,6 +27,8 @@ pub struct Profile {
     /// The name before the slash of a model id. Also the tag of reasoning and signatures, which go back only to the
     /// profile that they came from.
     pub name: String,
+    /// The API that the name stands for.
+    pub api: Api,
     /// The family of the capability matrix: `openai-chat` or `compatible`.
     pub family: String,
     /// The URL to which `/chat/completions` is appended. A path and a query of its own are kept.
@@ -71,6 +73,18 @@ pub struct Profile {
     pub no_tools_while_reasoning: Vec<String>,
     /// Members of every request body; those of a request's options win.
     pub extra_body: serde_json::Map<String, serde_json::Value>,
+}
+
+/// An API that a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Api {
+    /// Chat Completions.
+    #[default]
+    Chat,
+    /// Responses.
+    Responses,
 }
 
 /// How requests are authenticated.
@@ -204,6 +218,7 @@ impl Default for Profile {
     fn default() -> Self {
         Self {
             name: "compatible".to_owned(),
+            api: Api::default(),
             family: "compatible".to_owned(),
             base_url: String::new(),
             base_url_variable: String::new(),
@@ -231,6 +246,11 @@ impl Default for Profile {
 }
 
 impl Profile {
+    /// OpenAI's own Responses: `openai/<model>`. (openai.md B)
+    pub fn openai() -> Arc<Self> {
+        Self::named("openai")
+    }
+
     /// OpenAI's own Chat Completions: `openai-chat/<model>`. (openai.md A)
     pub fn openai_chat() -> Arc<Self> {
         Self::named("openai-chat")

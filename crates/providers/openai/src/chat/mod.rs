@@ -20,14 +20,11 @@ use attache_core::{
     ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
-    RequestParts, join_url, missing_key,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
 };
-use bytes::Bytes;
-use http::HeaderName;
 
 use crate::profile::Profile;
-use crate::{capabilities, error};
+use crate::{capabilities, error, server};
 
 /// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
@@ -104,19 +101,6 @@ impl ChatCodec {
     fn wire_key(&self) -> String {
         format!("chat/{}/{}", self.profile.name, self.model)
     }
-
-    /// The request without its body.
-    fn envelope(&self, config: &ProviderConfig, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        let url = join_url(&self.profile.base_url, "chat/completions")?;
-        let mut parts = RequestParts::post_json(url, EncodedBody::from(Bytes::new()));
-        if let Some(key) = key.filter(|key| !key.is_empty()) {
-            let rules = &self.profile.key;
-            let header = HeaderName::try_from(rules.header.as_str())
-                .map_err(|_| error::configuration(format!("{:?} is no header name", rules.header)))?;
-            parts = parts.with_secret_header(header, &rules.prefix, key);
-        }
-        parts.with_extra_headers(&config.extra_headers)
-    }
 }
 
 impl From<&str> for ChatCodec {
@@ -144,20 +128,11 @@ impl Codec for ChatCodec {
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        if let Some(url) = environment.get(&self.profile.base_url_variable) {
-            self.set_base_url(url);
-        }
-        Ok(environment.first(&self.profile.key.variables).map_or(Auth::None, Auth::from))
+        server::configure(&mut self.profile, environment)
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
-        if self.model.trim().is_empty() {
-            return Err(error::configuration("no model is named"));
-        }
-        if self.profile.key.required && auth.is_none() {
-            return Err(missing_key(&self.profile.name, &self.profile.key.variables));
-        }
-        Ok(())
+        server::check(&self.profile, &self.model, auth)
     }
 
     fn encode(

@@ -18,6 +18,7 @@ use super::ChatCodec;
 use super::messages::Renderer;
 use super::options::options;
 use crate::profile::{Profile, SystemPlace};
+use crate::server;
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -77,7 +78,7 @@ impl ChatCodec {
         config: &ProviderConfig,
         key: Option<&attache_core::Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut parts = self.envelope(config, key)?;
+        let mut parts = server::envelope(self.profile(), "chat/completions", config, key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.wire_key();
         let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));

@@ -1,0 +1,124 @@
+//! The Responses API, without I/O (openai.md B).
+
+mod request;
+mod stream;
+
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+};
+use attache_transport::{
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
+};
+
+use crate::profile::Profile;
+use crate::{capabilities, error, server};
+
+/// A model behind the Responses API: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
+///
+/// ```
+/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_openai::OpenAi;
+/// let model = OpenAi::new("gpt-5.6", "sk-…")?.with_config(ProviderConfig::new().with_max_tokens(2000));
+/// assert_eq!(ModelHandle::new(model).id(), "openai/gpt-5.6");
+/// # Ok::<(), attache_core::ProviderError>(())
+/// ```
+pub type OpenAi = HttpModel<ResponsesCodec>;
+
+/// The Responses API for one model of one profile: requests to HTTP, answers to chunks. It does no I/O.
+///
+/// Conversations are sent whole, nothing is stored at the server, and reasoning goes back encrypted beside what it led
+/// to. Of an answer, unknown events and items are no errors: items are kept verbatim, in place, and go back to where
+/// they came from; unknown events are skipped. An answer without text and calls ends in
+/// [`StreamChunk::Done`](attache_core::StreamChunk::Done) with an empty message: whether that is an error is the
+/// caller's policy.
+#[derive(Clone, Debug)]
+pub struct ResponsesCodec {
+    profile: Arc<Profile>,
+    model: Arc<str>,
+    family: Arc<str>,
+    capabilities: Arc<ModelCapabilities>,
+}
+
+impl ResponsesCodec {
+    /// The codec for a model, with what the bundled matrix knows of it.
+    pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
+        let profile = profile.into();
+        let capabilities = Arc::new(capabilities::of(&profile, model));
+        Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
+    }
+
+    /// Sets what the model can do, as a configured matrix says.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
+        self.capabilities = capabilities.into();
+        self
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The model's id at the server.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+impl From<&str> for ResponsesCodec {
+    /// A model at OpenAI.
+    fn from(model: &str) -> Self {
+        Self::new(Profile::openai(), model)
+    }
+}
+
+impl Codec for ResponsesCodec {
+    fn model_id(&self) -> String {
+        format!("{}/{}", self.profile.name, self.model)
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(matrix.resolve(&self.profile.family, &self.model));
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        Arc::make_mut(&mut self.profile).base_url = url;
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        server::configure(&mut self.profile, environment)
+    }
+
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        server::check(&self.profile, &self.model, auth)
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        self.request(request, config, key)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        let reading = stream::Reading {
+            family: Arc::clone(&self.family),
+            model: Arc::clone(&self.model),
+            tools,
+            degradations,
+        };
+        Box::new(ReplyDecoder::new(stream::Events::new(reading)))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
+    }
+}
