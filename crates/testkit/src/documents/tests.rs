@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 use crate::testing::{PDF, base64, png};
-use crate::{Api, validate_chat, validate_converse, validate_messages};
+use crate::{Api, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses};
 
 const TAG: &str =
     r#"<document tool-name="get" tool-call-id="call_7" document-short-id="7d41c0b2" filename="lease.pdf" />"#;
@@ -159,6 +159,8 @@ fn bodies_without_messages_hold_none() {
             json!(null),
             json!({"messages": "x"}),
             json!({"messages": [{"role": "user", "content": "x"}, 1]}),
+            json!({"input": "x", "contents": 1}),
+            json!({"input": [1, {"role": "user", "content": "x"}], "contents": [1, {"parts": [1]}]}),
         ] {
             assert_eq!(seen_documents(api, &body), []);
         }
@@ -172,4 +174,72 @@ fn undecodable_data_is_seen_without_a_hash() {
     ]}]});
     let documents = seen_documents(Api::Messages, &body);
     assert_eq!((documents[0].bytes_len, &documents[0].sha256), (0, &None));
+}
+
+// C33
+#[test]
+fn responses_documents_stand_in_messages_and_outputs() {
+    let image =
+        json!({"type": "input_image", "image_url": format!("data:image/png;base64,{}", base64(png(2, 2)))});
+    let pdf = json!({
+        "type": "input_file", "filename": "lease.pdf", "file_data": format!("data:application/pdf;base64,{}", base64(PDF)),
+    });
+    let input = |text: &str| json!({"type": "input_text", "text": text});
+    let body = json!({"model": "m", "input": [
+        {"role": "user", "content": [input("read"), pdf, {"type": "input_file", "file_url": "https://host/a.pdf"}]},
+        {"type": "function_call", "call_id": "call_7", "name": "get", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_7", "output": [input("{}"), image]},
+        {"type": "message", "role": "user", "content": [input(TAG), input("a,b"), {"type": "input_image", "file_id": "file-1"}]},
+        {"role": "assistant", "content": "done"},
+    ]});
+    assert_eq!(validate_responses(&body), Ok(()));
+    let documents = seen_documents(Api::Responses, &body);
+    let [own, url, inside, table, file] = documents.as_slice() else { panic!("{documents:?}") };
+    assert_eq!(
+        (own.place, own.file_name.as_deref(), own.bytes_len),
+        (SeenPlace::User, Some("lease.pdf"), PDF.len())
+    );
+    assert_eq!(
+        (own.media_type.as_str(), own.sha256.as_deref()),
+        ("application/pdf", Some(sha256_hex(PDF).as_str()))
+    );
+    assert_eq!((url.reference.as_deref(), &url.sha256), (Some("https://host/a.pdf"), &None));
+    assert_eq!((inside.place, inside.tool_call_id.as_deref()), (SeenPlace::ToolResult, Some("call_7")));
+    assert_eq!(inside.sha256.as_deref(), Some(sha256_hex(&png(2, 2)).as_str()));
+    assert_eq!((table.text.as_deref(), table.tool_call_id.as_deref()), (Some("a,b"), Some("call_7")));
+    assert_eq!((file.reference.as_deref(), &file.tool_call_id), (Some("file-1"), &None));
+}
+
+// C33; both spellings and both alphabets of base64, gemini.md §1
+#[test]
+fn gemini_documents_stand_in_contents_and_function_responses() {
+    let body = json!({"contents": [
+        {"role": "user", "parts": [
+            {"text": "read"},
+            {"inlineData": {"mimeType": "application/pdf", "data": base64(PDF).trim_end_matches('='), "displayName": "lease.pdf"}},
+            {"file_data": {"mime_type": "image/png", "file_uri": "https://host/a.png"}},
+        ]},
+        {"role": "model", "parts": [{"function_call": {"id": "call_7", "name": "get"}}, {"functionCall": {"name": "get"}}]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"id": "call_7", "name": "get", "response": {}, "parts": [
+                {"inlineData": {"mimeType": "image/png", "data": base64(png(2, 2))}},
+            ]}},
+            {"functionResponse": {"name": "get", "response": {}}},
+        ]},
+        {"role": "user", "parts": [{"text": TAG}, {"inline_data": {"mime_type": "text/plain", "data": "-_8="}}]},
+        {"role": "user", "parts": [{"text": TAG}, {"text": "a,b"}]},
+    ]});
+    assert_eq!(validate_gemini("mock-model", &body), Ok(()));
+    let documents = seen_documents(Api::Gemini, &body);
+    let [own, url, inside, bytes, table] = documents.as_slice() else { panic!("{documents:?}") };
+    assert_eq!((own.place, own.file_name.as_deref()), (SeenPlace::User, Some("lease.pdf")));
+    assert_eq!(own.sha256.as_deref(), Some(sha256_hex(PDF).as_str()));
+    assert_eq!(
+        (url.reference.as_deref(), url.media_type.as_str()),
+        (Some("https://host/a.png"), "image/png")
+    );
+    assert_eq!((inside.place, inside.tool_call_id.as_deref()), (SeenPlace::ToolResult, Some("call_7")));
+    assert_eq!((inside.bytes_len, inside.media_type.as_str()), (png(2, 2).len(), "image/png"));
+    assert_eq!((bytes.bytes_len, bytes.tool_call_id.as_deref()), (2, Some("call_7")));
+    assert_eq!((table.text.as_deref(), table.file_name.as_deref()), (Some("a,b"), Some("lease.pdf")));
 }

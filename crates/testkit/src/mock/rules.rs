@@ -170,7 +170,7 @@ impl Rules {
 pub struct Violation {
     /// The HTTP status of the answer.
     pub status: u16,
-    /// The error's `type`, such as `invalid_request_error`.
+    /// The error's `type`, such as `invalid_request_error`; its `status` in Gemini, such as `INVALID_ARGUMENT`.
     pub kind: &'static str,
     /// The error's `code`, which only the OpenAI family sends.
     pub code: Option<&'static str>,

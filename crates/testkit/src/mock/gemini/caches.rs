@@ -62,10 +62,11 @@ impl Entry {
         self.deadline > Instant::now()
     }
 
-    fn live_for(&mut self, ttl: Duration) {
-        self.updated = SystemTime::now();
-        self.expires = self.updated + ttl;
-        self.deadline = Instant::now() + ttl;
+    /// Sets when it expires, seen from now.
+    fn live_until(&mut self, expires: SystemTime, now: SystemTime) {
+        self.updated = now;
+        self.expires = expires;
+        self.deadline = Instant::now() + expires.duration_since(now).unwrap_or_default();
     }
 
     fn json(&self) -> Value {
@@ -131,9 +132,10 @@ impl Caches {
                 Ok(json!({}))
             }
             Method::PATCH => {
-                let ttl = updated_ttl(request)?;
+                let now = SystemTime::now();
+                let expires = new_expiry(request, now)?;
                 let Some(entry) = state.entries.get_mut(at) else { return Ok(json!({})) };
-                entry.live_for(ttl);
+                entry.live_until(expires, now);
                 Ok(entry.json())
             }
             _ => Err(unknown_method(request)),
@@ -159,7 +161,8 @@ impl Caches {
         }
         let context = Context { platform, model: models::model(model), id: models::id(model) };
         check_contents(body, "CreateCachedContentRequest.cached_content", false, &context)?;
-        let ttl = ttl(body)?.unwrap_or(DEFAULT_TTL);
+        let now = SystemTime::now();
+        let expires = expiry(body, now)?.unwrap_or(now + DEFAULT_TTL);
         let tokens = count_tokens(body);
         let min = rules
             .cached_content_minimum()
@@ -173,7 +176,6 @@ impl Caches {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
-        let now = SystemTime::now();
         let mut entry = Entry {
             name: format!("{parent}/mock{number}"),
             model: model.to_owned(),
@@ -184,7 +186,7 @@ impl Caches {
             expires: now,
             deadline: Instant::now(),
         };
-        entry.live_for(ttl);
+        entry.live_until(expires, now);
         let answer = entry.json();
         if state.entries.len() == MAX_ENTRIES {
             state.entries.remove(0);
@@ -236,8 +238,8 @@ fn unknown_method(request: &RecordedRequest) -> Violation {
     Violation::new(404, "NOT_FOUND", format!("method {} does not exist for this resource", request.method))
 }
 
-/// How long a cache lives by its `ttl` or `expireTime`, where it has one.
-fn ttl(body: &Value) -> Result<Option<Duration>, Violation> {
+/// When a cache expires by its `ttl` or `expireTime`, where it has one.
+fn expiry(body: &Value, now: SystemTime) -> Result<Option<SystemTime>, Violation> {
     let path = Path::Root;
     let (ttl, until) = (member(body, "ttl"), member(body, "expire_time"));
     if ttl.is_some() && until.is_some() {
@@ -247,39 +249,33 @@ fn ttl(body: &Value) -> Result<Option<Duration>, Violation> {
     }
     if let Some(text) = ttl.and_then(Value::as_str) {
         let seconds = text.strip_suffix('s').and_then(|number| number.parse::<f64>().ok());
-        let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        return duration.map(Some).ok_or_else(|| {
+        let ttl = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        return ttl.and_then(|ttl| now.checked_add(ttl)).map(Some).ok_or_else(|| {
             let message = "Illegal duration format; duration must end with 's'";
             invalid(&path.key("ttl"), format!("Invalid value at 'ttl' (Duration), \"{text}\". {message}"))
         });
     }
     let Some(text) = until.and_then(Value::as_str) else { return Ok(None) };
-    let Some(until) = timestamp::parse(text) else {
-        let message = format!("Invalid value at 'expire_time' (Timestamp), \"{text}\"");
-        return Err(invalid(&path.key("expire_time"), message));
-    };
-    until
-        .duration_since(SystemTime::now())
-        .map(Some)
-        .map_err(|_| invalid(&path.key("expire_time"), "expire_time must be in the future."))
+    let path = path.key("expire_time");
+    match timestamp::parse(text) {
+        Some(until) if until > now => Ok(Some(until)),
+        Some(_) => Err(invalid(&path, "expire_time must be in the future.")),
+        None => Err(invalid(&path, format!("Invalid value at 'expire_time' (Timestamp), \"{text}\""))),
+    }
 }
 
-/// The new lifetime that a PATCH asks for; nothing else can change.
-fn updated_ttl(request: &RecordedRequest) -> Result<Duration, Violation> {
+/// The new moment of expiry that a PATCH asks for; nothing else can change.
+fn new_expiry(request: &RecordedRequest, now: SystemTime) -> Result<SystemTime, Violation> {
+    let refused = || Violation::new(400, "INVALID_ARGUMENT", "Only ttl or expire_time can be updated.");
+    let is_lifetime = |field: &str| matches!(field, "ttl" | "expireTime" | "expire_time");
     let body = request.json();
-    let only = "Only ttl or expire_time can be updated.";
-    let mask = query(request, "updateMask").unwrap_or_default().split([',', '%']);
-    let foreign = mask
-        .filter(|field| !field.is_empty() && !field.starts_with("2C"))
-        .any(|field| !matches!(field, "ttl" | "expireTime" | "expire_time"));
-    let changes = body.as_object().is_some_and(|body| {
-        body.keys().all(|key| matches!(key.as_str(), "ttl" | "expireTime" | "expire_time" | "name"))
-    });
-    if foreign || !changes {
-        return Err(Violation::new(400, "INVALID_ARGUMENT", only));
+    let mask = query(request, "updateMask").unwrap_or_default();
+    let masked = mask.split(',').all(|field| field.is_empty() || is_lifetime(field));
+    if !masked || !body.as_object().is_some_and(|body| body.keys().all(|key| is_lifetime(key))) {
+        return Err(refused());
     }
     proto::check(&fields::CACHED_CONTENT, body, &Path::Root, models::platform(request.uri.path()))?;
-    ttl(body)?.ok_or_else(|| Violation::new(400, "INVALID_ARGUMENT", only))
+    expiry(body, now)?.ok_or_else(refused)
 }
 
 /// A rough count, by four bytes of text a token.

@@ -1,6 +1,8 @@
 //! The mock over real sockets.
 
+mod caches;
 mod faults;
+mod openai_and_google;
 mod requests;
 
 use serde_json::{Value, json};

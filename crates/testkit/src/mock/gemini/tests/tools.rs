@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 
 use super::{ANY, NEW, OLD, breaks, keeps, set};
 
+#[expect(clippy::needless_pass_by_value, reason = "a borrow would only add noise to the cases below")]
 fn declare(declaration: Value) -> impl FnOnce(&mut Value) {
     set("tools", json!([{"functionDeclarations": [declaration]}]))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a borrow would only add noise to the cases below")]
 fn parameters(schema: Value) -> impl FnOnce(&mut Value) {
     declare(json!({"name": "f", "parameters": schema}))
 }
