@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use attache_anthropic::MessagesCodec;
 use attache_core::{Completion, ProviderError};
-use attache_openai::{ChatCodec, Profile};
+use attache_openai::{ChatCodec, Profile, ResponsesCodec};
 use attache_testkit::{Cassette, CassetteIndex, Expectation, Interaction, chunked};
 use attache_transport::{Codec, replay};
 use bytes::Bytes;
@@ -32,7 +32,9 @@ fn decode(
         "openai-chat" => {
             Box::new(ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded"))
         }
-        _ => Box::new(MessagesCodec::new("recorded")),
+        "openai-responses" => Box::new(ResponsesCodec::from("recorded")),
+        "anthropic" => Box::new(MessagesCodec::new("recorded")),
+        other => panic!("nobody reads {other}"),
     };
     let replay = replay(&*codec, status, &response.headers, chunks);
     (replay.completion, replay.error)
@@ -89,7 +91,7 @@ fn recordings_replay_as_expected_at_any_chunking() {
     let index = CassetteIndex::load(folder().join("index.json")).expect("the index is there");
     let mut interactions = 0;
     let mut misses = Vec::new();
-    for protocol in ["openai-chat", "anthropic"] {
+    for protocol in ["openai-chat", "openai-responses", "anthropic"] {
         for indexed in index.with_protocol(protocol) {
             let cassette = Cassette::load(folder().join(&indexed.file)).expect("the recording is there");
             for (at, (interaction, expected)) in cassette.interactions.iter().zip(&indexed.expect).enumerate()
@@ -116,6 +118,6 @@ fn recordings_replay_as_expected_at_any_chunking() {
         }
     }
     // 109 of Chat Completions and its imitations, 37 of Messages.
-    assert_eq!(interactions, 146, "the recordings of the two APIs");
+    assert_eq!(interactions, 146 + 62, "the recordings of the two APIs");
     assert!(misses.is_empty(), "{} of {interactions} differ:\n{}", misses.len(), misses.join("\n"));
 }

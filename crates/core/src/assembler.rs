@@ -120,6 +120,12 @@ impl ToolCallAssembler {
         self.slots.len()
     }
 
+    /// The arguments so far of the call that has the index `index` now.
+    pub fn arguments_of(&self, index: u64) -> Option<&str> {
+        let slot = self.slots.iter().rfind(|slot| slot.index == Some(index) && !slot.closed)?;
+        Some(&slot.arguments)
+    }
+
     /// Takes a fragment and yields the delta to hand out.
     pub fn push(&mut self, fragment: &ToolCallFragment<'_>) -> StreamChunk {
         let id = fragment.id.filter(|id| !id.trim().is_empty() && *id != "null");

@@ -61,6 +61,29 @@ pub(crate) fn no_answer(json: &[u8]) -> ProviderError {
         .with_response_body(excerpt(json))
 }
 
+/// Whether JSON is an error object of any shape.
+pub(crate) fn is_error(json: &[u8]) -> bool {
+    ErrorBody::parse(json).is_some_and(|body| body.message.is_some() || body.code.is_some())
+}
+
+/// A response that failed without saying why.
+pub(crate) fn failed(json: &[u8]) -> ProviderError {
+    ProviderError::new(ErrorKind::Api, "the response failed, the provider does not say why")
+        .with_response_body(excerpt(json))
+}
+
+/// A response that was cancelled at the server.
+pub(crate) fn cancelled(json: &[u8]) -> ProviderError {
+    ProviderError::new(ErrorKind::Cancelled, "the response was cancelled at the provider")
+        .with_response_body(excerpt(json))
+}
+
+/// A response that goes on in the background, which nobody here waits for.
+pub(crate) fn unfinished(status: &str, json: &[u8]) -> ProviderError {
+    let text = format!("the response is not finished but {status}: background mode is not supported");
+    ProviderError::new(ErrorKind::Unsupported, text).with_response_body(excerpt(json))
+}
+
 pub(crate) fn configuration(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::Configuration, text)
 }

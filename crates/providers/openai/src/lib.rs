@@ -21,6 +21,7 @@ mod profile;
 mod profiles;
 mod responses;
 mod server;
+mod usage;
 
 pub use chat::{ChatCodec, OpenAiChat};
 pub use profile::{

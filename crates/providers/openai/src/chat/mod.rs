@@ -11,7 +11,6 @@ mod response;
 mod stream;
 mod think;
 mod turn;
-mod usage;
 mod wire;
 
 use std::sync::Arc;

@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use super::content::Body;
 use super::reasoning::MemberReasoning;
 use super::response::finish_reason;
-use super::usage;
 use super::wire::{Call, Choice, Chunk, Delta, Function};
 use crate::profile::ThinkTags;
 
@@ -187,7 +186,7 @@ impl Turn {
             FinishReason::Stop if message.refusal().is_some() => FinishReason::Refusal,
             reason => reason,
         };
-        let usage = self.usage.as_deref().map_or_else(Usage::default, usage::normalise);
+        let usage = self.usage.as_deref().map_or_else(Usage::default, crate::usage::normalise);
         let mut completion = Completion::new(message, reason, usage);
         completion.raw_finish_reason = raw_finish_reason;
         completion.model = self.model.clone();

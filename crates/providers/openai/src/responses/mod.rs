@@ -2,6 +2,8 @@
 
 mod request;
 mod stream;
+mod turn;
+mod wire;
 
 use std::sync::Arc;
 
@@ -109,7 +111,7 @@ impl Codec for ResponsesCodec {
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = stream::Reading {
+        let reading = turn::Reading {
             family: Arc::clone(&self.family),
             model: Arc::clone(&self.model),
             tools,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::lenient::{Count, Object};
 
-/// The usage object of Chat Completions with what servers add to it.
+/// The usage objects of Chat Completions and of Responses, with what servers add to them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Wire {
@@ -14,9 +14,10 @@ struct Wire {
     total_tokens: Count,
     prompt_tokens_details: Object<InputDetails>,
     completion_tokens_details: Object<OutputDetails>,
-    /// Some servers use the names of the Responses API.
     input_tokens: Count,
     output_tokens: Count,
+    input_tokens_details: Object<InputDetails>,
+    output_tokens_details: Object<OutputDetails>,
     cached_tokens: Count,
     num_cached_tokens: Count,
     prompt_cache_hit_tokens: Count,
@@ -41,11 +42,11 @@ struct OutputDetails {
 ///
 /// Nearly all servers count so themselves. One kind does not count reasoning as output (openai.md C.8, D 57); its
 /// total, which is the sum of all three, tells it apart.
-pub(super) fn normalise(json: &str) -> Usage {
+pub(crate) fn normalise(json: &str) -> Usage {
     let wire =
         serde_json::from_str::<Object<Wire>>(json).ok().and_then(|object| object.0).unwrap_or_default();
-    let inner = wire.prompt_tokens_details.0.unwrap_or_default();
-    let outer = wire.completion_tokens_details.0.unwrap_or_default();
+    let inner = wire.prompt_tokens_details.0.or(wire.input_tokens_details.0).unwrap_or_default();
+    let outer = wire.completion_tokens_details.0.or(wire.output_tokens_details.0).unwrap_or_default();
     let hit = wire.prompt_cache_hit_tokens.0;
     let cached = inner.cached_tokens.0.or(wire.cached_tokens.0).or(wire.num_cached_tokens.0).or(hit);
     let split = || Some(hit?.saturating_add(wire.prompt_cache_miss_tokens.0?));

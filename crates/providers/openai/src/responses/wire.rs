@@ -1,0 +1,105 @@
+//! What the events and objects of the Responses API look like (openai.md B.3, B.6).
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lenient::{Count, List, Object, Text};
+
+/// What the events that a stream mostly consists of have: a kind, a place, a piece of text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Piece<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    pub(super) output_index: Count,
+    pub(super) content_index: Count,
+    pub(super) summary_index: Count,
+    #[serde(borrow)]
+    pub(super) item_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) delta: Text<'a>,
+}
+
+/// What the other events have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Whole<'a> {
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) refusal: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Text<'a>,
+    #[serde(borrow)]
+    pub(super) item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) response: Option<&'a RawValue>,
+}
+
+/// A response, finished or not.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Response<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) incomplete_details: Object<Incomplete<'a>>,
+    #[serde(borrow)]
+    pub(super) output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Incomplete<'a> {
+    #[serde(borrow)]
+    pub(super) reason: Text<'a>,
+}
+
+/// An item of the output.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: List<Object<Part<'a>>>,
+    #[serde(borrow)]
+    pub(super) summary: List<Object<Part<'a>>>,
+}
+
+/// A part of a message's content, of reasoning, or of its summary.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Part<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) refusal: Text<'a>,
+    #[serde(borrow)]
+    pub(super) annotations: Option<&'a RawValue>,
+}
+
+/// Reads JSON leniently: what is no object is none.
+pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
+    serde_json::from_str::<Object<T>>(json).ok()?.0
+}
