@@ -3,6 +3,7 @@
 mod api;
 mod build;
 pub mod real;
+pub mod recorded;
 mod scenario;
 
 pub use api::{APIS, Api, Wire};

@@ -429,7 +429,7 @@ impl Item {
         };
         if let Some(call) = call {
             let complete = call.arguments.json().is_ok() && !call.arguments.raw().trim().is_empty();
-            let arguments = if (cut && !complete) || (self.incomplete && !complete) {
+            let arguments = if (cut || self.incomplete) && !complete {
                 Arguments::truncated(call.arguments.raw())
             } else {
                 call.arguments

@@ -1,0 +1,66 @@
+//! The recorded traffic of real providers, and the codecs that read it.
+
+use std::path::PathBuf;
+
+use attache_anthropic::MessagesCodec;
+use attache_openai::{ChatCodec, Profile, ResponsesCodec};
+use attache_testkit::{Cassette, CassetteError, CassetteIndex, Expectation, RecordedResponse};
+use attache_transport::Codec;
+
+/// A recorded answer of a provider, and what an independent parser found in it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// The file and the number of the interaction in it.
+    pub name: String,
+    /// The protocol, as the index names it.
+    pub protocol: String,
+    /// The answer.
+    pub response: RecordedResponse,
+    /// What is in it.
+    pub expected: Expectation,
+}
+
+/// The protocols in the order of the index's README, each with a codec that reads it.
+pub const PROTOCOLS: [&str; 3] = ["openai-chat", "openai-responses", "anthropic"];
+
+/// A codec for answers of a protocol, whichever server and model gave them: decoders ask for neither.
+pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
+    Some(match protocol {
+        "openai-chat" => {
+            Box::new(ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded"))
+        }
+        "openai-responses" => Box::new(ResponsesCodec::from("recorded")),
+        "anthropic" => Box::new(MessagesCodec::from("recorded")),
+        _ => return None,
+    })
+}
+
+/// The folder of the recordings.
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/cassettes")
+}
+
+/// Every recorded model call, those of protocols that nobody reads included.
+///
+/// # Errors
+/// When the recordings cannot be read.
+pub fn recordings() -> Result<Vec<Recorded>, CassetteError> {
+    let index = CassetteIndex::load(folder().join("index.json"))?;
+    let mut found = Vec::new();
+    for file in &index.files {
+        let cassette = Cassette::load(folder().join(&file.file))?;
+        for (at, (interaction, expected)) in cassette.interactions.into_iter().zip(&file.expect).enumerate() {
+            let Some(protocol) = &expected.protocol else { continue };
+            if matches!(expected.kind.as_str(), "generate" | "error") {
+                found.push(Recorded {
+                    name: format!("{}[{at}]", file.file),
+                    protocol: protocol.clone(),
+                    response: interaction.response,
+                    expected: expected.clone(),
+                });
+            }
+        }
+    }
+    Ok(found)
+}
