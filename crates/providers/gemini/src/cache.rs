@@ -1,0 +1,234 @@
+//! Prefixes that are kept at the provider as cached contents (fact sheet §10).
+
+mod entries;
+mod prefix;
+
+use std::time::{Duration, Instant};
+
+use attache_core::{
+    BoxFuture, CachePolicy, Caching, ChatRequest, ErrorKind, ProviderConfig, ProviderError, Secret,
+    ToolChoice, Unsupported,
+};
+use attache_transport::{Codec as _, EncodedBody, Network, Refusals, RequestParts, check_pairing};
+use bytes::Bytes;
+use http::Method;
+use serde::Deserialize;
+
+pub(crate) use self::entries::Caches;
+use self::entries::Step;
+use self::prefix::Key;
+pub(crate) use self::prefix::{Prefix, Slice};
+use crate::codec::GenerateCodec;
+use crate::error::{self, malformed};
+use crate::request::{Ask, Head, State, authorized, wants_cache};
+
+/// How long prefixes are kept after they were asked for.
+const SHORT: Duration = Duration::from_secs(300);
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// The most bytes of an answer about a cached content.
+const ANSWER_LIMIT: usize = 1 << 20;
+
+/// What stands in the answer about a cached content.
+#[derive(Deserialize)]
+struct Resource {
+    name: String,
+}
+
+/// [`Codec::prepare`](attache_transport::Codec::prepare): sees to it that the prefix of the request is kept, if the
+/// caller asks for it and it is worth it. No failure here is one of the call, which is then sent whole.
+pub(crate) fn prepare<'a>(
+    codec: &'a GenerateCodec,
+    request: &'a ChatRequest,
+    config: &'a ProviderConfig,
+    network: &'a Network,
+) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
+    if !wants_cache(config) || codec.capabilities().caching != Caching::Resource {
+        return None;
+    }
+    let keeper = Keeper { ask: Ask { request, config, codec }, network };
+    let plan = keeper.plan()?;
+    Some(Box::pin(async move {
+        if keeper.carry_out(plan).await == Outcome::Gone
+            && let Some(plan) = keeper.plan()
+        {
+            keeper.carry_out(plan).await;
+        }
+        Ok(())
+    }))
+}
+
+/// The name of the cached content that holds a prefix of the request, and what it leaves of the request.
+pub(crate) fn find(
+    state: &mut State,
+    ask: Ask<'_>,
+    head: &Head,
+    key: Option<&Secret>,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<(String, Slice)>, ProviderError> {
+    let Some(found) = state.find_prefix(ask, head, key)? else { return Ok(None) };
+    match ask.codec.caches().name_of(&found.key) {
+        Ok(name) => Ok(name.map(|name| (name, found.rest(ask)))),
+        Err(why) => {
+            refusals.note("cache", format!("the prefix could not be kept at the provider: {why}"));
+            Ok(None)
+        }
+    }
+}
+
+/// Deletes all that is kept.
+pub(crate) async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
+    let request = ChatRequest::default();
+    let config = ProviderConfig::new();
+    let keeper = Keeper { ask: Ask { request: &request, config: &config, codec }, network };
+    let (mut deleted, mut failure) = (0, None);
+    for name in codec.caches().take_all() {
+        match keeper.delete(&name).await {
+            Ok(()) => deleted += 1,
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(deleted), Err)
+}
+
+/// What is to be done before a request.
+struct Plan<'a> {
+    key: Key,
+    step: Step<'a>,
+    /// The request that has the prefix kept, if that is to be done.
+    body: Vec<u8>,
+}
+
+/// What came of it.
+#[derive(PartialEq, Eq)]
+enum Outcome {
+    Settled,
+    /// What was thought to be kept is not.
+    Gone,
+}
+
+/// Talks to the provider about what it keeps.
+#[derive(Clone, Copy)]
+struct Keeper<'a> {
+    ask: Ask<'a>,
+    network: &'a Network,
+}
+
+impl<'a> Keeper<'a> {
+    fn ttl(&self) -> Duration {
+        match self.ask.config.cache {
+            Some(CachePolicy::Long) => LONG,
+            _ => SHORT,
+        }
+    }
+
+    /// What is to be done; nothing where the request will fail anyhow, which encoding it tells.
+    fn plan(&self) -> Option<Plan<'a>> {
+        let ask = self.ask;
+        let mut state = State::taken(ask);
+        let plan = self.plan_with(&mut state);
+        state.put_back(ask);
+        plan.ok().flatten()
+    }
+
+    fn plan_with(&self, state: &mut State) -> Result<Option<Plan<'a>>, ProviderError> {
+        let ask = self.ask;
+        check_pairing(&ask.request.messages)?;
+        // What cannot be honoured is told when the request is encoded.
+        let mut unheard = Refusals::new("", Some(Unsupported::Degrade));
+        let head = state.head(ask, &mut unheard)?;
+        let Some(found) = state.find_prefix(ask, &head, self.network.auth().key())? else { return Ok(None) };
+        // A run that lands without tools asks once more, and no more.
+        let may_make = ask.request.tool_choice != ToolChoice::None;
+        let step = ask.codec.caches().next_step(found.key, self.ttl(), may_make, Instant::now());
+        let body = match step {
+            Step::Make(_) => state.request_to_keep(ask, &head, &found, self.ttl().as_secs())?,
+            _ => Vec::new(),
+        };
+        Ok(Some(Plan { key: found.key, step, body }))
+    }
+
+    async fn carry_out(&self, plan: Plan<'a>) -> Outcome {
+        let Plan { key, step, body } = plan;
+        let caches = self.ask.codec.caches();
+        match step {
+            Step::Use | Step::Leave => Outcome::Settled,
+            Step::Make(making) => {
+                let made = self.make(body).await;
+                tracing::debug!(error = made.as_ref().err().map(tracing::field::display), "prefix kept");
+                making.settle(made, self.ttl(), Instant::now());
+                Outcome::Settled
+            }
+            Step::Extend { name } => {
+                let body = format!(r#"{{"ttl":"{}s"}}"#, self.ttl().as_secs());
+                let sent =
+                    self.request(Method::PATCH, &format!("{name}?updateMask=ttl"), body.into_bytes()).await;
+                self.told(key, sent.map(|_| Some(self.ttl())))
+            }
+            Step::Look { name } => {
+                let sent = self.request(Method::GET, &name, Vec::new()).await;
+                self.told(key, sent.map(|_| None))
+            }
+            Step::Drop { name } => {
+                caches.refuse(
+                    key,
+                    "the provider did not take it with the request",
+                    self.ttl(),
+                    Instant::now(),
+                );
+                // What the provider keeps in vain is billed all the same; it ends by itself if this fails.
+                let _ = self.delete(&name).await;
+                Outcome::Settled
+            }
+        }
+    }
+
+    /// What the provider says of a cached content: that it is there, with a new time to live if one was asked for; or
+    /// that it is gone. Any other failure says nothing about it.
+    fn told(&self, key: Key, sent: Result<Option<Duration>, ProviderError>) -> Outcome {
+        let caches = self.ask.codec.caches();
+        match sent {
+            Ok(ttl) => {
+                caches.confirm(&key, ttl, Instant::now());
+                Outcome::Settled
+            }
+            Err(error) if is_gone(&error) => {
+                caches.forget(&key);
+                Outcome::Gone
+            }
+            Err(_) => Outcome::Settled,
+        }
+    }
+
+    async fn make(&self, body: Vec<u8>) -> Result<String, ProviderError> {
+        let path = self.ask.codec.platform().caches_path().unwrap_or_default();
+        let answer = self.request(Method::POST, &path, body).await?;
+        let Resource { name } = serde_json::from_slice(&answer)
+            .map_err(|cause| malformed("the cached content has no name").with_source(cause))?;
+        Ok(name)
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), ProviderError> {
+        match self.request(Method::DELETE, name, Vec::new()).await {
+            Err(error) if !is_gone(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn request(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Bytes, ProviderError> {
+        let url = self.ask.codec.url(path)?;
+        let mut parts = match body.is_empty() {
+            true => RequestParts::get(url),
+            false => RequestParts::post_json(url, EncodedBody::from(body)),
+        };
+        parts.method = method;
+        let parts = authorized(self.ask, parts, self.network.auth().key())?;
+        self.network.send(&parts, error::read).await?.bytes(ANSWER_LIMIT).await
+    }
+}
+
+/// Whether an error says that a cached content is no longer there. Of one that is not, the API does not tell whether it
+/// ended or belongs to somebody else.
+fn is_gone(error: &ProviderError) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Permission)
+}

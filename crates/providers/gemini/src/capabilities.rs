@@ -1,0 +1,44 @@
+//! What follows from the capability row of a model, and from its name where the table has no cell for it.
+
+use attache_core::{ModelCapabilities, ReasoningReplay};
+
+/// Whether the model knows a way of reasoning: `budget`, `effort`, `off`.
+pub(crate) fn knows(capabilities: &ModelCapabilities, reasoning: &str) -> bool {
+    capabilities.reasoning.iter().any(|known| known == reasoning)
+}
+
+/// Whether the first call of each step must carry a signature.
+pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
+    capabilities.reasoning_replay == ReasoningReplay::Required
+}
+
+/// Whether the model takes a system instruction. The open models of older generations read it in the first prompt.
+pub(crate) fn takes_system(model: &str) -> bool {
+    !["gemma-2", "gemma-3"].iter().any(|family| name_of(model).starts_with(family))
+}
+
+/// Whether two ids name the same model. An id may be a resource path.
+pub(crate) fn is_same_model(a: &str, b: &str) -> bool {
+    name_of(a) == name_of(b)
+}
+
+/// The model's name without the path of its resource.
+pub(crate) fn name_of(model: &str) -> &str {
+    model.rsplit('/').next().unwrap_or(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert!(is_same_model("models/gemini-3-pro-preview", "gemini-3-pro-preview"));
+        assert!(!is_same_model("gemini-3-pro-preview", "gemini-3-flash-preview"));
+        assert!(
+            !takes_system("gemma-3-27b-it")
+                && takes_system("gemma-4-31b-it")
+                && takes_system("gemini-2.5-pro")
+        );
+    }
+}

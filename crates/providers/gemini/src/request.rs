@@ -1,0 +1,343 @@
+//! Encodes a request of generateContent.
+
+mod contents;
+mod documents;
+mod options;
+mod results;
+mod schema;
+mod tools;
+
+use std::sync::Arc;
+
+use attache_core::{
+    CachePolicy, Caching, ChatRequest, Degradation, Message, ProviderConfig, ProviderError, Secret, ToolSet,
+};
+use attache_transport::{
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Refusals, RequestParts, check_pairing,
+};
+use http::HeaderName;
+use http::header::AUTHORIZATION;
+use serde_json::{Map, Value};
+
+use self::contents::{ENVELOPE, Renderer, USER, epoch, leading};
+use crate::cache::{Prefix, Slice};
+use crate::capabilities::takes_system;
+use crate::codec::GenerateCodec;
+use crate::error::{configuration, invalid_history, unsupported};
+
+/// What the user says in a conversation that begins with the model, which the API does not take.
+const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks first.)"}]},"#;
+
+/// What is to be encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask<'a> {
+    pub(crate) request: &'a ChatRequest,
+    pub(crate) config: &'a ProviderConfig,
+    pub(crate) codec: &'a GenerateCodec,
+}
+
+impl GenerateCodec {
+    /// [`Codec::encode`](attache_transport::Codec::encode).
+    pub(crate) fn request(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let ask = Ask { request, config, codec: self };
+        let mut parts = authorized(
+            ask,
+            RequestParts::post_json(self.endpoint(request.whole)?, EncodedBody::default()),
+            key,
+        )?;
+        let mut state = State::taken(ask);
+        let encoded = state.encode(ask, key);
+        state.put_back(ask);
+        let (body, degradations) = encoded?;
+        parts.body = body;
+        Ok(EncodedRequest::new(parts, degradations))
+    }
+}
+
+/// The key and the headers of the options on a request.
+pub(crate) fn authorized(
+    ask: Ask<'_>,
+    parts: RequestParts,
+    key: Option<&Secret>,
+) -> Result<RequestParts, ProviderError> {
+    let extra = &ask.config.extra_headers;
+    let google_key = HeaderName::from_static("x-goog-api-key");
+    let is_set = extra.iter().any(|(name, _)| name == AUTHORIZATION.as_str() || name == google_key.as_str());
+    let parts = match key.filter(|key| !key.is_empty() && !is_set) {
+        Some(key) => ask.codec.platform().authorized(parts, key),
+        None => parts,
+    };
+    parts.with_extra_headers(extra)
+}
+
+/// What is kept of a conversation between its requests.
+#[derive(Debug)]
+pub(crate) struct State {
+    log: EncodedLog,
+    epoch: u64,
+    tools: Arc<ToolSet>,
+    /// The tools as they were written last.
+    written_tools: Arc<str>,
+    /// The prefix that was looked at last.
+    pub(crate) prefix: Option<Prefix>,
+}
+
+impl State {
+    /// What is kept of the conversation, brought up to the model and tools of the request.
+    pub(crate) fn taken(ask: Ask<'_>) -> Self {
+        let Ask { request, codec, .. } = ask;
+        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<Self>(codec.family()));
+        kept.unwrap_or_else(|| Self {
+            log: EncodedLog::new(&ENVELOPE),
+            epoch: epoch(codec, &ToolSet::default()),
+            tools: Arc::default(),
+            written_tools: Arc::default(),
+            prefix: None,
+        })
+    }
+
+    /// Keeps it for the next request.
+    pub(crate) fn put_back(self, ask: Ask<'_>) {
+        if let Some(transcript) = &ask.request.transcript {
+            transcript.put(ask.codec.family(), self);
+        }
+    }
+
+    fn encode(
+        &mut self,
+        ask: Ask<'_>,
+        key: Option<&Secret>,
+    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+        let Ask { request, config, codec } = ask;
+        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        check_pairing(&request.messages)?;
+        let head = self.head(ask, &mut refusals)?;
+        let cached = self.cached(ask, &head, key, &mut refusals)?;
+
+        let mut members = head.members;
+        match &cached {
+            Some((name, _)) => {
+                members.insert("cachedContent".to_owned(), Value::String(name.clone()));
+            }
+            None => members.extend(head.tool_config.map(|config| ("toolConfig".to_owned(), config))),
+        }
+        let messages = cached.as_ref().map_or(&*request.messages, |(_, slice)| slice.rest());
+        let leading = if cached.is_some() { 0 } else { leading(messages) };
+        sync(&mut self.log, ask, messages, leading, self.epoch)?;
+
+        let mut text = String::from("{");
+        if cached.is_none() {
+            push(&mut text, "systemInstruction", &head.system);
+            push(&mut text, "tools", &head.tools);
+        }
+        for (name, value) in &members {
+            push(&mut text, name, &value.to_string());
+        }
+        text.push_str(r#""contents":["#);
+        if let Some(own) = own_system(config).filter(|_| cached.is_none() && !takes_system(codec.model())) {
+            text.push_str(r#"{"role":"user","parts":[{"text":"#);
+            text.push_str(&Value::from(format!("<system>\n{own}\n</system>")).to_string());
+            text.push_str("}]},");
+        }
+        match self.log.first_role() {
+            None => return Err(invalid_history("there is no message to answer")),
+            Some(USER) => {}
+            Some(_) => text.push_str(PRELUDE),
+        }
+        Ok((self.log.body(text, &b"]}"[..], &[]), refusals.into_recorded()))
+    }
+
+    /// Everything but the contents.
+    pub(crate) fn head(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Head, ProviderError> {
+        let Ask { request, config, codec } = ask;
+        let generation = options::generation(ask, refusals)?;
+        let own = self.tools(ask, refusals)?;
+        let tool_config = if own.is_empty() { None } else { tools::choice(ask, refusals)? };
+        if own.is_empty() {
+            // A choice of tools that are not there is told apart.
+            tools::choice(ask, refusals)?;
+        }
+        let mut members = Map::new();
+        if !generation.is_empty() {
+            members.insert("generationConfig".to_owned(), Value::Object(generation));
+        }
+        members.extend(tool_config.map(|config| ("toolConfig".to_owned(), config)));
+        let more_tools = merge(&mut members, &config.extra_body)?;
+        let mut tools = String::new();
+        for tool in (!own.is_empty()).then_some(&*own).into_iter().map(str::to_owned).chain(more_tools) {
+            tools.push(if tools.is_empty() { '[' } else { ',' });
+            tools.push_str(&tool);
+        }
+        if !tools.is_empty() {
+            tools.push(']');
+        }
+        let system = match takes_system(codec.model()) {
+            true => system(config, &request.messages),
+            false => String::new(),
+        };
+        Ok(Head { system, tools, tool_config: members.shift_remove("toolConfig"), members })
+    }
+
+    /// The declarations, written once for as long as they stay the same.
+    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>, ProviderError> {
+        let Ask { request, codec, .. } = ask;
+        self.epoch = epoch(codec, &request.tools);
+        if !Arc::ptr_eq(&self.tools, &request.tools) {
+            if self.tools != request.tools {
+                self.written_tools = Arc::from(tools::render(&request.tools)?);
+            }
+            self.tools = Arc::clone(&request.tools);
+        }
+        if !request.tools.is_empty() && !codec.capabilities().tools {
+            refusals.refuse("tools", "the model calls no tools", "there are none")?;
+            return Ok(Arc::default());
+        }
+        Ok(Arc::clone(&self.written_tools))
+    }
+
+    /// The name of the cached content that holds a prefix of the request, and what it does not hold.
+    fn cached(
+        &mut self,
+        ask: Ask<'_>,
+        head: &Head,
+        key: Option<&Secret>,
+        refusals: &mut Refusals<'_>,
+    ) -> Result<Option<(String, Slice)>, ProviderError> {
+        let Ask { config, codec, .. } = ask;
+        if !wants_cache(config) {
+            return Ok(None);
+        }
+        if codec.capabilities().caching != Caching::Resource || codec.platform().caches_path().is_none() {
+            refusals.refuse(
+                "cache",
+                "nothing can be kept at the provider for this model",
+                "nothing is kept",
+            )?;
+            return Ok(None);
+        }
+        crate::cache::find(self, ask, head, key, refusals)
+    }
+
+    /// The contents of `messages` as a list, rendered for a cached content; `None` if there are none.
+    pub(crate) fn contents_of(
+        &self,
+        ask: Ask<'_>,
+        messages: &[Arc<Message>],
+    ) -> Result<Option<EncodedBody>, ProviderError> {
+        let mut log = EncodedLog::new(&ENVELOPE);
+        sync(&mut log, ask, messages, leading(messages), self.epoch)?;
+        let open = match log.first_role() {
+            None => return Ok(None),
+            Some(USER) => "[".to_owned(),
+            Some(_) => format!("[{PRELUDE}"),
+        };
+        Ok(Some(log.body(open, &b"]"[..], &[])))
+    }
+}
+
+/// Whether the caller asks for a cached content.
+pub(crate) fn wants_cache(config: &ProviderConfig) -> bool {
+    matches!(config.cache, Some(CachePolicy::Short | CachePolicy::Long))
+}
+
+/// What stands before the contents.
+#[derive(Debug)]
+pub(crate) struct Head {
+    /// The system instruction as JSON, possibly empty.
+    pub(crate) system: String,
+    /// The list of tools as JSON, possibly empty.
+    pub(crate) tools: String,
+    pub(crate) tool_config: Option<Value>,
+    /// What is said anew with every request.
+    members: Map<String, Value>,
+}
+
+fn sync(
+    log: &mut EncodedLog,
+    ask: Ask<'_>,
+    messages: &[Arc<Message>],
+    leading: usize,
+    epoch: u64,
+) -> Result<(), ProviderError> {
+    let renderer = Renderer { codec: ask.codec, tools: &ask.request.tools, messages, leading, epoch };
+    log.sync(
+        messages,
+        |index, message| renderer.variant(index, message),
+        |index, message, item| renderer.message(index, message, item),
+    )
+}
+
+/// The instructions of the options, and those before everything else.
+fn system(config: &ProviderConfig, messages: &[Arc<Message>]) -> String {
+    let own = own_system(config);
+    let parts = messages.iter().take(leading(messages)).filter_map(|message| match &**message {
+        Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
+        _ => None,
+    });
+    let mut text = String::new();
+    for part in own.into_iter().chain(parts.flatten()) {
+        text.push_str(if text.is_empty() { r#"{"parts":["# } else { "," });
+        text.push_str(r#"{"text":"#);
+        // A string always serialises.
+        text.push_str(&serde_json::to_string(part).unwrap_or_default());
+        text.push('}');
+    }
+    if !text.is_empty() {
+        text.push_str("]}");
+    }
+    text
+}
+
+fn own_system(config: &ProviderConfig) -> Option<&str> {
+    config.system.as_deref().filter(|text| !text.trim().is_empty())
+}
+
+fn push(text: &mut String, name: &str, json: &str) {
+    if !json.is_empty() {
+        text.push('"');
+        text.push_str(name);
+        text.push_str("\":");
+        text.push_str(json);
+        text.push(',');
+    }
+}
+
+/// Merges the caller's own members; returns the tools among them.
+fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<String>, ProviderError> {
+    let mut tools = Vec::new();
+    for (key, value) in extra {
+        match (key.as_str(), value) {
+            ("contents" | "systemInstruction" | "system_instruction", _) => {
+                return Err(configuration(format!(
+                    "extra_body must not hold {key}, which comes from the conversation"
+                )));
+            }
+            ("tools", Value::Array(more)) => tools.extend(more.iter().map(Value::to_string)),
+            ("tools", _) => return Err(configuration("the tools of extra_body must be a list")),
+            _ => merge_value(members.entry(key.clone()).or_insert(Value::Null), value),
+        }
+    }
+    let streamed = "/functionCallingConfig/streamFunctionCallArguments";
+    if members.get("toolConfig").and_then(|config| config.pointer(streamed)) == Some(&Value::Bool(true)) {
+        return Err(unsupported("arguments of calls cannot be streamed in pieces")
+            .with_param("extra_body".to_owned()));
+    }
+    Ok(tools)
+}
+
+/// Objects are merged, everything else is replaced.
+fn merge_value(into: &mut Value, over: &Value) {
+    match (into, over) {
+        (Value::Object(into), Value::Object(over)) => {
+            for (key, value) in over {
+                merge_value(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, over) => *into = over.clone(),
+    }
+}

@@ -1,0 +1,253 @@
+//! Messages as parts of contents (fact sheet §2, §3, §4).
+
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Content, Message, Place, ProviderError, ReplayData, SystemMessage,
+    ToolCall, ToolSet, UserMessage, UserOrigin, wire_name,
+};
+use attache_transport::{Codec as _, Envelope, ItemWriter, RoleTag, wire_ids};
+use serde::Deserialize;
+
+use super::documents::{self, next, text};
+use super::results;
+use crate::capabilities::{demands_signatures, is_same_model, takes_system};
+use crate::codec::GenerateCodec;
+use crate::error::{configuration, invalid_history};
+
+pub(super) const USER: RoleTag = RoleTag::new(0);
+pub(super) const MODEL: RoleTag = RoleTag::new(1);
+/// The results of a turn: the user's role, but nothing else may stand beside them (fact sheet (a) 9).
+pub(super) const RESULTS: RoleTag = RoleTag::new(2);
+
+pub(super) static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
+
+/// What the API takes in place of a signature where a history has none (fact sheet §4).
+const STAND_IN: &str = "skip_thought_signature_validator";
+
+/// What is said of a reply without being a part of it: it does not go back.
+const METADATA: [&str; 3] = ["groundingMetadata", "urlContextMetadata", "citationMetadata"];
+
+fn opening(role: RoleTag) -> &'static str {
+    match role {
+        MODEL => r#"{"role":"model","parts":["#,
+        _ => r#"{"role":"user","parts":["#,
+    }
+}
+
+fn joint(before: RoleTag, after: RoleTag) -> &'static str {
+    match after {
+        _ if before == after && after != RESULTS => ",",
+        MODEL => r#"]},{"role":"model","parts":["#,
+        _ => r#"]},{"role":"user","parts":["#,
+    }
+}
+
+/// How many system messages stand before everything else: they are no contents.
+pub(super) fn leading(messages: &[Arc<Message>]) -> usize {
+    messages.iter().take_while(|message| matches!(&***message, Message::System(_))).count()
+}
+
+/// Renders the messages of one conversation.
+#[derive(Clone, Copy)]
+pub(super) struct Renderer<'a> {
+    pub(super) codec: &'a GenerateCodec,
+    pub(super) tools: &'a ToolSet,
+    pub(super) messages: &'a [Arc<Message>],
+    /// System messages that stand in the system instruction.
+    pub(super) leading: usize,
+    /// Of what all renderings depend on: see [`epoch`].
+    pub(super) epoch: u64,
+}
+
+/// A number for what the rendering of messages depends on besides the messages: the model that reads them, and tools
+/// whose name on the wire depends on the other tools.
+pub(super) fn epoch(codec: &GenerateCodec, tools: &ToolSet) -> u64 {
+    let renamed = tools.iter().filter(|(wire, tool)| *wire != wire_name(tool.name()));
+    let renamed = renamed.flat_map(|(wire, tool)| [wire, tool.name()]);
+    let demands = if demands_signatures(codec.capabilities()) { "signed" } else { "" };
+    // FNV-1a, so that the number is the same in every process.
+    [codec.family(), codec.model(), demands].into_iter().chain(renamed).fold(
+        0xcbf2_9ce4_8422_2325,
+        |hash, text| {
+            text.bytes()
+                .chain([0])
+                .fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+        },
+    )
+}
+
+impl Renderer<'_> {
+    /// A number for what the rendering of a message depends on besides the message.
+    pub(super) fn variant(&self, index: usize, message: &Message) -> u64 {
+        match message {
+            Message::System(_) => u64::from(index < self.leading),
+            Message::Assistant(_) | Message::ToolResults(_) => self.epoch,
+            _ => 0,
+        }
+    }
+
+    /// Writes the parts of `message`, separated by commas; nothing for one that leaves nothing.
+    pub(super) fn message(
+        &self,
+        index: usize,
+        message: &Message,
+        item: &mut ItemWriter<'_>,
+    ) -> Result<Option<RoleTag>, ProviderError> {
+        let role = match message {
+            Message::System(_) if index < self.leading && takes_system(self.codec.model()) => {
+                return Ok(None);
+            }
+            Message::System(system) => {
+                instructions(system, item);
+                USER
+            }
+            Message::User(user) => {
+                self.user(user, item)?;
+                USER
+            }
+            Message::Assistant(assistant) => {
+                self.assistant(assistant, item);
+                MODEL
+            }
+            Message::ToolResults(results) => {
+                let asked =
+                    match index.checked_sub(1).and_then(|before| self.messages.get(before)).map(|m| &**m) {
+                        Some(Message::Assistant(asked)) => asked,
+                        _ => return Err(invalid_history("tool results follow no message with calls")),
+                    };
+                results::render(self.codec, self.tools, asked, results, item)?;
+                RESULTS
+            }
+            _ => return Err(configuration("this kind of message is not known here")),
+        };
+        Ok((!item.is_empty()).then_some(role))
+    }
+
+    fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        let unrouted = message.routed.is_none();
+        let place = match message.origin {
+            UserOrigin::ToolCallDocuments => Place::BesideResult,
+            _ => Place::User,
+        };
+        for content in message.shown() {
+            match content {
+                Content::Object(tree) if unrouted && !tree.documents().is_empty() => {
+                    let place = format!("the message {}", message.id);
+                    return Err(documents::unrouted(&place, tree.documents().len()));
+                }
+                Content::Text(part) => text(part.text(), item),
+                Content::Object(tree) if tree.is_blank() => {}
+                Content::Object(tree) => {
+                    next(item);
+                    item.raw(r#"{"text":"#);
+                    item.raw(&tree.model_text_literal());
+                    item.raw("}");
+                }
+                Content::Document(document) => {
+                    documents::part(self.codec, document, place, unrouted, item)?;
+                }
+                _ => return Err(configuration("this kind of content is not known here")),
+            }
+        }
+        Ok(())
+    }
+
+    fn assistant(&self, message: &AssistantMessage, item: &mut ItemWriter<'_>) {
+        let calls: Vec<&ToolCall> = message.tool_calls().collect();
+        let mut ids = if calls.is_empty() { Vec::new() } else { wire_ids(&calls, str::to_owned) }.into_iter();
+        let mut is_first = true;
+        for part in &message.parts {
+            match part {
+                AssistantPart::Text(part) => {
+                    let replay = part.replay().and_then(|replay| self.replay(replay));
+                    next(item);
+                    item.raw(r#"{"text":"#);
+                    let own = replay.as_ref().and_then(|replay| replay.text.as_deref());
+                    item.string(own.unwrap_or(part.text()));
+                    end(replay.map(|replay| replay.signature).as_deref(), item);
+                }
+                // Thoughts that are not signed mean nothing to the model.
+                AssistantPart::Reasoning(part) => {
+                    if let Some(replay) = part.replay().and_then(|replay| self.replay(replay)) {
+                        next(item);
+                        item.raw(r#"{"text":"#);
+                        item.string(part.text());
+                        item.raw(r#","thought":true"#);
+                        end(Some(&replay.signature), item);
+                    }
+                }
+                AssistantPart::ToolCall(call) => {
+                    let id = ids.next();
+                    self.call(call, id.as_deref(), std::mem::take(&mut is_first), item);
+                }
+                AssistantPart::Opaque(part)
+                    if self.is_own(&part.replay) && !METADATA.contains(&part.kind.as_str()) =>
+                {
+                    next(item);
+                    item.raw(part.replay.json().trim());
+                }
+                // What means nothing to this model.
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&self, call: &ToolCall, id: Option<&str>, is_first: bool, item: &mut ItemWriter<'_>) {
+        next(item);
+        item.raw(r#"{"functionCall":{"#);
+        if let Some(id) = id {
+            item.raw(r#""id":"#);
+            item.string(id);
+            item.raw(",");
+        }
+        item.raw(r#""name":"#);
+        item.string(&self.tools.wire_name(&call.name));
+        item.raw(r#","args":"#);
+        item.raw(call.arguments.replay_json());
+        item.raw("}");
+        let replay = call.replay.as_ref().and_then(|replay| self.replay(replay));
+        let stand_in = is_first && demands_signatures(self.codec.capabilities());
+        let signature = replay.as_ref().map(|replay| replay.signature.as_str());
+        end(signature.or(stand_in.then_some(STAND_IN)), item);
+    }
+
+    /// Whether it came from this model.
+    fn is_own(&self, replay: &ReplayData) -> bool {
+        replay.family() == self.codec.family() && is_same_model(replay.model(), self.codec.model())
+    }
+
+    fn replay(&self, replay: &ReplayData) -> Option<Replay> {
+        self.is_own(replay).then(|| replay.read(self.codec.family())).flatten()
+    }
+}
+
+/// What goes back with a part.
+#[derive(Deserialize)]
+struct Replay {
+    /// What the part read, where it reads differently here.
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(rename = "thoughtSignature")]
+    signature: String,
+}
+
+/// The signature stands beside the data of the part, never inside (fact sheet (a) 2).
+fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
+    if let Some(signature) = signature {
+        item.raw(r#","thoughtSignature":"#);
+        item.string(signature);
+    }
+    item.raw("}");
+}
+
+/// Instructions that have no place of their own stay where they were given, as marked text, so that what stands before
+/// them is still read from the cache.
+fn instructions(system: &SystemMessage, item: &mut ItemWriter<'_>) {
+    for part in &system.parts {
+        next(item);
+        item.raw(r#"{"text":"<system>\n"#);
+        item.escaped(part.text());
+        item.raw(r#"\n</system>"}"#);
+    }
+}

@@ -1,0 +1,119 @@
+//! The results of a turn, which stand together in one content (fact sheet §2, §3).
+
+use attache_core::{
+    AssistantMessage, Content, ContentTree, Document, Place, ProviderError, ToolCall, ToolResult,
+    ToolResultsMessage, ToolSet,
+};
+use attache_transport::{ItemWriter, wire_ids};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::documents::{self, Shown, as_text, next, shown, write_media};
+use crate::codec::GenerateCodec;
+use crate::error::configuration;
+
+/// Writes the results of the calls of `asked`, in call order, by which the API matches them too.
+pub(super) fn render(
+    codec: &GenerateCodec,
+    tools: &ToolSet,
+    asked: &AssistantMessage,
+    message: &ToolResultsMessage,
+    item: &mut ItemWriter<'_>,
+) -> Result<(), ProviderError> {
+    let calls: Vec<&ToolCall> = asked.tool_calls().collect();
+    let ids = wire_ids(&calls, str::to_owned);
+    for (call, id) in calls.iter().zip(ids) {
+        let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else { continue };
+        if result.is_unrouted() {
+            return Err(documents::unrouted(
+                &format!("the result of {}", result.call_id),
+                result.documents.len(),
+            ));
+        }
+        let attached = attached(codec, result)?;
+        next(item);
+        item.raw(r#"{"functionResponse":{"id":"#);
+        item.string(&id);
+        item.raw(r#","name":"#);
+        item.string(&tools.wire_name(&call.name));
+        item.raw(r#","response":"#);
+        response(result, &attached.texts, item);
+        for (at, (document, media)) in attached.media.iter().enumerate() {
+            item.raw(if at == 0 { r#","parts":["# } else { "," });
+            write_media(document, media, item);
+        }
+        if !attached.media.is_empty() {
+            item.raw("]");
+        }
+        item.raw("}}");
+    }
+    Ok(())
+}
+
+/// What routing put behind the text of a result.
+#[derive(Default)]
+struct Attached<'a> {
+    texts: Vec<String>,
+    media: Vec<(&'a Document, Shown)>,
+}
+
+fn attached<'a>(codec: &GenerateCodec, result: &'a ToolResult) -> Result<Attached<'a>, ProviderError> {
+    let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+    let mut attached = Attached::default();
+    for content in result.attached() {
+        match content {
+            Content::Text(part) => attached.texts.push(part.text().to_owned()),
+            Content::Object(tree) if tree.is_blank() => {}
+            Content::Object(tree) => attached.texts.push(tree.model_text().into_owned()),
+            Content::Document(document) => match shown(codec, document, place, false)? {
+                Shown::Text(bytes) => {
+                    attached.texts.push(as_text(codec, document, place, &bytes)?.to_owned());
+                }
+                media => attached.media.push((document, media)),
+            },
+            _ => return Err(configuration("this kind of content is not known here")),
+        }
+    }
+    Ok(attached)
+}
+
+/// The response, which must be an object: `output` and `error` are the words that mean success and failure, any other
+/// object is the output itself. (E19)
+fn response(result: &ToolResult, texts: &[String], item: &mut ItemWriter<'_>) {
+    let tree = &result.tree;
+    if !result.is_error() && texts.is_empty() && stands_alone(tree) {
+        item.raw(tree.json());
+        return;
+    }
+    item.raw(if result.is_error() { r#"{"error":"# } else { r#"{"output":"# });
+    if tree.is_blank() {
+        // A text in place of nothing.
+        item.raw(&tree.model_text_literal());
+    } else {
+        item.raw(tree.json());
+    }
+    // Parts of a response hold no text.
+    for (at, text) in texts.iter().enumerate() {
+        item.raw(if at == 0 { r#","attached":["# } else { "," });
+        item.string(text);
+    }
+    item.raw(if texts.is_empty() { "}" } else { "]}" });
+}
+
+/// Whether a tree is an object that means nothing else than itself.
+fn stands_alone(tree: &ContentTree) -> bool {
+    #[derive(Default, Deserialize)]
+    struct Words {
+        output: Option<IgnoredAny>,
+        error: Option<IgnoredAny>,
+    }
+    let json = tree.json();
+    if !json.starts_with('{') {
+        return false;
+    }
+    if !json.contains(r#""output":"#) && !json.contains(r#""error":"#) {
+        return true;
+    }
+    // A word that is there with `null` reads like one that is not.
+    serde_json::from_str::<Words>(json).is_ok_and(|words| words.output.is_none() && words.error.is_none())
+}

@@ -1,0 +1,83 @@
+//! Tools and the choice among them (fact sheet §5).
+
+use attache_core::{ProviderError, ToolChoice, ToolSet};
+use attache_transport::{Codec as _, Refusals};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Ask;
+use super::schema::fit;
+use crate::error::configuration;
+
+/// The tools as one JSON object of declarations; empty if there are none.
+pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Declaration<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        description: &'a str,
+        parameters_json_schema: &'a Value,
+    }
+    let mut text = String::new();
+    for (name, definition) in tools.iter() {
+        let mut description = definition.description().trim().to_owned();
+        // The API has no member for examples.
+        for (at, example) in definition.examples().iter().enumerate() {
+            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
+            description.push_str(&example.to_string());
+        }
+        // The model reads in descriptions what the API does not enforce, as it does for every other provider.
+        let schema = fit(definition.input_schema()).schema;
+        let declaration =
+            Declaration { name, description: description.trim_start(), parameters_json_schema: &schema };
+        let json = serde_json::to_string(&declaration).map_err(|cause| {
+            let message = format!("the tool {} cannot be written as JSON", definition.name());
+            configuration(message).with_source(cause)
+        })?;
+        text.push_str(if text.is_empty() { r#"{"functionDeclarations":["# } else { "," });
+        text.push_str(&json);
+    }
+    if !text.is_empty() {
+        text.push_str("]}");
+    }
+    Ok(text)
+}
+
+/// The member `toolConfig`, if one is to be sent.
+pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
+    let Ask { request, config, codec } = ask;
+    let forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
+    if request.tools.is_empty() {
+        // A choice without declarations is refused by the API; tools of its own are not chosen this way.
+        return match forced {
+            true => Err(configuration("a tool call is required, but no tool is offered")),
+            false => Ok(None),
+        };
+    }
+    if !codec.capabilities().tools {
+        // What that means for the tools themselves is decided with them.
+        return Ok(None);
+    }
+    if config.parallel_tool_calls == Some(false) && request.tool_choice != ToolChoice::None {
+        let why = "the API cannot keep a model from several calls in one reply";
+        refusals.refuse("parallel_tool_calls", why, "several may come")?;
+    }
+    if forced && !codec.capabilities().forced_tools {
+        refusals.refuse("tool_choice", "the model cannot be forced to call a tool", "the model decides")?;
+        return Ok(None);
+    }
+    let choice = match &request.tool_choice {
+        ToolChoice::Auto => return Ok(None),
+        ToolChoice::None => json!({"mode": "NONE"}),
+        ToolChoice::Required => json!({"mode": "ANY"}),
+        ToolChoice::Tool(name) if request.tools.get(name).is_some() => {
+            json!({"mode": "ANY", "allowedFunctionNames": [request.tools.wire_name(name)]})
+        }
+        ToolChoice::Tool(name) => {
+            return Err(configuration(format!("the required tool {name:?} is not offered")));
+        }
+        _ => return Err(configuration("this choice of tools is not known here")),
+    };
+    Ok(Some(json!({"functionCallingConfig": choice})))
+}

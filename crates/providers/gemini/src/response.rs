@@ -1,0 +1,242 @@
+//! A reply, streamed or whole, put together into one message.
+
+mod candidate;
+mod message;
+mod usage;
+mod wire;
+
+use std::sync::Arc;
+
+use attache_core::{Completion, Degradation, ErrorKind, FinishReason, ProviderError, ToolSet};
+use attache_transport::ChunkSink;
+
+use self::candidate::{Candidate, Piece, is_known};
+use self::message::Message;
+use self::usage::Tokens;
+pub(crate) use self::wire::Chunk;
+use self::wire::{Feedback, read};
+use crate::error::{self, malformed};
+
+/// The most candidates of a reply.
+const MAX_CANDIDATES: usize = 128;
+
+/// What a reply is read with.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    /// They map wire names back.
+    pub(crate) tools: Arc<ToolSet>,
+    /// The tag of what goes back to where it came from.
+    pub(crate) family: Arc<str>,
+    /// The model that was asked.
+    pub(crate) model: Arc<str>,
+    pub(crate) degradations: Vec<Degradation>,
+}
+
+/// A reply as far as it has come.
+///
+/// The candidate that appears first is handed out as it comes. What others bring is kept until the end, when it is
+/// known whether they count.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    reading: Reading,
+    id: Option<String>,
+    model: Option<String>,
+    tokens: Tokens,
+    candidates: Vec<Candidate>,
+    /// The prompt was blocked, and why.
+    blocked: Option<ProviderError>,
+}
+
+impl Reply {
+    /// An empty reply.
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            id: None,
+            model: None,
+            tokens: Tokens::default(),
+            candidates: Vec::new(),
+            blocked: None,
+        }
+    }
+
+    /// Takes a chunk of a stream, or a whole reply.
+    pub(crate) fn take(&mut self, chunk: Chunk<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.id = chunk.response_id.filled().or_else(|| self.id.take());
+        self.model = chunk.model_version.filled().or_else(|| self.model.take());
+        if let Some(usage) = chunk.usage_metadata {
+            self.tokens.take(usage);
+        }
+        for (position, raw) in chunk.candidates.0.into_iter().enumerate() {
+            let given: wire::Candidate<'_> = read(raw);
+            let index = given.index.0.unwrap_or(u64::try_from(position).unwrap_or(u64::MAX));
+            self.candidate(index)?.take(given, out)?;
+        }
+        if let Some(feedback) = chunk.prompt_feedback {
+            let Feedback { block_reason, block_reason_message } = read(feedback);
+            if let Some(reason) = block_reason.filled() {
+                self.blocked = Some(error::blocked(&reason, block_reason_message.filled()));
+            }
+        }
+        match &self.blocked {
+            // Nothing follows a blocked prompt.
+            Some(_) if self.candidates.is_empty() => self.refused(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a candidate said that it is finished.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.candidates.iter().any(|candidate| candidate.finish.is_some())
+    }
+
+    /// Ends the reply.
+    ///
+    /// # Errors
+    /// What the API reports as a reason to finish and is none.
+    pub(crate) fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.refused()?;
+        self.failed()?;
+        let completion = self.completion(false, Some(out));
+        out.done(completion);
+        Ok(())
+    }
+
+    /// What has come of a reply that was cut or failed.
+    pub(crate) fn partial(&mut self) -> Completion {
+        self.completion(true, None)
+    }
+
+    fn candidate(&mut self, index: u64) -> Result<Taking<'_>, ProviderError> {
+        let at = match self.candidates.iter().position(|known| known.index == index) {
+            Some(at) => at,
+            None if self.candidates.len() < MAX_CANDIDATES => {
+                self.candidates.push(Candidate::new(index, self.candidates.is_empty()));
+                self.candidates.len() - 1
+            }
+            None => return Err(malformed("the reply has too many candidates")),
+        };
+        match self.candidates.get_mut(at) {
+            Some(candidate) => Ok(Taking { candidate, tools: &self.reading.tools }),
+            None => Err(malformed("the reply has too many candidates")),
+        }
+    }
+
+    fn refused(&mut self) -> Result<(), ProviderError> {
+        match self.blocked.take() {
+            Some(error) if !self.candidates.iter().any(Candidate::says_something) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// A reply that is no answer: the model wrote a call that cannot be read, or nothing for a reason that may not
+    /// come again (fact sheet §7).
+    fn failed(&self) -> Result<(), ProviderError> {
+        let silent = !self.candidates.iter().any(Candidate::says_something);
+        let ends = self
+            .candidates
+            .iter()
+            .rev()
+            .filter_map(|candidate| Some((candidate, candidate.finish.as_deref()?)));
+        let Some((candidate, reason)) = ends.into_iter().next() else { return Ok(()) };
+        let failure = match reason {
+            "MALFORMED_FUNCTION_CALL" | "MALFORMED_RESPONSE" => {
+                ProviderError::new(ErrorKind::Malformed, "the model wrote what cannot be read")
+                    .with_retryable(true)
+            }
+            "UNEXPECTED_TOOL_CALL" if silent => {
+                let message = "the model called a tool that it was not offered";
+                ProviderError::new(ErrorKind::Malformed, message).with_retryable(true)
+            }
+            "MISSING_THOUGHT_SIGNATURE" => {
+                let message = "the history lacks a thought signature that the model demands";
+                ProviderError::new(ErrorKind::InvalidHistory, message)
+            }
+            "PUP_LIMITED_DISABLED" => ProviderError::new(
+                ErrorKind::Permission,
+                "the account is limited for breaking the rules of use",
+            ),
+            "OTHER" | "TOO_MANY_TOOL_CALLS" | "IMAGE_OTHER" | "NO_IMAGE" | "FINISH_REASON_UNSPECIFIED"
+                if silent =>
+            {
+                ProviderError::new(ErrorKind::Api, "the model ended without an answer").with_retryable(true)
+            }
+            _ => return Ok(()),
+        };
+        // What the provider says about it quotes the model, and is no text for a line in a log.
+        Err(failure
+            .with_code(reason.to_owned())
+            .with_request_id(self.id.clone())
+            .with_response_body(candidate.message.clone()))
+    }
+
+    /// The message of the candidates, merged by the ledger's E05 to E11: with a call in any of them all are merged,
+    /// otherwise the first that says something counts. What was not handed out yet goes to `out`.
+    fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        if !candidates.iter().any(|candidate| candidate.calls > 0) {
+            let chosen = candidates.iter().position(Candidate::says_something);
+            let chosen =
+                chosen.or_else(|| candidates.iter().position(Candidate::holds_something)).unwrap_or(0);
+            candidates = candidates.into_iter().skip(chosen).take(1).collect();
+        }
+        let raw_finish_reason = candidates.iter().rev().find_map(|candidate| candidate.finish.clone());
+        let silent = !candidates.iter().any(Candidate::says_something);
+        let reason = raw_finish_reason.as_deref().map_or(FinishReason::Stop, finish_reason);
+        let mut message = Message::new(&self.reading, raw_finish_reason.as_deref(), cut);
+        for candidate in candidates {
+            message.add(candidate, out.as_deref_mut());
+        }
+        let message = message.into_message();
+        let reason = reason.for_message(message.has_tool_calls());
+        let mut degradations = std::mem::take(&mut self.reading.degradations);
+        if reason == FinishReason::Length && silent && !cut {
+            degradations.push(Degradation::new(
+                "max_tokens",
+                "the model spent all of its tokens on reasoning; allow more of them, or less reasoning",
+            ));
+        }
+        let mut completion = Completion::new(message, reason, self.tokens.normalised());
+        completion.raw_finish_reason = raw_finish_reason;
+        completion.model = self.model.take();
+        completion.response_id = self.id.take();
+        completion.degradations = degradations;
+        completion
+    }
+}
+
+/// A candidate, and what it is read with.
+struct Taking<'r> {
+    candidate: &'r mut Candidate,
+    tools: &'r Arc<ToolSet>,
+}
+
+impl Taking<'_> {
+    fn take(self, given: wire::Candidate<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.candidate.take(given, self.tools, out)
+    }
+}
+
+/// What a `finishReason` means. Unknown ones are kept in the provider's word.
+fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "STOP" => FinishReason::Stop,
+        // The reply hit the limit of one request, and is not complete.
+        "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
+        "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION"
+        | "MODEL_ARMOR"
+        | "ESCALATION"
+        | "LANGUAGE" => FinishReason::ContentFilter,
+        "OTHER" | "TOO_MANY_TOOL_CALLS" | "IMAGE_OTHER" | "NO_IMAGE" | "FINISH_REASON_UNSPECIFIED" => {
+            FinishReason::Error
+        }
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

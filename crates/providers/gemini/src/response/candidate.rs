@@ -1,0 +1,226 @@
+//! One candidate of a reply, put together piece by piece.
+
+use std::sync::Arc;
+
+use attache_core::{ProviderCallId, ProviderError, StreamChunk, ToolCallId, ToolSet};
+use attache_transport::ChunkSink;
+use serde_json::value::RawValue;
+
+use super::wire::{self, FunctionCall, Part, kind_of_part, read};
+use crate::error::{malformed, unsupported};
+
+/// The most parts of a candidate: a reply has one for each run of text, each call and each step of the provider's own
+/// tools.
+const MAX_PARTS: usize = 10_000;
+
+/// What a candidate holds, in order.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Text(Words),
+    Thought(Words),
+    Call(Call),
+    /// Kept verbatim: parts that only the provider understands, and a signature that stands alone.
+    Opaque {
+        kind: String,
+        raw: Box<RawValue>,
+    },
+}
+
+/// A run of text. Signed ones are never joined to others.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) text: String,
+    pub(super) signature: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) slot: usize,
+    pub(super) id: ToolCallId,
+    pub(super) provider_id: Option<ProviderCallId>,
+    /// On the wire.
+    pub(super) name: String,
+    pub(super) arguments: String,
+    pub(super) signature: Option<String>,
+}
+
+/// A candidate as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Candidate {
+    pub(super) index: u64,
+    /// It is handed out as it comes.
+    pub(super) shown: bool,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) calls: usize,
+    pub(super) finish: Option<String>,
+    /// What the provider says about the end; it may quote the model.
+    pub(super) message: Option<String>,
+    pub(super) url_context: Option<Box<RawValue>>,
+    pub(super) grounding: Option<Box<RawValue>>,
+    pub(super) citations: Option<Box<RawValue>>,
+}
+
+impl Candidate {
+    pub(super) fn new(index: u64, shown: bool) -> Self {
+        Self { index, shown, ..Self::default() }
+    }
+
+    /// Takes what a chunk says of this candidate.
+    pub(super) fn take(
+        &mut self,
+        given: wire::Candidate<'_>,
+        tools: &Arc<ToolSet>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let content: wire::Content<'_> = given.content.map(read).unwrap_or_default();
+        for raw in content.parts.0 {
+            self.part(raw, tools, out)?;
+        }
+        self.finish = given.finish_reason.filled().or_else(|| self.finish.take());
+        self.message = given.finish_message.filled().or_else(|| self.message.take());
+        for (kept, given) in [
+            (&mut self.url_context, given.url_context_metadata),
+            (&mut self.grounding, given.grounding_metadata),
+            (&mut self.citations, given.citation_metadata),
+        ] {
+            if let Some(given) = given.filter(|raw| !is_empty_object(raw)) {
+                *kept = Some(given.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it holds an answer or a call.
+    pub(super) fn says_something(&self) -> bool {
+        self.calls > 0
+            || self
+                .pieces
+                .iter()
+                .any(|piece| matches!(piece, Piece::Text(words) if !words.text.trim().is_empty()))
+    }
+
+    /// Whether it holds anything that must not get lost: beside answers and calls, parts of the provider.
+    pub(super) fn holds_something(&self) -> bool {
+        self.says_something() || self.pieces.iter().any(|piece| matches!(piece, Piece::Opaque { .. }))
+    }
+
+    fn part(
+        &mut self,
+        raw: &RawValue,
+        tools: &Arc<ToolSet>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let part: Part<'_> = read(raw);
+        let signature = part.thought_signature.filled();
+        if let Some(call) = part.function_call {
+            return self.call(read(call), signature, tools, out);
+        }
+        let Some(text) = part.text.get() else {
+            let Some(kind) = kind_of_part(raw).or_else(|| signature.map(|_| "thoughtSignature".to_owned()))
+            else {
+                return Ok(());
+            };
+            return self.add(Piece::Opaque { kind, raw: raw.to_owned() });
+        };
+        if text.is_empty() && signature.is_none() {
+            return Ok(());
+        }
+        let thought = part.thought.0;
+        if self.shown {
+            if thought {
+                out.thinking(&*text)
+            } else {
+                out.content(&*text)
+            };
+        }
+        if signature.is_none() {
+            match self.pieces.last_mut() {
+                Some(Piece::Text(last)) if !thought && last.signature.is_none() => {
+                    last.text.push_str(&text);
+                    return Ok(());
+                }
+                Some(Piece::Thought(last)) if thought && last.signature.is_none() => {
+                    last.text.push_str(&text);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        if !thought && signature.is_some() && text.trim().is_empty() {
+            // A text of nothing cannot exist, its signature still goes back to where it stood.
+            return self.add(Piece::Opaque { kind: "text".to_owned(), raw: raw.to_owned() });
+        }
+        let words = Words { text: text.into_owned(), signature };
+        self.add(if thought { Piece::Thought(words) } else { Piece::Text(words) })
+    }
+
+    /// A call comes whole, in one part.
+    fn call(
+        &mut self,
+        call: FunctionCall<'_>,
+        signature: Option<String>,
+        tools: &Arc<ToolSet>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        if call.partial_args.is_some() || call.will_continue.0 {
+            return Err(unsupported(
+                "arguments that are streamed in pieces are not read; they must be switched off",
+            ));
+        }
+        let name = call.name.filled().unwrap_or_default();
+        let call = Call {
+            slot: self.calls,
+            id: ToolCallId::new(),
+            // What stands for no id in some languages is none either.
+            provider_id: call.id.filled().filter(|id| id != "null").and_then(ProviderCallId::parse),
+            name: known_name(&name, tools).to_owned(),
+            arguments: call.args.map(|args| args.get().to_owned()).unwrap_or_default(),
+            signature,
+        };
+        if self.shown {
+            out.push(call.delta(call.slot));
+        }
+        self.calls += 1;
+        self.add(Piece::Call(call))
+    }
+
+    fn add(&mut self, piece: Piece) -> Result<(), ProviderError> {
+        if self.pieces.len() >= MAX_PARTS {
+            return Err(malformed(format!("the reply has more than {MAX_PARTS} parts")));
+        }
+        self.pieces.push(piece);
+        Ok(())
+    }
+}
+
+impl Call {
+    /// The whole call as one piece, under its slot of the message.
+    pub(super) fn delta(&self, slot: usize) -> StreamChunk {
+        StreamChunk::ToolCallDelta {
+            slot,
+            id: self.id.clone(),
+            provider_id: self.provider_id.clone(),
+            name: (!self.name.is_empty()).then(|| self.name.clone()),
+            arguments_delta: self.arguments.clone(),
+        }
+    }
+}
+
+/// The name without the namespace that models put before it, where the rest is a tool's.
+fn known_name<'n>(name: &'n str, tools: &ToolSet) -> &'n str {
+    let bare = ["default_api.", "default_api:"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    match bare {
+        Some(bare) if !is_known(name, tools) && is_known(bare, tools) => bare,
+        _ => name,
+    }
+}
+
+/// Whether a name on the wire is that of a tool.
+pub(super) fn is_known(name: &str, tools: &ToolSet) -> bool {
+    tools.get(tools.internal_name(name)).is_some()
+}
+
+fn is_empty_object(raw: &RawValue) -> bool {
+    let mut bytes = raw.get().bytes().filter(|byte| !byte.is_ascii_whitespace());
+    (bytes.next(), bytes.next()) == (Some(b'{'), Some(b'}'))
+}

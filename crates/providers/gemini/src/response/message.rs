@@ -1,0 +1,178 @@
+//! The message that the candidates of a reply make.
+
+use std::sync::Arc;
+
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, FinishReason, OpaquePart, ReasoningPart, ReplayData,
+    TextPart, ToolCall,
+};
+use attache_transport::ChunkSink;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::candidate::{Call, Words};
+use super::{Candidate, Piece, Reading, finish_reason, is_known};
+
+/// What goes back with a part: its signature and, where the part reads differently here, its own text.
+#[derive(Serialize)]
+struct Replay<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(rename = "thoughtSignature")]
+    signature: &'a str,
+}
+
+/// The parts of one message, out of one candidate or several.
+pub(super) struct Message<'a> {
+    reading: &'a Reading,
+    parts: Vec<AssistantPart>,
+    /// White space that waits for a text to stand with.
+    blank: String,
+    calls: usize,
+    /// Calls of the reply are not to be run.
+    stopped: bool,
+    /// The model called what it was not to call.
+    unexpected: bool,
+    has_text: bool,
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn new(reading: &'a Reading, finish: Option<&str>, cut: bool) -> Self {
+        let reason = finish.map(finish_reason);
+        Self {
+            reading,
+            parts: Vec::new(),
+            blank: String::new(),
+            calls: 0,
+            stopped: cut || matches!(reason, Some(FinishReason::ContentFilter | FinishReason::Error)),
+            unexpected: finish == Some("UNEXPECTED_TOOL_CALL"),
+            has_text: false,
+        }
+    }
+
+    /// Adds a candidate. Texts of several are joined by line feeds.
+    pub(super) fn add(&mut self, candidate: Candidate, mut out: Option<&mut ChunkSink>) {
+        let mut separator = if self.has_text { "\n" } else { "" };
+        let mut out = out.as_deref_mut().filter(|_| !candidate.shown);
+        for piece in candidate.pieces {
+            match piece {
+                Piece::Text(words) => {
+                    let lead = if words.text.trim().is_empty() { "" } else { std::mem::take(&mut separator) };
+                    if let Some(out) = &mut out {
+                        out.content([lead, &words.text].concat());
+                    }
+                    self.blank.push_str(lead);
+                    self.text(words);
+                }
+                Piece::Thought(words) => {
+                    if let Some(out) = &mut out {
+                        out.thinking(&*words.text);
+                    }
+                    self.parts.push(self.thought(words));
+                }
+                Piece::Call(call) => {
+                    if let Some(out) = &mut out {
+                        out.push(call.delta(self.calls));
+                    }
+                    self.calls += 1;
+                    self.parts.push(self.call(call));
+                }
+                Piece::Opaque { kind, raw } => self.opaque(kind, raw),
+            }
+        }
+        for (kind, raw) in [
+            ("urlContextMetadata", candidate.url_context),
+            ("groundingMetadata", candidate.grounding),
+            ("citationMetadata", candidate.citations),
+        ] {
+            if let Some(raw) = raw {
+                self.opaque(kind.to_owned(), raw);
+            }
+        }
+    }
+
+    /// The message. White space that found no text behind it joins the last one, so that the message reads as it was
+    /// streamed.
+    pub(super) fn into_message(mut self) -> AssistantMessage {
+        let blank = std::mem::take(&mut self.blank);
+        if !blank.is_empty() {
+            let last = self.parts.iter_mut().rev().find_map(|part| match part {
+                AssistantPart::Text(text) => Some(text),
+                _ => None,
+            });
+            if let Some(text) = last {
+                let signature = text.replay().and_then(|replay| replay.read::<Signed>(&self.reading.family));
+                let replay = signature.and_then(|signed| {
+                    let own = signed.text.as_deref().unwrap_or(text.text());
+                    let replay = Replay { text: Some(own), signature: &signed.signature };
+                    self.reading.tag(to_raw_value(&replay).ok())
+                });
+                if let Some(longer) = TextPart::new([text.text(), &blank].concat()) {
+                    *text = longer.with_replay(replay);
+                }
+            }
+        }
+        AssistantMessage::new(self.parts.into_iter().map(Some))
+    }
+
+    fn text(&mut self, words: Words) {
+        let Words { text, signature } = words;
+        if text.trim().is_empty() {
+            self.blank.push_str(&text);
+            return;
+        }
+        let blank = std::mem::take(&mut self.blank);
+        let own = (!blank.is_empty()).then_some(&*text);
+        let replay = signature.and_then(|signature| {
+            self.reading.tag(to_raw_value(&Replay { text: own, signature: &signature }).ok())
+        });
+        self.has_text = true;
+        let text = if blank.is_empty() { text } else { blank + &text };
+        self.parts.extend(TextPart::new(text).map(|part| AssistantPart::Text(part.with_replay(replay))));
+    }
+
+    fn thought(&self, words: Words) -> AssistantPart {
+        let replay = words.signature.and_then(|signature| self.reading.signed(&signature));
+        AssistantPart::Reasoning(ReasoningPart::new(words.text).with_replay(replay))
+    }
+
+    fn call(&self, call: Call) -> AssistantPart {
+        let tools = &self.reading.tools;
+        // A call of a tool that exists but was off must not run. One of a tool that does not exist cannot, and its
+        // result tells the model so.
+        let stopped = self.stopped || self.unexpected && is_known(&call.name, tools);
+        let arguments =
+            if stopped { Arguments::truncated(call.arguments) } else { Arguments::new(call.arguments) };
+        let replay = call.signature.and_then(|signature| self.reading.signed(&signature));
+        let made = ToolCall::new(tools.internal_name(&call.name), arguments)
+            .with_id(call.id)
+            .with_provider_id(call.provider_id)
+            .with_replay(replay);
+        AssistantPart::ToolCall(made)
+    }
+
+    fn opaque(&mut self, kind: String, raw: Box<RawValue>) {
+        if let Some(replay) = self.reading.tag(Some(raw)) {
+            self.parts.push(AssistantPart::Opaque(OpaquePart::new(kind, replay)));
+        }
+    }
+}
+
+impl Reading {
+    fn tag(&self, raw: Option<Box<RawValue>>) -> Option<ReplayData> {
+        raw.map(|raw| ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw))
+    }
+
+    fn signed(&self, signature: &str) -> Option<ReplayData> {
+        self.tag(to_raw_value(&Replay { text: None, signature }).ok())
+    }
+}
+
+/// What went into a [`Replay`].
+#[derive(serde::Deserialize)]
+struct Signed {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(rename = "thoughtSignature")]
+    signature: String,
+}

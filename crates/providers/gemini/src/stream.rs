@@ -1,0 +1,85 @@
+//! Decodes a reply: the chunks of a stream, or one JSON object, which have the same form (fact sheet §8).
+
+use attache_core::{Completion, ProviderError};
+use attache_transport::{ChunkSink, EventDecoder, SseEvent};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::error::{self, malformed};
+use crate::response::{Chunk, Reading, Reply};
+
+/// Reads events and JSON bodies.
+#[derive(Debug)]
+pub(crate) struct Events {
+    reply: Reply,
+}
+
+impl Events {
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self { reply: Reply::new(reading) }
+    }
+
+    fn take(&mut self, data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let chunk: Chunk<'_> = serde_json::from_slice(data)
+            .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
+        if chunk.error.is_some_and(|error| error.get().len() > 2) {
+            return Err(error::in_stream(data));
+        }
+        self.reply.take(chunk, out)
+    }
+}
+
+impl EventDecoder for Events {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        // The API sends no terminator; servers in front of it may.
+        if event.data == b"[DONE]" {
+            return self.end(out);
+        }
+        self.take(event.data, out)
+    }
+
+    /// A reply or an error. Without `alt=sse` a stream is a list of chunks, and errors of streams come in lists too.
+    fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        #[derive(Deserialize)]
+        struct Outline {
+            candidates: Option<IgnoredAny>,
+            #[serde(rename = "promptFeedback")]
+            prompt_feedback: Option<IgnoredAny>,
+            #[serde(rename = "usageMetadata")]
+            usage: Option<IgnoredAny>,
+            #[serde(rename = "responseId")]
+            id: Option<IgnoredAny>,
+        }
+        let is_reply = |chunk: &Outline| {
+            chunk.candidates.is_some()
+                || chunk.prompt_feedback.is_some()
+                || chunk.usage.is_some()
+                || chunk.id.is_some()
+        };
+        if body.first() == Some(&b'[') {
+            let chunks: Vec<&serde_json::value::RawValue> = serde_json::from_slice(body)
+                .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
+            for chunk in chunks {
+                self.take(chunk.get().as_bytes(), out)?;
+            }
+            if !self.reply.is_finished() {
+                return Err(malformed("the reply is a list without an answer"));
+            }
+            return self.reply.finish(out);
+        }
+        self.take(body, out)?;
+        if !serde_json::from_slice(body).is_ok_and(|outline| is_reply(&outline)) {
+            return Err(error::of_foreign_shape(body));
+        }
+        self.reply.finish(out)
+    }
+
+    /// The end of the connection is the end of the reply; one in which nothing finished was cut.
+    fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        if self.reply.is_finished() { self.reply.finish(out) } else { Ok(()) }
+    }
+
+    fn partial(&mut self) -> Completion {
+        self.reply.partial()
+    }
+}
