@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
-use serde::Deserialize;
 use serde_json::Value;
 
 /// Reads a response with an error status.
@@ -87,33 +86,15 @@ struct Details {
 
 impl Body {
     fn parse(json: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Wire {
-            error: Inner,
-        }
-        #[derive(Deserialize)]
-        struct Inner {
-            #[serde(default)]
-            code: Value,
-            #[serde(default)]
-            message: Value,
-            #[serde(default)]
-            status: Value,
-            #[serde(default)]
-            details: Value,
-        }
-        let Inner { code, message, status, details } = serde_json::from_slice::<Wire>(json)
-            .or_else(|error| {
-                let list: Vec<Wire> = serde_json::from_slice(json)?;
-                list.into_iter().next().ok_or(error)
-            })
-            .ok()?
-            .error;
+        let value: Value = serde_json::from_slice(json).ok()?;
+        let object = value.as_array().map_or(Some(&value), |list| list.first())?;
+        let error = object.get("error")?.as_object()?;
+        let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
         Some(Self {
-            code: code.as_u64().and_then(|code| code.try_into().ok()),
-            status: status.as_str().filter(|word| !word.is_empty()).map(str::to_owned),
-            message: message.as_str().unwrap_or_default().to_owned(),
-            details: Details::read(&details),
+            code: error.get("code").and_then(Value::as_u64).and_then(|code| code.try_into().ok()),
+            status: Some(text("status").to_owned()).filter(|word| !word.is_empty()),
+            message: text("message").to_owned(),
+            details: error.get("details").map(Details::read).unwrap_or_default(),
         })
     }
 

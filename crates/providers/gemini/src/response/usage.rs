@@ -90,7 +90,9 @@ mod tests {
         for chunk in chunks {
             tokens.take(&to_raw_value(chunk).unwrap());
         }
-        Usage { raw: None, ..tokens.normalised() }
+        let mut usage = tokens.normalised();
+        usage.raw = None;
+        usage
     }
 
     // gemini.md 7
