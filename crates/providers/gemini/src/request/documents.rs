@@ -53,6 +53,12 @@ pub(super) fn shown(
         return refuse(&format!("it has {size} bytes, the limit is {limit}"));
     }
     match (document.source(), document.bytes()) {
+        // In results only Vertex AI is known to take addresses.
+        (DocumentSource::External { .. }, _)
+            if matches!(place, Place::ToolResult | Place::FailedResult) && codec.family() != "vertex" =>
+        {
+            refuse("an address cannot stand there")
+        }
         // Showing an address is a decision of routing, so one that nobody looked at is not sent.
         (DocumentSource::External { url }, _) if !unrouted && media.kind() != MediaKind::Text => {
             Ok(Shown::Address(Box::from(&**url)))
@@ -84,18 +90,27 @@ pub(super) fn write_media(document: &Document, shown: &Shown, item: &mut ItemWri
     match shown {
         Shown::Address(url) => {
             item.raw(r#"{"fileData":{"mimeType":"#);
-            item.string(document.media_type().essence());
+            item.string(wire_type(document));
             item.raw(r#","fileUri":"#);
             item.string(url);
             item.raw("}}");
         }
         Shown::Bytes(bytes) | Shown::Text(bytes) => {
             item.raw(r#"{"inlineData":{"mimeType":"#);
-            item.string(document.media_type().essence());
+            item.string(wire_type(document));
             item.raw(r#","data":""#);
             item.base64(bytes);
             item.raw("\"}}");
         }
+    }
+}
+
+/// The API's word for a media type.
+fn wire_type(document: &Document) -> &str {
+    match document.media_type().essence() {
+        "audio/mp4" => "audio/m4a",
+        "video/quicktime" => "video/mov",
+        essence => essence,
     }
 }
 
