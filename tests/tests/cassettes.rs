@@ -24,7 +24,8 @@ use serde_json::Value;
 use changes::CHANGES;
 
 /// Those that are read, with how many there are: a recording that is lost shows.
-const EXPECTED: [(&str, usize); 3] = [("openai-chat", 109), ("openai-responses", 62), ("anthropic", 37)];
+const EXPECTED: [(&str, usize); 4] =
+    [("openai-chat", 109), ("openai-responses", 62), ("anthropic", 37), ("gemini", 36)];
 
 fn read(recorded: &Recorded, chunks: &[Bytes]) -> Replay {
     let codec = codec(&recorded.protocol).expect("the protocol is read");
@@ -177,7 +178,9 @@ fn differences(replay: &Replay, recorded: &Recorded) -> Vec<String> {
     };
     let error = replay.error.as_ref();
     let wanted = expected.error.as_ref().or(expected.stream_error.as_ref());
-    check("an error", error.is_some().to_string(), wanted.is_some().to_string());
+    // A blocked prompt is no answer, although the status is 200. (gemini.md 7)
+    let is_wanted = wanted.is_some() || expected.block_reason.is_some();
+    check("an error", error.is_some().to_string(), is_wanted.to_string());
     if let (Some(wanted), Some(error)) = (wanted, error) {
         if let Some(message) = wanted.message.as_deref() {
             // Messages of errors are one line of bounded length and end without a full stop.
@@ -257,6 +260,12 @@ fn usage(replay: &Replay, recorded: &Recorded) -> (String, String) {
     let input = match recorded.protocol.as_str() {
         "anthropic" | "bedrock-converse" => {
             wanted.input.map(|input| input + sum(&[wanted.cached, wanted.cache_write]))
+        }
+        // What the provider's own tools brought is read too. (gemini.md 7)
+        "gemini" => {
+            let raw = recorded.expected.usage_raw.as_ref();
+            let tools = raw.and_then(|raw| raw.get("toolUsePromptTokenCount")?.as_u64());
+            wanted.input.map(|input| input + sum(&[tools]))
         }
         _ => wanted.input,
     };

@@ -3,24 +3,18 @@
 use std::path::Path;
 
 use attache_anthropic::MessagesCodec;
-use attache_core::{Completion, ProviderError, ToolCall, Usage};
-use attache_openai::{ChatCodec, Profile};
+use attache_core::{Completion, ToolCall, Usage};
+use attache_gemini::GenerateCodec;
+use attache_openai::{ChatCodec, Profile, ResponsesCodec};
 use attache_testkit::{Cassette, Interaction, chunked};
-use attache_transport::Codec;
+use attache_transport::{Codec, Replay as Replayed};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::args::Replay;
 use crate::exit::Exit;
 use crate::output::{answer, line};
-
-/// The APIs whose replies are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Api {
-    Chat,
-    Messages,
-}
 
 /// Runs the command.
 pub(crate) fn run(replay: &Replay) -> Exit {
@@ -54,7 +48,7 @@ fn shown(file: &Path) -> String {
 }
 
 fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>) -> Result<Value, String> {
-    let Some(api) = api(interaction)? else {
+    let Some((api, codec)) = api(interaction) else {
         return Ok(json!({ "file": shown(file), "index": index, "kind": "other" }));
     };
     let response = &interaction.response;
@@ -65,14 +59,15 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
         Some(seed) => chunked(&body, seed),
         None => vec![body],
     };
-    let (completion, error) = decode(api, status, &response.headers, &chunks);
+    let Replayed { completion, error, .. } =
+        attache_transport::replay(&*codec, status, &response.headers, &chunks);
     let Completion { message, usage, finish_reason, raw_finish_reason, .. } = &completion;
     // A reply that failed has no finish of its own.
     let finish_reason = (error.is_none() || raw_finish_reason.is_some()).then_some(finish_reason);
     Ok(json!({
         "file": shown(file),
         "index": index,
-        "api": match api { Api::Chat => "openai-chat", Api::Messages => "anthropic" },
+        "api": api,
         "text": message.text(),
         "thinking": message.thinking(),
         "refusal": message.refusal(),
@@ -89,47 +84,27 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
     }))
 }
 
-/// The API of a model call; `None` for what is none, such as files and token counts.
-fn api(interaction: &Interaction) -> Result<Option<Api>, String> {
+/// The API of a model call, and what reads it; `None` for what is none, such as files and token counts.
+fn api(interaction: &Interaction) -> Option<(&'static str, Box<dyn Codec>)> {
     let path = interaction.request.uri.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     if !interaction.request.method.eq_ignore_ascii_case("POST") {
-        return Ok(None);
+        return None;
     }
-    for (ending, api) in [("/chat/completions", Api::Chat), ("/messages", Api::Messages)] {
-        if path.ends_with(ending) {
-            return Ok(Some(api));
-        }
-    }
-    let later = [
-        "/responses",
-        ":generateContent",
-        ":streamGenerateContent",
-        "/converse",
-        "/converse-stream",
-        "/api/chat",
-        "/v2/chat",
-    ];
-    match later.iter().find(|ending| path.ends_with(**ending)) {
-        Some(ending) => Err(format!("the API behind {ending} is not understood yet")),
-        None => Ok(None),
-    }
-}
-
-fn decode(
-    api: Api,
-    status: StatusCode,
-    headers: &HeaderMap,
-    chunks: &[Bytes],
-) -> (Completion, Option<ProviderError>) {
-    let codec: Box<dyn Codec> = match api {
-        // The decoder is lenient for every server; the name only tags what would go back to it.
-        Api::Chat => {
-            Box::new(ChatCodec::new(Profile::compatible("recorded", "http://localhost"), "recorded"))
-        }
-        Api::Messages => Box::new(MessagesCodec::new("recorded")),
+    // Decoders are lenient for every server and model; names only tag what would go back.
+    let model = "recorded";
+    let is = |ending: &str| path.ends_with(ending);
+    let codec: (&'static str, Box<dyn Codec>) = if is("/chat/completions") {
+        ("openai-chat", Box::new(ChatCodec::new(Profile::compatible(model, "http://localhost"), model)))
+    } else if is("/responses") {
+        ("openai-responses", Box::new(ResponsesCodec::from(model)))
+    } else if is("/messages") {
+        ("anthropic", Box::new(MessagesCodec::from(model)))
+    } else if is(":generateContent") || is(":streamGenerateContent") {
+        ("gemini", Box::new(GenerateCodec::from(model)))
+    } else {
+        return None;
     };
-    let replay = attache_transport::replay(&*codec, status, headers, chunks);
-    (replay.completion, replay.error)
+    Some(codec)
 }
 
 fn counts(usage: &Usage) -> Value {

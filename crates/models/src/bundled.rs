@@ -17,6 +17,12 @@ pub(crate) fn add(registry: Registry) -> Registry {
     };
     #[cfg(feature = "anthropic")]
     let registry = registry.with_codec("anthropic", "anthropic", attache_anthropic::MessagesCodec::new);
+    #[cfg(feature = "gemini")]
+    let registry = registry.with_codec("gemini", "gemini", attache_gemini::GenerateCodec::new).with_codec(
+        "vertex",
+        "vertex",
+        attache_gemini::GenerateCodec::vertex,
+    );
     #[cfg(feature = "offline")]
     let registry = registry.with_provider("offline", "offline", |model, settings| {
         Ok(attache_offline::OfflineModel::named(model).with_matrix(&settings.matrix).into())

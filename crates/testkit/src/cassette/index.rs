@@ -94,6 +94,8 @@ pub struct Expectation {
     pub finish_reason: Option<String>,
     /// Why a Responses answer is incomplete.
     pub incomplete_reason: Option<String>,
+    /// Why the prompt was blocked, in an answer of Gemini.
+    pub block_reason: Option<String>,
     /// The stop sequence that ended the answer.
     pub stop_sequence: Option<String>,
     /// The token counts, as the provider counts them.
