@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
-use attache_core::{ChatRequest, ModelCapabilities, ProviderConfig, ProviderError, ToolSet, Transcript};
+use attache_core::{
+    ChatRequest, Effort, ModelCapabilities, ModelHandle, ProviderConfig, ProviderError, Reasoning, ToolSet,
+    Transcript,
+};
 use attache_documents::{Materials, RoutingReport, route};
+use attache_gemini::GenerateCodec;
 use attache_openai::ChatCodec;
-use attache_testkit::{Violation, validate_chat, validate_messages};
-use attache_transport::Codec;
-use serde_json::Value;
+use attache_testkit::{Violation, validate_chat, validate_gemini, validate_messages};
+use attache_transport::{Codec, HttpModel};
+use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 
@@ -20,10 +24,12 @@ pub enum Api {
     OpenAiChat,
     /// Messages.
     Anthropic,
+    /// generateContent.
+    Gemini,
 }
 
 /// Every API.
-pub const APIS: [Api; 2] = [Api::OpenAiChat, Api::Anthropic];
+pub const APIS: [Api; 3] = [Api::OpenAiChat, Api::Anthropic, Api::Gemini];
 
 /// What a scenario becomes on the wire.
 #[derive(Debug)]
@@ -44,14 +50,45 @@ impl Api {
         match self {
             Self::OpenAiChat => "openai-chat",
             Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The model's name.
+    pub fn model(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "gpt-4o",
+            Self::Anthropic => "claude-sonnet-4-5",
+            Self::Gemini => "gemini-3-pro-preview",
         }
     }
 
     /// The codec of the model that scenarios are rendered for.
     pub fn codec(self) -> Box<dyn Codec> {
         match self {
-            Self::OpenAiChat => Box::new(ChatCodec::from("gpt-4o")),
-            Self::Anthropic => Box::new(MessagesCodec::from("claude-sonnet-4-5")),
+            Self::OpenAiChat => Box::new(ChatCodec::from(self.model())),
+            Self::Anthropic => Box::new(MessagesCodec::from(self.model())),
+            Self::Gemini => Box::new(GenerateCodec::from(self.model())),
+        }
+    }
+
+    /// The model at a mock provider's URL, with the key `sk-canary`.
+    ///
+    /// # Errors
+    /// What is wrong with the settings.
+    pub fn connected(self, url: &str, config: ProviderConfig) -> Result<ModelHandle, ProviderError> {
+        fn at<C: Codec + Clone>(
+            codec: impl Into<C>,
+            url: String,
+            config: ProviderConfig,
+        ) -> Result<ModelHandle, ProviderError> {
+            let model = HttpModel::<C>::new(codec, "sk-canary")?;
+            Ok(model.with_base_url(url).with_config(config).into())
+        }
+        match self {
+            Self::OpenAiChat => at::<ChatCodec>(self.model(), format!("{url}/v1"), config),
+            Self::Anthropic => at::<MessagesCodec>(self.model(), url.to_owned(), config),
+            Self::Gemini => at::<GenerateCodec>(self.model(), url.to_owned(), config),
         }
     }
 
@@ -87,11 +124,84 @@ impl Api {
             .with_options(scenario.options.clone());
         request.whole = !scenario.stream;
         request.transcript = transcript.cloned();
+        // What users attach to a request has another name on every API.
+        if let Some(metadata) = request.options.extra_body.remove("metadata") {
+            request.options.extra_body.insert(self.metadata().to_owned(), metadata);
+        }
         let config = ProviderConfig::new().merged(&request.options);
         let parts = self.codec().encode(&request, &config, None)?.parts;
         let bytes = parts.body.to_vec();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Wire { url: parts.url, body, bytes, report: routing.report })
+    }
+
+    /// The content blocks of a body in order, without cache markers, each with its role.
+    pub fn blocks(self, body: &Value) -> Vec<Value> {
+        let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+        let at = |path: &str| list(body.pointer(path));
+        let (heads, messages, content): (&[&str], &str, &str) = match self {
+            Self::OpenAiChat => (&["/tools"], "/messages", ""),
+            Self::Anthropic => (&["/tools", "/system"], "/messages", "content"),
+            Self::Gemini => (&["/tools", "/systemInstruction/parts"], "/contents", "parts"),
+        };
+        let mut blocks: Vec<Value> = heads.iter().flat_map(|head| at(head)).collect();
+        for message in at(messages) {
+            match message.get(content) {
+                Some(Value::Array(parts)) => {
+                    blocks.extend(
+                        parts.iter().map(|block| json!({ "role": message.get("role"), "block": block })),
+                    );
+                }
+                _ => blocks.push(message),
+            }
+        }
+        blocks.iter_mut().for_each(strip);
+        blocks.retain(|block| {
+            block.get("cachePoint").is_none() && block.pointer("/block/cachePoint").is_none()
+        });
+        blocks
+    }
+
+    /// The conversation in a body.
+    pub fn messages(self, body: &Value) -> Value {
+        let member = match self {
+            Self::OpenAiChat | Self::Anthropic => "messages",
+            Self::Gemini => "contents",
+        };
+        body.get(member).cloned().unwrap_or_default()
+    }
+
+    /// The member for what users attach to a request.
+    fn metadata(self) -> &'static str {
+        match self {
+            Self::OpenAiChat | Self::Anthropic => "metadata",
+            Self::Gemini => "labels",
+        }
+    }
+
+    /// Whether caching is asked for by what stands in the request, and by no request of its own.
+    pub fn marks_cache(self) -> bool {
+        !matches!(self, Self::Gemini)
+    }
+
+    /// Whether reasoning comes with something that proves its origin and goes back with it.
+    pub fn signs_reasoning(self) -> bool {
+        !matches!(self, Self::OpenAiChat)
+    }
+
+    /// Options under which the model reasons.
+    pub fn reasoning(self) -> ProviderConfig {
+        let config = ProviderConfig::new();
+        match self {
+            Self::OpenAiChat => config,
+            Self::Anthropic => config.with_reasoning(Reasoning::Budget(2048)),
+            Self::Gemini => config.with_reasoning(Reasoning::Effort(Effort::High)),
+        }
+    }
+
+    /// Whether files in requests can have names.
+    pub fn names_files(self) -> bool {
+        !matches!(self, Self::Gemini)
     }
 
     /// What the real API would say to a body.
@@ -102,6 +212,7 @@ impl Api {
         match self {
             Self::OpenAiChat => validate_chat(body),
             Self::Anthropic => validate_messages(body),
+            Self::Gemini => validate_gemini(self.model(), body),
         }
     }
 
@@ -110,6 +221,18 @@ impl Api {
         match self {
             Self::OpenAiChat => attache_testkit::Api::ChatCompletions,
             Self::Anthropic => attache_testkit::Api::Messages,
+            Self::Gemini => attache_testkit::Api::Gemini,
         }
+    }
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.remove("cache_control");
+            object.values_mut().for_each(strip);
+        }
+        Value::Array(list) => list.iter_mut().for_each(strip),
+        _ => {}
     }
 }

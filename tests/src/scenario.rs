@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantPart, CachePolicy, Content, Document, Message, ProviderConfig, ResponseFormat, ResultStatus,
-    ToolChoice, ToolDefinition, ToolResult, ToolSet,
+    ToolChoice, ToolDefinition, ToolResult, ToolSet, Unsupported,
 };
 use attache_documents::{LabelProfile, RouteOptions};
 use serde_json::json;
@@ -247,7 +247,11 @@ fn with_options() -> Vec<Scenario> {
         },
         Scenario {
             tool_choice: ToolChoice::Required,
-            ..with("required_tool", ProviderConfig::new().with_parallel_tool_calls(false))
+            ..with(
+                "required_tool",
+                // Not every API can be kept from several calls.
+                ProviderConfig::new().with_parallel_tool_calls(false).with_unsupported(Unsupported::Degrade),
+            )
         },
         Scenario { tool_choice: ToolChoice::None, ..with("tools_off", ProviderConfig::new()) },
         with("structured_output", ProviderConfig::new().with_response_format(format)),

@@ -9,8 +9,6 @@
 
 use std::time::{Duration, Instant};
 
-use attache::anthropic::Anthropic;
-use attache::openai::OpenAiChat;
 use attache::{Agent, Document, EndReason, EventKind, ModelHandle, Outcome, ToolError, tool};
 use attache_core::{CachePolicy, DocumentId, ErrorKind, Message, ProviderConfig, Role};
 use attache_testkit::{MockProvider, Reply, SeenPlace, Writes, seen_documents, sha256_hex};
@@ -44,18 +42,9 @@ async fn find_contract(
 }
 
 fn model(api: Api, mock: &MockProvider) -> ModelHandle {
-    let url = format!("{}/v1", mock.url());
-    let config = ProviderConfig::new().with_cache(CachePolicy::Short);
-    match api {
-        Api::OpenAiChat => {
-            OpenAiChat::new("gpt-4o", "sk-canary").unwrap().with_base_url(url).with_config(config).into()
-        }
-        Api::Anthropic => Anthropic::new("claude-sonnet-4-5", "sk-canary")
-            .unwrap()
-            .with_base_url(url)
-            .with_config(config)
-            .into(),
-    }
+    let config = ProviderConfig::new();
+    api.connected(mock.url(), if api.marks_cache() { config.with_cache(CachePolicy::Short) } else { config })
+        .unwrap()
 }
 
 fn agent(api: Api, mock: &MockProvider, whole: bool) -> Agent {
@@ -120,12 +109,13 @@ async fn the_model_sees_the_documents() {
                 .iter()
                 .map(|document| (document.place, document.file_name.as_deref(), document.sha256.clone()))
                 .collect();
-            let lease = (place, Some("lease.pdf"), Some(sha256_hex(LEASE)));
+            let name = api.names_files().then_some("lease.pdf");
+            let lease = (place, name, Some(sha256_hex(LEASE)));
             assert_eq!(shown[0], lease, "{}", api.name());
             assert_eq!(shown[1].2, Some(sha256_hex(PLAN)), "{}", api.name());
             assert_eq!(shown.len(), 2);
             insta::with_settings!({ snapshot_path => "snapshots/run", prepend_module_to_snapshot => false }, {
-                insta::assert_snapshot!(format!("{}_messages", api.name()), format!("{:#}", body["messages"]));
+                insta::assert_snapshot!(format!("{}_messages", api.name()), format!("{:#}", api.messages(body)));
             });
             // S12, invariant 11: keys stay in their header
             assert!(!body.to_string().contains("sk-canary"));
@@ -237,6 +227,38 @@ async fn failures_are_typed() {
     }
 }
 
+// P08, anthropic.md 8, gemini.md 4, openai.md B.7, bedrock.md 5: reasoning goes back beside the calls that it led to,
+// turn after turn; the strict mock refuses a request in which it is missing or changed
+#[tokio::test]
+async fn reasoning_goes_back_over_three_turns() {
+    for api in APIS.into_iter().filter(|api| api.signs_reasoning()) {
+        for whole in [false, true] {
+            let mock = MockProvider::start().await.unwrap();
+            for step in 0..3 {
+                let call = Reply::new()
+                    .signed_thinking(format!("Step {step}."), format!("c2lnbmF0dXJl{step}{step}{step}{step}"))
+                    .text("Looking.")
+                    .call(format!("call_{step}"), "contracts_find", json!({"tenant": format!("t{step}")}));
+                mock.enqueue(call);
+            }
+            mock.enqueue(Reply::new().text("done"));
+            let agent = Agent::builder(api.connected(mock.url(), api.reasoning()).unwrap())
+                .tool(find_contract_tool())
+                .answered_whole(whole)
+                .build()
+                .unwrap();
+            let outcome = agent.run("Find them all").outcome().await.unwrap();
+            assert_eq!(outcome.text, "done", "{}: {:?}", api.name(), mock.violations());
+            assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
+            let last = mock.requests().last().unwrap().json().to_string();
+            for step in 0..3 {
+                let signature = format!("c2lnbmF0dXJl{step}{step}{step}{step}");
+                assert!(last.contains(&signature), "{} at {step}: {last}", api.name());
+            }
+        }
+    }
+}
+
 // Invariant 4 over a whole run: each request begins with the blocks of the one before
 #[tokio::test]
 async fn requests_grow_at_their_end() {
@@ -252,23 +274,8 @@ async fn requests_grow_at_their_end() {
         mock.enqueue(Reply::new().text("done"));
         agent(api, &mock, false).run("Find them all").outcome().await.unwrap();
         let bodies: Vec<_> = mock.requests().iter().map(|request| request.json().clone()).collect();
-        let blocks = |body: &serde_json::Value| -> Vec<String> {
-            let messages = body["messages"].as_array().unwrap().iter();
-            messages
-                .flat_map(|message| match &message["content"] {
-                    serde_json::Value::Array(content) if api == Api::Anthropic => content.clone(),
-                    _ => vec![message.clone()],
-                })
-                .map(|mut block| {
-                    if let Some(block) = block.as_object_mut() {
-                        block.remove("cache_control");
-                    }
-                    block.to_string()
-                })
-                .collect()
-        };
         for pair in bodies.windows(2) {
-            let (before, after) = (blocks(&pair[0]), blocks(&pair[1]));
+            let (before, after) = (api.blocks(&pair[0]), api.blocks(&pair[1]));
             assert!(after.starts_with(&before), "{}", api.name());
             assert_eq!(pair[0]["tools"], pair[1]["tools"]);
         }

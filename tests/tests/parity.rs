@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use attache::anthropic::Anthropic;
-use attache::openai::OpenAiChat;
 use attache_agent::{Agent, NoArguments, tool_fn};
-use attache_core::{ChatRequest, Completion, Message, ModelHandle, ToolDefinition, ToolError, ToolSet};
+use attache_core::{
+    ChatRequest, Completion, Message, ModelHandle, ProviderConfig, ToolDefinition, ToolError, ToolSet,
+};
 use attache_testkit::{MockProvider, Reply, ReplyUsage, ScriptedModel, Turn, Writes};
 use attache_tests::{APIS, Api};
 use proptest::prelude::*;
@@ -27,11 +27,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 fn model(api: Api, mock: &MockProvider) -> ModelHandle {
-    let url = format!("{}/v1", mock.url());
-    match api {
-        Api::OpenAiChat => OpenAiChat::new("gpt-4o", "sk-test").unwrap().with_base_url(url).into(),
-        Api::Anthropic => Anthropic::new("claude-sonnet-4-5", "sk-test").unwrap().with_base_url(url).into(),
-    }
+    api.connected(mock.url(), ProviderConfig::new()).unwrap()
 }
 
 /// What a reply says, without ids of ours, which are drawn anew.
