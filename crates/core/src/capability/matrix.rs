@@ -94,6 +94,24 @@ impl Matrix {
         Ok(matrix)
     }
 
+    /// This table with the cells of `over` on top: for a provider crate of your own, whose table lies below what the
+    /// bundled one and a configuration say of the same models.
+    ///
+    /// ```
+    /// use attache_core::Matrix;
+    /// let own = Matrix::parse("[mine]\ncontext_window = 8000\nuser.media = ['text']")?;
+    /// let configured = Matrix::bundled().overlaid("[mine]\nuser.media = ['+image/png']")?;
+    /// let row = own.with_overlay(&configured).resolve("mine", "any");
+    /// assert_eq!((row.context_window, row.user.media.len()), (Some(8000), 2));
+    /// # Ok::<(), attache_core::MatrixError>(())
+    /// ```
+    #[must_use]
+    pub fn with_overlay(&self, over: &Matrix) -> Self {
+        let mut families = self.families.clone();
+        merge(&mut families, &over.families);
+        Self { families }
+    }
+
     /// The families in the table.
     pub fn families(&self) -> impl Iterator<Item = &str> {
         self.families.keys().map(String::as_str)

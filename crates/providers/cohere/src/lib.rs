@@ -1,1 +1,15 @@
-//! Cohere's chat API, version 2, for attache.
+//! Models behind Cohere's chat API, version 2, for attache.
+//!
+//! [`Cohere`] is the provider: a model that answers `cohere/<model>`. It is [`CohereCodec`] with a connection; the
+//! codec turns requests into HTTP requests and replies into chunks without doing I/O.
+//!
+//! This crate is also the worked example of the guide page `docs/guide/your-own-provider.md`. It uses nothing that
+//! an author outside attache's workspace has not, and no registry of ours knows it.
+
+mod capabilities;
+mod codec;
+mod error;
+mod reply;
+mod request;
+
+pub use codec::{Cohere, CohereCodec};

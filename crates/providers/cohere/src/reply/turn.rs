@@ -1,0 +1,360 @@
+//! A reply as far as it has come, and the message that it makes.
+
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Metadata, OpaquePart,
+    ProviderError, RawUsage, ReasoningPart, ReplayData, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
+};
+use attache_transport::ChunkSink;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use super::{CITATIONS, Call, Reading, TOOL_PLAN, Text};
+use crate::capabilities::FAMILY;
+
+/// The most content blocks of a reply.
+const MAX_BLOCKS: usize = 1_000;
+/// The most tool calls of a reply.
+const MAX_CALLS: usize = 1_000;
+
+/// A reply, put together from events or from one object.
+#[derive(Debug)]
+pub(super) struct Turn {
+    reading: Reading,
+    id: Option<String>,
+    blocks: Vec<Block>,
+    plan: String,
+    calls: ToolCallAssembler,
+    citations: Vec<Box<RawValue>>,
+    logprobs: Vec<Box<RawValue>>,
+    finish: Option<String>,
+    /// What went wrong, where the reply ended so.
+    problem: Option<String>,
+    usage: Option<String>,
+}
+
+/// A block of the content, under the number that its events have.
+#[derive(Debug)]
+struct Block {
+    index: u64,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Text {
+        text: String,
+        /// How many bytes were handed out. Blank text waits until something visible follows.
+        shown: usize,
+    },
+    Thinking(String),
+    /// A block that this version does not know: its members, texts of later pieces appended.
+    Other {
+        kind: String,
+        members: Map<String, Value>,
+    },
+}
+
+/// What tells blocks apart. A piece without a type is of the kind that it has a member for.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Shape<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+}
+
+impl Turn {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            id: None,
+            blocks: Vec::new(),
+            plan: String::new(),
+            calls: ToolCallAssembler::new(),
+            citations: Vec::new(),
+            logprobs: Vec::new(),
+            finish: None,
+            problem: None,
+            usage: None,
+        }
+    }
+
+    /// Takes the provider's id of the reply.
+    pub(super) fn named(&mut self, id: Option<Text<'_>>) {
+        if let Some(id) = id.filter(|id| !id.0.is_empty()) {
+            self.id = Some(id.0.into_owned());
+        }
+    }
+
+    /// The block that a piece belongs to: the last one where it does not say.
+    pub(super) fn place(&self, index: Option<u64>) -> u64 {
+        index.or_else(|| self.blocks.last().map(|block| block.index)).unwrap_or_default()
+    }
+
+    /// Whether the block of that index is of a kind that this version does not know.
+    pub(super) fn is_foreign(&self, index: u64) -> bool {
+        let block = self.blocks.iter().rev().find(|block| block.index == index);
+        block.is_some_and(|block| matches!(block.content, Content::Other { .. }))
+    }
+
+    /// Takes a content block, or a piece of one.
+    pub(super) fn content(
+        &mut self,
+        index: Option<u64>,
+        raw: &RawValue,
+        out: &mut ChunkSink,
+    ) -> Result<(), serde_json::Error> {
+        let index = self.place(index);
+        let open = |block: &&mut Block| block.index == index;
+        if let Some(Block { content: Content::Other { members, .. }, .. }) =
+            self.blocks.iter_mut().rev().find(open)
+        {
+            merge(members, serde_json::from_str(raw.get())?);
+            return Ok(());
+        }
+        let Shape { kind, text, thinking } = serde_json::from_str(raw.get())?;
+        match kind.map(|kind| kind.0.into_owned()) {
+            Some(kind) if !matches!(kind.as_str(), "text" | "thinking") => {
+                let members = serde_json::from_str(raw.get())?;
+                self.blocks.push(Block { index, content: Content::Other { kind, members } });
+            }
+            _ => {
+                if let Some(thinking) = thinking {
+                    self.thinking(index, &thinking.0, out);
+                }
+                if let Some(text) = text {
+                    self.text(index, &text.0, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a piece of answer text.
+    pub(super) fn text(&mut self, index: u64, piece: &str, out: &mut ChunkSink) {
+        let known = self.blocks.iter_mut().rev().find_map(|block| match &mut block.content {
+            Content::Text { text, shown } if block.index == index => Some((text, shown)),
+            _ => None,
+        });
+        let Some((text, shown)) = known else {
+            let visible = !piece.trim().is_empty();
+            let shown = if visible { piece.len() } else { 0 };
+            let content = Content::Text { text: piece.to_owned(), shown };
+            self.blocks.push(Block { index, content });
+            if visible {
+                out.content(piece);
+            }
+            return;
+        };
+        text.push_str(piece);
+        if *shown > 0 || !text.trim().is_empty() {
+            out.content(text.get(*shown..).unwrap_or_default());
+            *shown = text.len();
+        }
+    }
+
+    /// Takes a piece of thinking.
+    pub(super) fn thinking(&mut self, index: u64, piece: &str, out: &mut ChunkSink) {
+        let known = self.blocks.iter_mut().rev().find_map(|block| match &mut block.content {
+            Content::Thinking(text) if block.index == index => Some(text),
+            _ => None,
+        });
+        match known {
+            Some(text) => text.push_str(piece),
+            None => self.blocks.push(Block { index, content: Content::Thinking(piece.to_owned()) }),
+        }
+        out.thinking(piece);
+    }
+
+    /// Takes a piece of the plan, which is no part of the answer.
+    pub(super) fn plans(&mut self, plan: &str) {
+        self.plan.push_str(plan);
+    }
+
+    /// Takes a tool call, or a piece of one.
+    pub(super) fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
+        let function = call.function.as_ref();
+        let text = |text: &'_ Option<Text<'_>>| text.as_ref().map(|text| text.0.to_string());
+        let (id, name) = (text(&call.id), function.and_then(|function| text(&function.name)));
+        let arguments = function.and_then(|function| function.arguments.as_ref());
+        let fragment = ToolCallFragment::new()
+            .with_index(index)
+            .with_id(id.as_deref())
+            .with_name(name.as_deref())
+            .with_arguments(arguments.map(|arguments| &*arguments.0));
+        out.push(self.calls.push(&fragment));
+    }
+
+    /// Takes what a piece of the answer rests on.
+    pub(super) fn cites(&mut self, citation: Option<&RawValue>) {
+        self.citations.extend(citation.map(ToOwned::to_owned));
+    }
+
+    /// Takes how likely a piece was, where that was asked for.
+    pub(super) fn likely(&mut self, logprobs: Option<&RawValue>) {
+        self.logprobs.extend(logprobs.map(ToOwned::to_owned));
+    }
+
+    /// Takes the end.
+    pub(super) fn ended(
+        &mut self,
+        finish: Option<Text<'_>>,
+        problem: Option<Text<'_>>,
+        usage: Option<&RawValue>,
+    ) {
+        let filled = |text: Text<'_>| Some(text.0.into_owned()).filter(|text| !text.is_empty());
+        // An end without a reason is one all the same.
+        self.finish = Some(finish.and_then(filled).unwrap_or_default());
+        self.problem = problem.and_then(filled);
+        self.usage = usage.map(|usage| usage.get().to_owned());
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// Checks that the reply stays within its limits.
+    pub(super) fn bounded(&self) -> Result<(), ProviderError> {
+        let too_many = |what: &str| {
+            Err(ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}")))
+        };
+        if self.blocks.len() > MAX_BLOCKS {
+            return too_many("content blocks");
+        }
+        if self.calls.len() > MAX_CALLS { too_many("tool calls") } else { Ok(()) }
+    }
+
+    /// The error of a reply that failed before it said anything, where only its end says so.
+    pub(super) fn failed_silently(&self) -> Result<(), ProviderError> {
+        let word = self.finish.as_deref().unwrap_or_default();
+        let says =
+            |block: &Block| matches!(&block.content, Content::Text { text, .. } if !text.trim().is_empty());
+        if finish_reason(word) != FinishReason::Error
+            || !self.calls.is_empty()
+            || self.blocks.iter().any(says)
+        {
+            return Ok(());
+        }
+        let kind = if word == "TIMEOUT" { ErrorKind::Timeout } else { ErrorKind::Overloaded };
+        let why = self.problem.as_deref().unwrap_or(word);
+        let text = format!("the provider gave up before it answered: {}", why.trim_end_matches('.'));
+        Err(ProviderError::new(kind, text).with_code(word.to_owned()))
+    }
+
+    /// The reply; `cut` if it never came to its end. What is left is empty.
+    pub(super) fn finish(&mut self, cut: bool) -> Completion {
+        let this = std::mem::replace(self, Self::new(Reading::default()));
+        let word = this.finish.filter(|word| !word.is_empty());
+        let reason = word.as_deref().map_or(FinishReason::Stop, finish_reason);
+        let cut =
+            cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error);
+        let Reading { tools, model, degradations } = this.reading;
+        let tag = |raw: Box<RawValue>| ReplayData::new(FAMILY, model.clone(), raw);
+        let opaque = |kind: &str, raw: Box<RawValue>| AssistantPart::Opaque(OpaquePart::new(kind, tag(raw)));
+
+        let mut parts: Vec<Option<AssistantPart>> = Vec::new();
+        for block in this.blocks {
+            parts.push(match block.content {
+                Content::Text { text, .. } => AssistantPart::text(text),
+                Content::Thinking(text) if text.is_empty() => None,
+                Content::Thinking(text) => {
+                    // Nothing has to go back with it; the tag says that it is of this API.
+                    let part = ReasoningPart::new(text).with_replay(raw(&Map::new()).map(&tag));
+                    Some(AssistantPart::Reasoning(part))
+                }
+                Content::Other { kind, members } => raw(&members).map(|raw| opaque(&kind, raw)),
+            });
+        }
+        if !this.plan.trim().is_empty() {
+            parts.push(raw(&this.plan).map(|raw| opaque(TOOL_PLAN, raw)));
+        }
+        let calls = this.calls.finish();
+        let last = calls.len();
+        for (at, call) in calls.into_iter().enumerate() {
+            let whole = || !call.arguments.raw().trim().is_empty() && call.arguments.json().is_ok();
+            let arguments = if cut && at + 1 == last && !whole() {
+                Arguments::truncated(call.arguments.raw())
+            } else {
+                call.arguments
+            };
+            let call = ToolCall::new(tools.internal_name(&call.name), arguments)
+                .with_id(call.id)
+                .with_provider_id(call.provider_id);
+            parts.push(Some(AssistantPart::ToolCall(call)));
+        }
+        if !this.citations.is_empty() {
+            parts.push(raw(&this.citations).map(|raw| opaque(CITATIONS, raw)));
+        }
+
+        let mut message = AssistantMessage::new(parts);
+        message.metadata = metadata(&this.logprobs, this.problem);
+        let reason = reason.for_message(message.has_tool_calls());
+        let usage = this.usage.as_deref().map_or_else(Usage::default, normalised);
+        let mut completion = Completion::new(message, reason, usage);
+        completion.raw_finish_reason = word;
+        completion.response_id = this.id;
+        completion.degradations = degradations;
+        completion
+    }
+}
+
+/// Adds a later piece of a block to an earlier one: texts go on, everything else is replaced.
+fn merge(members: &mut Map<String, Value>, piece: Map<String, Value>) {
+    for (name, value) in piece {
+        match (members.get_mut(&name), value) {
+            (Some(Value::String(text)), Value::String(more)) => text.push_str(&more),
+            (_, value) => {
+                members.insert(name, value);
+            }
+        }
+    }
+}
+
+fn raw<T: Serialize + ?Sized>(value: &T) -> Option<Box<RawValue>> {
+    to_raw_value(value).ok()
+}
+
+/// What has no place in a message, and is of use to applications alone.
+fn metadata(logprobs: &[Box<RawValue>], problem: Option<String>) -> Metadata {
+    let mut metadata = Metadata::new();
+    if !logprobs.is_empty() {
+        let values = logprobs.iter().filter_map(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+        metadata = metadata.with("logprobs", values.collect::<Vec<_>>());
+    }
+    match problem {
+        Some(problem) => metadata.with("error", problem),
+        None => metadata,
+    }
+}
+
+/// What a finish reason means. Unknown ones are kept in the provider's word.
+fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "" | "COMPLETE" | "STOP_SEQUENCE" => FinishReason::Stop,
+        // The limit of the reply, and that of the window.
+        "MAX_TOKENS" | "ERROR_LIMIT" => FinishReason::Length,
+        "TOOL_CALL" => FinishReason::ToolCalls,
+        "ERROR_TOXIC" => FinishReason::ContentFilter,
+        "ERROR" | "TIMEOUT" => FinishReason::Error,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}
+
+/// Token counts: `tokens` holds what was read, cached or not, and what was written, reasoning included. What is
+/// billed, `billed_units`, is kept in the raw object.
+fn normalised(json: &str) -> Usage {
+    let value: Value = serde_json::from_str(json).unwrap_or_default();
+    let count = |pointer: &str| {
+        let value = value.pointer(pointer)?;
+        // The API counts in floats.
+        value.as_u64().or_else(|| value.to_string().strip_suffix(".0")?.parse().ok())
+    };
+    Usage::new(count("/tokens/input_tokens"), count("/tokens/output_tokens"))
+        .with_cached_tokens(count("/cached_tokens"))
+        .with_reasoning_tokens(count("/tokens/reasoning_tokens"))
+        .with_raw(RawUsage::from_json(json))
+}

@@ -1,0 +1,305 @@
+//! Messages as the API wants them.
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, MediaType,
+    MessageId, Place, ProviderError, ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall,
+    ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+};
+use attache_transport::{Codec as _, ItemWriter, wire_ids};
+use serde_json::json;
+
+use super::invalid;
+use crate::capabilities::FAMILY;
+use crate::codec::CohereCodec;
+use crate::reply::{CITATIONS, TOOL_PLAN};
+
+/// What the model reads where a failed call left no text.
+const FAILED: &str = "\"the tool failed\"";
+
+/// Writes messages for one model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renderer<'a> {
+    pub(super) codec: &'a CohereCodec,
+    pub(super) tools: &'a ToolSet,
+}
+
+impl Renderer<'_> {
+    /// Writes instructions; `false` if there are none.
+    pub(super) fn system(&self, message: &SystemMessage, out: &mut ItemWriter<'_>) -> bool {
+        let texts: Vec<&str> = message.parts.iter().map(TextPart::text).collect();
+        if texts.is_empty() {
+            return false;
+        }
+        out.raw(r#"{"role":"system","content":"#);
+        out.string(&texts.join("\n\n"));
+        out.raw("}");
+        true
+    }
+
+    /// Writes a message of the user's side, as routing wants it shown; `false` if it says nothing.
+    pub(super) fn user(
+        &self,
+        message: &UserMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let holds_documents =
+            |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
+        if message.routed.is_none() && message.parts.iter().any(holds_documents) {
+            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
+        }
+        let place = match message.origin {
+            UserOrigin::ToolCallDocuments => Place::BesideResult,
+            _ => Place::User,
+        };
+        let parts: Vec<&Content> = message.shown().iter().filter(|part| !is_blank(part)).collect();
+        if parts.is_empty() {
+            return Ok(false);
+        }
+        out.raw(r#"{"role":"user","content":"#);
+        if let [Content::Text(text)] = parts.as_slice() {
+            out.string(text.text());
+            out.raw("}");
+            return Ok(true);
+        }
+        for (at, part) in parts.into_iter().enumerate() {
+            out.raw(if at == 0 { "[" } else { "," });
+            match part {
+                Content::Text(text) => text_block(text.text(), out),
+                Content::Object(tree) => text_block(&tree.model_text(), out),
+                Content::Document(document) => self.document(document, place, out)?,
+                _ => return Err(unknown_part(&message.id)),
+            }
+        }
+        out.raw("]}");
+        Ok(true)
+    }
+
+    /// Writes a document where a user speaks: an image, or the text that it is.
+    fn document(
+        &self,
+        document: &Document,
+        place: Place,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        let (media, capabilities) = (document.media_type(), self.codec.capabilities());
+        if !capabilities.place(place).accepts(media) {
+            return Err(unsupported(document, "the model does not take this media type here"));
+        }
+        match (media.kind(), document.source()) {
+            (MediaKind::Image, DocumentSource::External { url }) if capabilities.files.urls == Some(true) => {
+                out.raw(r#"{"type":"image_url","image_url":{"url":"#);
+                out.string(url);
+                out.raw("}}");
+            }
+            (MediaKind::Image, _) => {
+                let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
+                let bytes = bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?;
+                out.raw(r#"{"type":"image_url","image_url":{"url":"data:"#);
+                out.escaped(media.essence());
+                out.raw(";base64,");
+                // Encoded once for as long as the conversation lasts, and never copied.
+                out.base64(&bytes);
+                out.raw("\"}}");
+            }
+            (MediaKind::Text, _) => text_block(&text_of(document)?, out),
+            _ => return Err(unsupported(document, "the API has no block for this media type")),
+        }
+        Ok(())
+    }
+
+    /// Writes a reply of the model as it goes back; `false` if nothing of it can.
+    pub(super) fn assistant(
+        &self,
+        message: &AssistantMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let (mut plan, mut citations) = (None, None);
+        let (mut blocks, mut left_out) = (0_usize, false);
+        out.raw(r#"{"role":"assistant""#);
+        for part in &message.parts {
+            let open = |out: &mut ItemWriter<'_>| out.raw(if blocks == 0 { r#","content":["# } else { "," });
+            match part {
+                AssistantPart::Text(text) => {
+                    open(out);
+                    text_block(text.text(), out);
+                }
+                AssistantPart::Reasoning(part) if self.takes_thinking(part.replay()) => {
+                    open(out);
+                    out.raw(r#"{"type":"thinking","thinking":"#);
+                    out.string(part.text());
+                    out.raw("}");
+                }
+                AssistantPart::Reasoning(_) => {
+                    left_out = true;
+                    continue;
+                }
+                AssistantPart::Opaque(part) => {
+                    match part.kind.as_str() {
+                        TOOL_PLAN if part.replay.family() == FAMILY => plan = Some(part.replay.json()),
+                        CITATIONS => citations = self.own(&part.replay),
+                        _ => {
+                            if let Some(block) = self.own(&part.replay) {
+                                open(out);
+                                out.raw(block);
+                                blocks += 1;
+                            }
+                        }
+                    }
+                    continue;
+                }
+                AssistantPart::ToolCall(_) => continue,
+                _ => return Err(unknown_part(&message.id)),
+            }
+            blocks += 1;
+        }
+        if blocks > 0 {
+            out.raw("]");
+        }
+        let calls: Vec<&ToolCall> = message.tool_calls().collect();
+        if let Some(plan) = plan.filter(|_| !calls.is_empty()) {
+            out.raw(r#","tool_plan":"#);
+            out.raw(plan);
+        }
+        for (at, (call, id)) in calls.iter().zip(ids(&calls)).enumerate() {
+            out.raw(if at == 0 { r#","tool_calls":["# } else { "," });
+            self.call(call, &id, out);
+        }
+        if !calls.is_empty() {
+            out.raw("]");
+        }
+        // They count the blocks of the content, so that all must be there.
+        if let Some(citations) = citations.filter(|_| blocks > 0 && !left_out) {
+            out.raw(r#","citations":"#);
+            out.raw(citations);
+        }
+        out.raw("}");
+        Ok(blocks > 0 || !calls.is_empty())
+    }
+
+    fn call(&self, call: &ToolCall, id: &str, out: &mut ItemWriter<'_>) {
+        out.raw(r#"{"id":"#);
+        out.string(id);
+        out.raw(r#","type":"function","function":{"name":"#);
+        out.string(&self.tools.wire_name(&call.name));
+        out.raw(r#","arguments":"#);
+        out.string(call.arguments.replay_json());
+        out.raw("}}");
+    }
+
+    /// Thinking is not signed, so that it may come from any model of this API.
+    fn takes_thinking(&self, replay: Option<&ReplayData>) -> bool {
+        self.codec.capabilities().reasoning_replay != ReasoningReplay::None
+            && replay.is_some_and(|replay| replay.family() == FAMILY)
+    }
+
+    /// Data that this model made, which alone may go back verbatim.
+    fn own<'r>(&self, replay: &'r ReplayData) -> Option<&'r str> {
+        (replay.family() == FAMILY && replay.model() == self.codec.model()).then(|| replay.json())
+    }
+
+    /// Writes the results of the calls of `asked`, in call order; `false` if there are none.
+    pub(super) fn results(
+        &self,
+        message: &ToolResultsMessage,
+        asked: &AssistantMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let calls: Vec<&ToolCall> = asked.tool_calls().collect();
+        for (at, (call, id)) in calls.iter().zip(ids(&calls)).enumerate() {
+            let result = message.results.iter().find(|result| result.call_id == call.id);
+            let result = result.ok_or_else(|| invalid(format!("the call {} has no result", call.id)))?;
+            out.raw(if at == 0 { "" } else { "," });
+            out.raw(r#"{"role":"tool","tool_call_id":"#);
+            out.string(&id);
+            out.raw(r#","content":["#);
+            self.result(result, out)?;
+            out.raw("]}");
+        }
+        Ok(!calls.is_empty())
+    }
+
+    /// The blocks of a result: its text, then what routing attached.
+    fn result(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        if result.is_unrouted() {
+            let text = format!("the result of call {} holds documents that were not routed", result.call_id);
+            return Err(invalid(text));
+        }
+        out.raw(r#"{"type":"text","text":"#);
+        if result.is_error() {
+            // The API has no flag for failures.
+            let problem = if result.tree.is_blank() { FAILED } else { result.tree.json() };
+            out.string(&format!("{{\"error\":{problem}}}"));
+        } else {
+            out.raw(&result.tree.model_text_literal());
+        }
+        out.raw("}");
+        let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+        for content in result.attached().iter().filter(|content| !is_blank(content)) {
+            out.raw(",");
+            match content {
+                Content::Text(text) => text_block(text.text(), out),
+                Content::Object(tree) => text_block(&tree.model_text(), out),
+                Content::Document(document) => {
+                    if !self.codec.capabilities().place(place).accepts(document.media_type()) {
+                        return Err(unsupported(document, "a tool result takes only text"));
+                    }
+                    document_block(document, out)?;
+                }
+                _ => return Err(unsupported_content(result)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ids of a message's calls. The API takes back whatever it sent, and those of others.
+fn ids(calls: &[&ToolCall]) -> Vec<String> {
+    wire_ids(calls, str::to_owned)
+}
+
+/// Nothing but a blank object says nothing; blank text cannot be made.
+fn is_blank(content: &Content) -> bool {
+    matches!(content, Content::Object(tree) if tree.is_blank())
+}
+
+fn text_block(text: &str, out: &mut ItemWriter<'_>) {
+    out.raw(r#"{"type":"text","text":"#);
+    out.string(text);
+    out.raw("}");
+}
+
+/// A text document in a tool result, as a block that the model can cite.
+fn document_block(document: &Document, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    let text = text_of(document)?;
+    let data = match document.file_name() {
+        Some(name) => json!({"title": name, "text": text}),
+        None => json!({"text": text}),
+    };
+    out.raw(r#"{"type":"document","document":"#);
+    out.json(&json!({"id": document.id().as_str(), "data": data}))?;
+    out.raw("}");
+    Ok(())
+}
+
+fn text_of(document: &Document) -> Result<String, ProviderError> {
+    let bytes = document.bytes().ok_or_else(|| unsupported(document, "its content is not in memory"))?;
+    let text = String::from_utf8(bytes.to_vec()).ok().filter(|text| !text.trim().is_empty());
+    text.ok_or_else(|| unsupported(document, "it is not readable as text"))
+}
+
+fn unsupported(document: &Document, why: &str) -> ProviderError {
+    let name = document.file_name().unwrap_or_else(|| document.id().short());
+    let media: &MediaType = document.media_type();
+    ProviderError::new(ErrorKind::Unsupported, format!("cannot send {name} ({media}): {why}"))
+}
+
+/// A part of a kind that is newer than this renderer: it is refused rather than left out.
+fn unknown_part(message: &MessageId) -> ProviderError {
+    let text = format!("message {message} holds a part that this API does not know");
+    ProviderError::new(ErrorKind::Unsupported, text)
+}
+
+fn unsupported_content(result: &ToolResult) -> ProviderError {
+    let text = format!("the result of call {} holds content that this API does not know", result.call_id);
+    ProviderError::new(ErrorKind::Unsupported, text)
+}
