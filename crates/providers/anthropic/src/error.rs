@@ -1,7 +1,7 @@
 //! Errors of the API, before and inside a stream (fact sheet §11).
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, kind_of_status};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
 use serde::Deserialize;
 
 /// Reads a response with an error status.
@@ -15,22 +15,32 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     body.describe(response.error(kind, body.message()))
 }
 
-/// Reads an `error` event, or an error object under status 200.
+/// Reads an `error` event, or an error object under status 200. Servers that imitate the API have shapes of their
+/// own.
 pub(crate) fn in_stream(json: &[u8]) -> ProviderError {
-    let Some(body) = Body::parse(json) else {
-        return ProviderError::new(ErrorKind::Api, "the provider reported an error without saying which");
+    let error = match Body::parse(json) {
+        Some(body) => {
+            let kind = body.kind().or_else(|| foreign(json).map(|error| error.kind()));
+            body.describe(ProviderError::new(kind.unwrap_or(ErrorKind::Api), body.message()))
+        }
+        None => foreign(json).unwrap_or_else(|| ProviderError::new(ErrorKind::Api, NAMELESS)),
     };
-    let kind = body.kind().unwrap_or(ErrorKind::Api);
-    body.describe(ProviderError::new(kind, body.message()))
+    error.with_response_body(excerpt(json))
 }
 
 /// Reads a JSON body under status 200 that is neither a message nor an error of this API.
 pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
-    match ErrorBody::parse(json) {
-        Some(body) if body.message.is_some() => body.to_error(),
-        _ => ProviderError::new(ErrorKind::Malformed, "the reply is not a message of the API"),
-    }
+    let unknown = || ProviderError::new(ErrorKind::Malformed, "the reply is not a message of the API");
+    foreign(json).unwrap_or_else(unknown).with_response_body(excerpt(json))
 }
+
+/// An error in one of the shapes that other APIs have.
+fn foreign(json: &[u8]) -> Option<ProviderError> {
+    ErrorBody::parse(json).filter(|body| body.message.is_some()).map(|body| body.to_error())
+}
+
+/// What is said of an error that says nothing.
+const NAMELESS: &str = "the provider reported an error without saying which";
 
 /// What is wrong on our side.
 pub(crate) fn configuration(message: impl Into<String>) -> ProviderError {
@@ -76,7 +86,7 @@ impl Body {
     fn message(&self) -> &str {
         match (self.message.trim(), &self.error_type) {
             ("", Some(error_type)) => error_type,
-            ("", None) => "the provider reported an error without saying which",
+            ("", None) => NAMELESS,
             (message, _) => message,
         }
     }

@@ -92,6 +92,10 @@ struct Event<'a> {
 
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        // What its data says of itself is not always that it is one.
+        if event.name == b"error" {
+            return Err(error::in_stream(event.data));
+        }
         let reply = &mut self.reply;
         if let Some((index, piece)) = Common::read(event.data) {
             return reply.piece(index, piece, out);

@@ -332,3 +332,64 @@ fn a_failed_reply_in_parts() {
     let call = message.tool_calls().next().unwrap();
     assert_eq!(call.arguments.json(), Err(&ArgumentsError::Truncated), "never executed");
 }
+
+/// An error inside a stream that began.
+fn failing(event: &str) -> attache_transport::Replay {
+    let began = json!({"type": "message_start", "message": {"id": "m", "type": "message", "content": []}});
+    let told = start(0, &json!({"type": "text", "text": "Hel"}));
+    let mut body = sse(&[began, told]);
+    body.extend(event.as_bytes());
+    replay_pieces([body])
+}
+
+// llama.cpp on /v1/messages; openai.md C: servers that imitate
+#[test]
+fn an_event_named_error_is_one_whatever_its_data_says() {
+    for (data, kind, code, message) in [
+        (
+            r#"{"code":500,"message":"Failed to parse input","type":"server_error"}"#,
+            ErrorKind::Overloaded,
+            Some("500"),
+            "Failed to parse input",
+        ),
+        (
+            r#"{"error":{"code":400,"message":"too big","type":"exceed_context_size_error"}}"#,
+            ErrorKind::InvalidRequest,
+            Some("exceed_context_size_error"),
+            "too big",
+        ),
+        (r#"{"error":"no slot"}"#, ErrorKind::Api, None, "no slot"),
+        (r#"{"detail":"gone"}"#, ErrorKind::Api, None, "gone"),
+        ("no JSON", ErrorKind::Api, None, "the provider reported an error without saying which"),
+        (
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            ErrorKind::Overloaded,
+            Some("overloaded_error"),
+            "Overloaded",
+        ),
+    ] {
+        let replay = failing(&format!("event: error\ndata: {data}\n\n"));
+        let error = replay.error.unwrap_or_else(|| panic!("{data} was skipped"));
+        assert_eq!((error.kind(), error.code(), error.message()), (kind, code, message), "{data}");
+        assert_eq!(error.response_body(), Some(data));
+        assert!(error.is_after_output());
+        assert_eq!(replay.completion.message.text(), "Hel");
+    }
+}
+
+// By its data alone it is one too, and so is a foreign one in the place of a reply.
+#[test]
+fn errors_under_a_success_status_carry_their_body() {
+    let flat = r#"{"type":"error","message":"m","code":"rate_limit_exceeded"}"#;
+    let error = failing(&format!("data: {flat}\n\n")).error.unwrap();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::RateLimited, "m"));
+    assert_eq!(error.response_body(), Some(flat));
+    for (body, kind) in [
+        (flat, ErrorKind::RateLimited),
+        (r#"{"error":{"message":"m","type":"server_error"}}"#, ErrorKind::Overloaded),
+        (r#"{"x":1}"#, ErrorKind::Malformed),
+    ] {
+        let error = replay_pieces([body]).error.unwrap();
+        assert_eq!((error.kind(), error.response_body()), (kind, Some(body)));
+    }
+}
