@@ -119,6 +119,46 @@ fn reply_limits() {
     assert_eq!(body.get("thinking"), None);
 }
 
+// Invariant 12: that nothing is known of a model's reasoning does not mean that it has none.
+#[test]
+fn off_is_honoured_or_refused() {
+    let tried = |row: &str, options: ProviderConfig| {
+        let table = format!("[anthropic.models.'gateway-*']\nreasoning = []\n{row}");
+        let matrix = Matrix::bundled().overlaid(&table).unwrap();
+        let codec =
+            MessagesCodec::new("gateway-1").with_capabilities(matrix.resolve("anthropic", "gateway-1"));
+        let request = request([Message::user("a")]).with_options(options);
+        let encoded = encode_for(&request, &codec).map_err(|error| error.kind())?;
+        let degraded = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
+        Ok::<Vec<String>, ErrorKind>(degraded)
+    };
+    let off = || ProviderConfig::new().with_reasoning(Reasoning::Off);
+    assert_eq!(tried("reasoning_replay = 'none'", off()), Ok(vec![]), "it has none");
+    for may_reason in ["", "reasoning_replay = 'optional'"] {
+        assert_eq!(tried(may_reason, off()), Err(ErrorKind::Unsupported));
+        assert_eq!(tried(may_reason, lax(off())), Ok(vec!["reasoning".to_owned()]));
+    }
+}
+
+#[test]
+fn a_budget_has_room_where_no_limit_is_known() {
+    let mut capabilities = attache_core::ModelCapabilities::text_only("anthropic", "gateway-1");
+    capabilities.reasoning = vec!["budget".to_owned()];
+    let codec = MessagesCodec::new("gateway-1").with_capabilities(capabilities);
+    // The rules of the mock know no model without a limit.
+    let sent = |options: ProviderConfig| {
+        unchecked_body(&request([Message::user("a")]).with_options(options), &codec).unwrap()
+    };
+    assert_eq!(sent(ProviderConfig::new())["max_tokens"], 32_000);
+    for budget in [2_048, 32_000, 40_000, u32::MAX - 1, u32::MAX] {
+        let body = sent(ProviderConfig::new().with_reasoning(Reasoning::Budget(budget)));
+        assert_eq!(body["max_tokens"], 32_000 + u64::from(budget), "what may be written stands beside it");
+        assert_eq!(body["thinking"]["budget_tokens"], budget);
+    }
+    let bounded = ProviderConfig::new().with_reasoning(Reasoning::Budget(4_000)).with_max_tokens(5_000);
+    assert_eq!(sent(bounded)["max_tokens"], 5_000);
+}
+
 #[test]
 fn what_the_api_does_not_know() {
     for (options, option) in [

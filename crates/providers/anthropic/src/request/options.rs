@@ -1,8 +1,8 @@
 //! The options of a request as members of its body (fact sheet §2, §8).
 
 use attache_core::{
-    Effort, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ResponseFormat,
-    StructuredOutput,
+    Effort, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ReasoningReplay,
+    ResponseFormat, StructuredOutput,
 };
 use attache_transport::{Codec as _, Refusals};
 use serde_json::{Map, Value, json};
@@ -76,11 +76,9 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
 }
 
 fn max_tokens(config: &ProviderConfig, capabilities: &ModelCapabilities, budget: Option<u32>) -> u64 {
-    let most = capabilities.max_output_tokens.unwrap_or_else(|| DEFAULT_MAX_TOKENS.into());
-    match config.max_tokens {
-        Some(tokens) => tokens.into(),
-        None => most.min(DEFAULT_MAX_TOKENS.saturating_add(budget.unwrap_or(0)).into()),
-    }
+    let wanted = u64::from(DEFAULT_MAX_TOKENS) + u64::from(budget.unwrap_or(0));
+    let within = |most: u64| most.min(wanted);
+    config.max_tokens.map_or_else(|| capabilities.max_output_tokens.map_or(wanted, within), u64::from)
 }
 
 fn sampling(
@@ -165,12 +163,14 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Thinking, Provi
     let mut thinking = Thinking::default();
     match &config.reasoning {
         None => {}
-        // Where the model cannot reason there is nothing to switch off.
-        Some(Reasoning::Off) if capabilities.reasoning.is_empty() => {}
+        // A model that cannot reason has it off already.
+        Some(Reasoning::Off)
+            if capabilities.reasoning.is_empty()
+                && capabilities.reasoning_replay == ReasoningReplay::None => {}
         Some(Reasoning::Off) if knows(capabilities, "off") => {
             thinking.member = Some(json!({"type": "disabled"}));
         }
-        Some(Reasoning::Off) => refusals.refuse(option, "the model always reasons", "it was left on")?,
+        Some(Reasoning::Off) => refusals.refuse(option, "it cannot be switched off here", "it may reason")?,
         Some(Reasoning::Effort(wanted)) => {
             let effort = known_effort(*wanted, capabilities, refusals)?;
             if knows(capabilities, "adaptive") {
