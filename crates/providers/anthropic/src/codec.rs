@@ -48,6 +48,9 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 ///   time, on the call and on its result.
 /// * Thinking goes back byte for byte if it is signed and of this model. All other reasoning stays out.
 /// * Blocks of the provider's own tools go back verbatim, except calls that were never answered.
+/// * The container in which the provider ran code is kept as a part of kind `container`. While the turn goes on, its id
+///   goes back as the member of that name; `extra_body` may add to it or name another.
+/// * The stop sequence that a reply met is the entry `stopSequence` of its metadata.
 /// * A conversation may end with the assistant only to continue a paused turn or, on models that allow it, a text.
 /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
 ///   less.

@@ -17,14 +17,15 @@ use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
 };
 use http::HeaderName;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use self::blocks::{ASSISTANT, Renderer};
 use self::cache::Markers;
-use self::history::{Plan, is_ours};
+use self::history::{Plan, container, is_block};
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;
+use crate::response::CONTAINER;
 
 /// What is to be encoded.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +103,12 @@ impl State {
         let tools = self.tools(ask, &mut refusals)?;
         if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
             options.members.insert("tool_choice".to_owned(), choice);
+        }
+        if let Some(id) = container(&request.messages) {
+            // What the caller says of it in an object is added to the id.
+            let said = config.extra_body.get(CONTAINER);
+            let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
+            options.members.insert(CONTAINER.to_owned(), value);
         }
         let more_tools = merge(&mut options.members, &config.extra_body)?;
 
@@ -184,7 +191,7 @@ impl State {
                 message
                     .parts
                     .iter()
-                    .any(|part| matches!(part, AssistantPart::Opaque(part) if is_ours(&part.replay))),
+                    .any(|part| matches!(part, AssistantPart::Opaque(part) if is_block(part))),
             ),
             _ => None,
         });

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, ReasoningPart,
-    ReplayData, TextPart,
+    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Metadata, OpaquePart,
+    ProviderError, ReasoningPart, ReplayData, TextPart,
 };
 use attache_transport::ChunkSink;
 use serde::Deserialize;
@@ -42,9 +42,22 @@ pub(crate) struct Envelope<'a> {
     #[serde(borrow, default)]
     stop_reason: Option<Text<'a>>,
     #[serde(borrow, default)]
+    stop_sequence: Option<Text<'a>>,
+    #[serde(borrow, default)]
     stop_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    container: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
+}
+
+/// How a reply ended, and where its code ran.
+#[derive(Debug)]
+struct Ending<'a> {
+    reason: Option<Text<'a>>,
+    sequence: Option<Text<'a>>,
+    details: Option<&'a RawValue>,
+    container: Option<&'a RawValue>,
 }
 
 /// One piece of a block.
@@ -80,7 +93,11 @@ pub(crate) struct Delta<'a> {
     #[serde(borrow, default)]
     stop_reason: Option<Text<'a>>,
     #[serde(borrow, default)]
+    stop_sequence: Option<Text<'a>>,
+    #[serde(borrow, default)]
     stop_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    container: Option<&'a RawValue>,
 }
 
 impl<'a> Delta<'a> {
@@ -97,6 +114,9 @@ impl<'a> Delta<'a> {
     }
 }
 
+/// The kind of the part that names the container in which the provider ran code. It is no content block.
+pub(crate) const CONTAINER: &str = "container";
+
 /// The most content blocks of a reply. A cited answer has hundreds.
 const MAX_BLOCKS: usize = 10_000;
 
@@ -112,6 +132,8 @@ pub(crate) struct Reply {
     calls: usize,
     usage: Map<String, Value>,
     stop_reason: Option<String>,
+    stop_sequence: Option<String>,
+    container: Option<Box<RawValue>>,
     explanation: Option<String>,
 }
 
@@ -127,6 +149,8 @@ impl Reply {
             calls: 0,
             usage: Map::new(),
             stop_reason: None,
+            stop_sequence: None,
+            container: None,
             explanation: None,
         }
     }
@@ -147,7 +171,12 @@ impl Reply {
             self.open(None, raw, out)?;
             self.close(None, out);
         }
-        self.stopped(envelope.stop_reason, envelope.stop_details);
+        self.stopped(Ending {
+            reason: envelope.stop_reason,
+            sequence: envelope.stop_sequence,
+            details: envelope.stop_details,
+            container: envelope.container,
+        });
         self.used(envelope.usage);
         Ok(())
     }
@@ -201,7 +230,12 @@ impl Reply {
     /// Takes a `message_delta`.
     pub(crate) fn message_delta(&mut self, delta: Option<Delta<'_>>, usage: Option<&RawValue>) {
         if let Some(delta) = delta {
-            self.stopped(delta.stop_reason, delta.stop_details);
+            self.stopped(Ending {
+                reason: delta.stop_reason,
+                sequence: delta.stop_sequence,
+                details: delta.stop_details,
+                container: delta.container,
+            });
         }
         self.used(usage);
     }
@@ -228,15 +262,21 @@ impl Reply {
         self.blocks.iter().rposition(|block| block.index == index)
     }
 
-    fn stopped(&mut self, reason: Option<Text<'_>>, details: Option<&RawValue>) {
+    fn stopped(&mut self, ending: Ending<'_>) {
         #[derive(Deserialize)]
         struct Details {
             explanation: Option<String>,
         }
-        if let Some(reason) = reason.and_then(Text::into_filled) {
+        if let Some(reason) = ending.reason.and_then(Text::into_filled) {
             self.stop_reason = Some(reason);
         }
-        let details = details.and_then(|raw| serde_json::from_str::<Details>(raw.get()).ok());
+        if let Some(sequence) = ending.sequence.and_then(Text::into_filled) {
+            self.stop_sequence = Some(sequence);
+        }
+        if let Some(container) = ending.container {
+            self.container = Some(container.to_owned());
+        }
+        let details = ending.details.and_then(|raw| serde_json::from_str::<Details>(raw.get()).ok());
         if let Some(text) = details.and_then(|details| details.explanation) {
             self.explanation = Some(text);
         }
@@ -286,7 +326,13 @@ impl Reply {
                     .map(|text| AssistantPart::Text(text.as_refusal())),
             );
         }
-        let message = AssistantMessage::new(parts.into_iter().map(Some));
+        if let Some(container) = self.container.take() {
+            parts.push(AssistantPart::Opaque(OpaquePart::new(CONTAINER, origin.tag(container))));
+        }
+        let mut message = AssistantMessage::new(parts.into_iter().map(Some));
+        if let Some(sequence) = self.stop_sequence.take() {
+            message.metadata = Metadata::new().with("stopSequence", sequence);
+        }
         let reason = reason.for_message(message.has_tool_calls());
         let mut completion =
             Completion::new(message, reason, usage::normalised(std::mem::take(&mut self.usage)));

@@ -8,7 +8,7 @@ use attache_transport::{Codec as _, ItemWriter, RoleTag};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::history::{CallReplay, Plan, is_ours, is_replayed};
+use super::history::{CallReplay, Plan, is_block, is_replayed};
 use crate::capabilities::FAMILY;
 use crate::codec::MessagesCodec;
 use crate::error;
@@ -244,7 +244,7 @@ impl Renderer<'_> {
                 AssistantPart::Text(part) => said(part, ending && at == last, item),
                 AssistantPart::Reasoning(part) if is_replayed(part, self.codec) => reasoning(part, item),
                 AssistantPart::ToolCall(call) => self.call(call, item),
-                AssistantPart::Opaque(part) if is_ours(&part.replay) && !self.plan.is_orphan(part) => {
+                AssistantPart::Opaque(part) if is_block(part) && !self.plan.is_orphan(part) => {
                     next(item);
                     item.raw(part.replay.json().trim());
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantMessage, AssistantPart, ErrorKind, Message, OpaquePart, ProviderError, ReasoningPart,
-    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, wire_name,
+    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserOrigin, wire_name,
 };
 use attache_transport::Codec as _;
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::capabilities::{FAMILY, is_same_model};
 use crate::codec::MessagesCodec;
+use crate::response::CONTAINER;
 
 /// The plan of a conversation. It grows with it: what was planned stays, so that what was sent stays.
 #[derive(Debug, Default)]
@@ -152,7 +153,7 @@ impl Plan {
                     }
                 }
                 AssistantPart::Reasoning(part) if is_replayed(part, codec) => variant.mix("replayed"),
-                AssistantPart::Opaque(part) if is_ours(&part.replay) => {
+                AssistantPart::Opaque(part) if is_block(part) => {
                     if let Some(id) = server_call(part) {
                         self.server_calls.push((index, id));
                     } else if let Some(id) = server_result(part) {
@@ -271,6 +272,33 @@ pub(super) fn is_ours(replay: &ReplayData) -> bool {
     replay.family() == FAMILY
 }
 
+/// Whether a part stands in the conversation as the block that the provider made.
+pub(super) fn is_block(part: &OpaquePart) -> bool {
+    is_ours(&part.replay) && part.kind != CONTAINER
+}
+
+/// The id of the container in which the provider's code ran in the turn that the request goes on with. Where there
+/// are calls of that code to answer, the API demands it.
+pub(super) fn container(messages: &[Arc<Message>]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Container {
+        id: String,
+    }
+    let author =
+        |message: &Message| matches!(message, Message::User(user) if user.origin == UserOrigin::Author);
+    let turn = messages.iter().rev().take_while(|message| !author(message));
+    let mut parts = turn.flat_map(|message| match &**message {
+        Message::Assistant(message) => message.parts.as_slice(),
+        _ => &[],
+    });
+    parts.find_map(|part| match part {
+        AssistantPart::Opaque(part) if part.kind == CONTAINER => {
+            Some(part.replay.read::<Container>(FAMILY)?.id)
+        }
+        _ => None,
+    })
+}
+
 /// Whether the model, asked to go on after these messages, finds the thinking that led to the tool calls it now
 /// gets the results of. True where there is no open tool loop.
 pub(super) fn loop_began_with_thinking(messages: &[Arc<Message>], codec: &MessagesCodec) -> bool {
@@ -285,7 +313,7 @@ pub(super) fn loop_began_with_thinking(messages: &[Arc<Message>], codec: &Messag
     let first = turn.filter_map(|message| match &**message {
         Message::Assistant(message) => message.parts.iter().find(|part| match part {
             AssistantPart::Reasoning(part) => is_replayed(part, codec),
-            AssistantPart::Opaque(part) => is_ours(&part.replay),
+            AssistantPart::Opaque(part) => is_block(part),
             _ => true,
         }),
         _ => None,
