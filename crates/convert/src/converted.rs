@@ -11,7 +11,8 @@ pub struct Converted {
     pub unit: Unit,
     /// How many units the document has, whether or not all of them were read.
     pub units: usize,
-    /// Whether text is missing because a limit was reached; [`notes`](Self::notes) say which.
+    /// Whether text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
+    /// which.
     pub truncated: bool,
     /// What a reader of the text should know about it.
     pub notes: Vec<Note>,
@@ -51,7 +52,8 @@ pub enum Note {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Parts of these units were left out because they are too large, nested too deep, or damaged.
+    /// Parts of these units were left out because they are too large, nested too deep, or damaged. Under the marker
+    /// of each, the text says so too.
     PartsLeftOut {
         /// What the units are.
         unit: Unit,

@@ -13,6 +13,7 @@ mod layout;
 mod rtl;
 mod runs;
 mod state;
+mod values;
 
 use std::sync::Arc;
 
@@ -25,6 +26,9 @@ use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 /// How far from the end of a file its end marker may stand.
 const END_MARKER_WITHIN: usize = 2048;
+
+/// What stands under the marker of a page of which parts were left out.
+const INCOMPLETE: &str = "[parts of this page could not be read]\n";
 
 pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     audit::check(&bytes, limits, clock)?;
@@ -105,6 +109,9 @@ impl<'l> Output<'l> {
             self.text.push('\n');
         }
         self.text.push_str(&format!("[page {number}]\n"));
+        if found.partial {
+            self.text.push_str(INCOMPLETE);
+        }
         let start = self.text.len();
         for runs in found.runs.into_frames() {
             let text = layout::text(runs, clock)?;

@@ -9,13 +9,14 @@ use std::rc::Rc;
 use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction;
-use hayro_syntax::object::{Array, Dict, Name, Object, Rect, Stream, String as PdfString};
+use hayro_syntax::object::{Dict, Name, Object, Rect, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
 use super::expand::{Refused, decode};
 use super::font::{Fonts, UNREADABLE};
 use super::runs::{Place, Runs};
 use super::state::{Chosen, Pen, State, adjust, affine};
+use super::values::{Unreadable, entries, value};
 use crate::ConvertError;
 use crate::guarded::Clock;
 
@@ -55,11 +56,7 @@ pub(super) fn read<'a>(
     let state = State { ctm: Affine::new(page.initial_transform(false).as_coeffs()), ..State::default() };
     let content = reader.content(page);
     reader.run(&content, page.resources(), state.clone(), 0)?;
-    if let Some(annotations) = page.raw().get::<Array<'a>>("Annots") {
-        for annotation in annotations.iter::<Dict<'a>>().take(MAX_ANNOTATIONS) {
-            reader.annotation(&annotation, page.resources(), &state)?;
-        }
-    }
+    reader.annotations(page, &state)?;
     Ok(reader.found)
 }
 
@@ -88,17 +85,25 @@ impl<'a> Reader<'_, 'a> {
     /// The content streams of a page, one after the other.
     fn content(&mut self, page: &Page<'a>) -> Vec<u8> {
         let mut content = Vec::new();
-        let raw = page.raw();
-        if let Some(stream) = raw.get::<Stream<'a>>("Contents") {
-            self.append(&mut content, &stream);
-        } else if let Some(streams) = raw.get::<Array<'a>>("Contents") {
-            for stream in streams.iter::<Stream<'a>>() {
-                if self.clock.check().is_err() || !self.append(&mut content, &stream) {
-                    break;
-                }
-                // An operator never goes on in the next stream.
-                content.push(b'\n');
+        match value(page.raw(), "Contents") {
+            None => {}
+            Some(Ok(Object::Stream(stream))) => {
+                self.append(&mut content, &stream);
             }
+            Some(Ok(Object::Array(streams))) => {
+                for stream in entries(&streams, page.xref()) {
+                    let Ok(Object::Stream(stream)) = stream else {
+                        self.found.partial = true;
+                        continue;
+                    };
+                    if self.clock.check().is_err() || !self.append(&mut content, &stream) {
+                        break;
+                    }
+                    // An operator never goes on in the next stream.
+                    content.push(b'\n');
+                }
+            }
+            Some(_) => self.found.partial = true,
         }
         content
     }
@@ -202,11 +207,10 @@ impl<'a> Reader<'_, 'a> {
                     marked = marked.saturating_sub(1);
                 }
                 Op::InlineImage(_) => self.found.images = true,
-                Op::XObject(name) => {
-                    if let Some(stream) = resources.get_x_object(name.0) {
-                        self.object(&stream, resources, &state, depth)?;
-                    }
-                }
+                Op::XObject(name) => match resources.get_x_object(name.0) {
+                    Some(stream) => self.object(&stream, resources, &state, depth)?,
+                    None => self.found.partial = true,
+                },
                 _ => {}
             }
         }
@@ -231,7 +235,10 @@ impl<'a> Reader<'_, 'a> {
         depth: usize,
     ) -> Result<(), ConvertError> {
         let dict = stream.dict();
-        let Some(kind) = dict.get::<Name<'_>>("Subtype") else { return Ok(()) };
+        let Some(kind) = dict.get::<Name<'_>>("Subtype") else {
+            self.found.partial = true;
+            return Ok(());
+        };
         if kind.as_ref() == b"Image" {
             self.found.images = true;
         }
@@ -251,6 +258,28 @@ impl<'a> Reader<'_, 'a> {
         result
     }
 
+    /// Carries out the appearances of the annotations of a page.
+    fn annotations(&mut self, page: &Page<'a>, state: &State<'a>) -> Result<(), ConvertError> {
+        let list = match value(page.raw(), "Annots") {
+            None => return Ok(()),
+            Some(Ok(Object::Array(list))) => list,
+            Some(_) => {
+                self.found.partial = true;
+                return Ok(());
+            }
+        };
+        for (index, annotation) in entries(&list, page.xref()).enumerate() {
+            self.step()?;
+            match annotation {
+                Ok(Object::Dict(annotation)) if index < MAX_ANNOTATIONS => {
+                    self.annotation(&annotation, page.resources(), state)?;
+                }
+                _ => self.found.partial = true,
+            }
+        }
+        Ok(())
+    }
+
     /// Carries out the appearance of an annotation, such as a form field that was filled in.
     fn annotation(
         &mut self,
@@ -262,21 +291,11 @@ impl<'a> Reader<'_, 'a> {
         if annotation.get::<u32>("F").is_some_and(|flags| flags & HIDDEN != 0) {
             return Ok(());
         }
-        let normal = annotation.get::<Dict<'a>>("AP").and_then(|states| states.get::<Object<'a>>("N"));
-        let stream = match normal {
-            Some(Object::Stream(stream)) => stream,
-            Some(Object::Dict(states)) => {
-                let chosen = annotation.get::<Name<'_>>("AS");
-                match chosen.and_then(|chosen| states.get::<Stream<'a>>(chosen)) {
-                    Some(stream) => stream,
-                    None => return Ok(()),
-                }
-            }
-            _ => return Ok(()),
-        };
-        let (Some(target), Some(bounds)) =
-            (annotation.get::<Rect>("Rect"), stream.dict().get::<Rect>("BBox"))
+        let Some(stream) = appearance(annotation) else { return Ok(()) };
+        let bounds = stream.as_ref().ok().and_then(|stream| stream.dict().get::<Rect>("BBox"));
+        let (Ok(stream), Some(target), Some(bounds)) = (stream, annotation.get::<Rect>("Rect"), bounds)
         else {
+            self.found.partial = true;
             return Ok(());
         };
         // The appearance's box, where its matrix puts it, is fitted into the annotation's.
@@ -350,6 +369,20 @@ impl<'a> Reader<'_, 'a> {
         }
         Ok(())
     }
+}
+
+/// What an annotation looks like in the state that it is in, if it shows anything.
+fn appearance<'a>(annotation: &Dict<'a>) -> Option<Result<Stream<'a>, Unreadable>> {
+    let normal = match value(annotation, "AP")? {
+        Ok(Object::Dict(looks)) => value(&looks, "N")?,
+        _ => Err(Unreadable),
+    };
+    let shown = match normal {
+        // One for each state that shows anything.
+        Ok(Object::Dict(looks)) => value(&looks, annotation.get::<Name<'_>>("AS")?)?,
+        shown => shown,
+    };
+    Some(shown.and_then(|shown| shown.into_stream().ok_or(Unreadable)))
 }
 
 /// The matrix of a form.
