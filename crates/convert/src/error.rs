@@ -51,6 +51,15 @@ pub enum ConvertError {
         /// Whether images were found, as in a scan.
         images: bool,
     },
+    /// No text was read, but parts of the document were left out because they are too large, nested too deep or
+    /// damaged, so that it may hold some.
+    #[error("no text could be read: parts of the document's {units} {unit}(s) are too large or damaged")]
+    NothingRead {
+        /// What the document is divided into.
+        unit: Unit,
+        /// How many units were looked at.
+        units: usize,
+    },
     /// The library that reads this format panicked; the panic was caught.
     #[error("the document could not be read: the converter failed on it")]
     Failed,

@@ -141,6 +141,9 @@ impl<'l> Output<'l> {
 
     fn finish(self, ends_early: bool) -> Result<Converted, ConvertError> {
         let unit = Unit::Page;
+        if !self.has_text && (!self.partial.is_empty() || (ends_early && !self.images)) {
+            return Err(ConvertError::NothingRead { unit, units: self.read });
+        }
         if !self.has_text {
             return Err(ConvertError::NoText { unit, units: self.read, images: self.images });
         }

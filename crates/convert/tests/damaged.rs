@@ -9,8 +9,8 @@
 
 mod common;
 
-use attache_convert::{Note, Unit};
-use common::{Builder, read};
+use attache_convert::{ConvertError, Note, Unit};
+use common::{Builder, deflate, read};
 
 const HELLO: &str = "BT /F1 12 Tf 72 700 Td (Hello) Tj ET";
 
@@ -84,4 +84,101 @@ fn forms_that_lead_nowhere_are_said() {
         let pdf = Builder::page_with(&content, &resources).stream(8, "/Subtype /Form /BBox [0 0 9 9]", b"");
         assert_incomplete_hello(pdf.finish());
     }
+}
+
+/// Text that deflates to several blocks, with `Hello` at its start.
+fn long() -> Vec<u8> {
+    let noise: Vec<String> =
+        (0..20_000_u32).map(|n| format!("{} w", n.wrapping_mul(2_654_435_761) % 99_991)).collect();
+    format!("{HELLO}\n{}", noise.join("\n")).into_bytes()
+}
+
+#[test]
+fn streams_that_are_cut_or_broken_are_read_so_far_and_that_is_said() {
+    let with = |entries: &str, data: &[u8]| page("/Contents 4 0 R").stream(4, entries, data).finish();
+    let long = deflate(&long());
+    let flate = "/Filter /FlateDecode";
+    assert_whole_hello(with(flate, &long));
+    assert_incomplete_hello(with(flate, &long[..long.len() / 2]));
+    let mut broken = long.clone();
+    broken[long.len() / 2..].fill(0xff);
+    assert_incomplete_hello(with(flate, &broken));
+    // The checksum says nothing about the text.
+    assert_whole_hello(with(flate, &long[..long.len() - 4]));
+
+    let hex: String = HELLO.bytes().map(|byte| format!("{byte:02x}")).collect();
+    assert_whole_hello(with("/Filter /ASCIIHexDecode", format!("{hex}>").as_bytes()));
+    for damage in ["", "?", "0a?>"] {
+        assert_incomplete_hello(with("/Filter /ASCIIHexDecode", format!("{hex}{damage}").as_bytes()));
+    }
+    let mut run = vec![u8::try_from(HELLO.len() - 1).unwrap()];
+    run.extend_from_slice(HELLO.as_bytes());
+    assert_whole_hello(with("/Filter /RunLengthDecode", &[run.as_slice(), &[128]].concat()));
+    assert_incomplete_hello(with("/Filter /RunLengthDecode", &run));
+    assert_incomplete_hello(with("/Filter /RunLengthDecode", &[run.as_slice(), &[9, b' ']].concat()));
+
+    // With a predictor, the library undoes the filter.
+    let rows: Vec<u8> = HELLO.as_bytes().chunks(4).flat_map(|row| [&[0], row].concat()).collect();
+    let predicted = "/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 4 >>";
+    assert_whole_hello(with(predicted, &deflate(&rows)));
+    let cut = deflate(&[rows, b"\0    \0    ".repeat(999)].concat());
+    assert_incomplete_hello(with(predicted, &cut[..cut.len() - 9]));
+}
+
+#[test]
+fn forms_that_are_broken_are_said() {
+    let content = format!("{HELLO} /X Do");
+    for (entries, data) in
+        [("/Filter /FlateDecode", [0xff; 9]), ("/Filter /Unknown", [b' '; 9]), ("/Filter 99 0 R", [b' '; 9])]
+    {
+        let form = format!("/Subtype /Form /BBox [0 0 9 9] {entries}");
+        let pdf = Builder::page_with(&content, "/Font << /F1 5 0 R >> /XObject << /X 8 0 R >>");
+        assert_incomplete_hello(pdf.stream(8, &form, &data).finish());
+    }
+}
+
+#[test]
+fn content_that_stops_making_sense_is_said() {
+    for nonsense in
+        ["(never closed", "] BT (gone) Tj ET", "1 m BT (gone) Tj ET", "BT 12 Tj ET", "BT (x) ' (y) \" ET"]
+    {
+        let pdf = Builder::page(&format!("{HELLO} {nonsense}")).finish();
+        let text = read(pdf).expect("the page can be read").text;
+        assert!(text.starts_with("[page 1]\n[parts of this page could not be read]\n"), "{nonsense}: {text}");
+    }
+    // Operators that nobody knows are no damage.
+    assert_whole_hello(Builder::page(&format!("{HELLO} 1 2 unknown")).finish());
+}
+
+#[test]
+fn a_document_of_which_nothing_could_be_read_is_not_said_to_be_empty() {
+    for contents in ["/Contents 99 0 R", "/Contents [99 0 R]", "/Annots 99 0 R"] {
+        let error = read(page(contents).finish()).unwrap_err();
+        assert_eq!(error, ConvertError::NothingRead { unit: Unit::Page, units: 1 }, "{contents}");
+        assert_eq!(
+            error.to_string(),
+            "no text could be read: parts of the document's 1 page(s) are too large or damaged"
+        );
+    }
+    let empty = read(page("/Contents null").finish()).unwrap_err();
+    assert_eq!(empty, ConvertError::NoText { unit: Unit::Page, units: 1, images: false });
+}
+
+#[test]
+fn sound_documents_are_not_said_to_be_damaged() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut read_some = 0;
+    for folder in [format!("{root}/tests/fixtures"), format!("{root}/../../docs/examples/inbox")] {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "pdf") {
+                continue;
+            }
+            if let Ok(converted) = read(std::fs::read(&path).unwrap()) {
+                assert!(!converted.truncated, "{}: {:?}", path.display(), converted.notes);
+                read_some += 1;
+            }
+        }
+    }
+    assert!(read_some > 12, "{read_some}");
 }

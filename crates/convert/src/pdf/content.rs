@@ -27,6 +27,9 @@ const MAX_SAVED: usize = 256;
 /// Most annotations of a page whose appearance is read.
 const MAX_ANNOTATIONS: usize = 10_000;
 
+/// Stands behind the content that is read: the library stops without a word where it makes no sense of it.
+const END: &[u8] = b"attache.end";
+
 /// From this many bytes on, strings that are shown together count as a text of its own.
 const SPACED_OUT: usize = 4;
 
@@ -55,7 +58,7 @@ pub(super) fn read<'a>(
         Reader { fonts, found: Found::default(), held: 0, limit, clock, steps: 0, replacing: None };
     let state = State { ctm: Affine::new(page.initial_transform(false).as_coeffs()), ..State::default() };
     let content = reader.content(page);
-    reader.run(&content, page.resources(), state.clone(), 0)?;
+    reader.run(content, page.resources(), state.clone(), 0)?;
     reader.annotations(page, &state)?;
     Ok(reader.found)
 }
@@ -110,16 +113,16 @@ impl<'a> Reader<'_, 'a> {
 
     fn append(&mut self, content: &mut Vec<u8>, stream: &Stream<'_>) -> bool {
         let decoded = decode(stream, self.limit.saturating_sub(content.len()));
-        match &decoded {
-            Ok(bytes) => content.extend_from_slice(bytes),
-            Err(_) => self.found.partial = true,
-        }
-        decoded != Err(Refused::TooLong)
+        let refused = decoded.as_ref().err().copied();
+        let decoded = decoded.unwrap_or_default();
+        content.extend_from_slice(&decoded.bytes);
+        self.found.partial |= !decoded.whole;
+        refused != Some(Refused::TooLong)
     }
 
     fn run(
         &mut self,
-        content: &[u8],
+        mut content: Vec<u8>,
         resources: &Resources<'a>,
         mut state: State<'a>,
         depth: usize,
@@ -128,7 +131,11 @@ impl<'a> Reader<'_, 'a> {
         let mut marked = 0_usize;
         let mut pen = Pen::default();
         let mut fonts: HashMap<Vec<u8>, Chosen<'a>> = HashMap::new();
-        let mut operators = TypedIter::new(content);
+        let mut ended = false;
+        content.reserve_exact(END.len() + 1);
+        content.push(b'\n');
+        content.extend_from_slice(END);
+        let mut operators = TypedIter::new(&content);
         while let Some(operator) = operators.next() {
             self.step()?;
             if self.found.runs.is_full() {
@@ -211,9 +218,15 @@ impl<'a> Reader<'_, 'a> {
                     Some(stream) => self.object(&stream, resources, &state, depth)?,
                     None => self.found.partial = true,
                 },
+                Op::Fallback(operator) if **operator == *END => ended = true,
+                // Not with what they show.
+                Op::Fallback(operator) if matches!(&**operator, b"Tj" | b"TJ" | b"'" | b"\"") => {
+                    self.found.partial = true;
+                }
                 _ => {}
             }
         }
+        self.found.partial |= !ended;
         // A mark ends with its content at the latest.
         if self.replacing.is_some_and(|(at, _)| at == depth) {
             self.end_replacement();
@@ -246,15 +259,17 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         }
         let left = self.limit.saturating_sub(self.held);
-        let Some(content) = decode(stream, left).ok().filter(|_| depth < MAX_DEPTH) else {
+        let Some(decoded) = decode(stream, left).ok().filter(|_| depth < MAX_DEPTH) else {
             self.found.partial = true;
             return Ok(());
         };
+        self.found.partial |= !decoded.whole;
         let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
         let state = State { ctm: state.ctm * matrix(dict), ..state.clone() };
-        self.held += content.len();
-        let result = self.run(&content, own.as_ref().unwrap_or(resources), state, depth + 1);
-        self.held -= content.len();
+        let held = decoded.bytes.len();
+        self.held += held;
+        let result = self.run(decoded.bytes, own.as_ref().unwrap_or(resources), state, depth + 1);
+        self.held -= held;
         result
     }
 

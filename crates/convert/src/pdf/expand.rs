@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use hayro_syntax::Filter;
 use hayro_syntax::object::{Array, Dict, FromBytes, Object, Stream};
 
-use super::filters::{Output, Sound, ascii_hex, ascii85, flate, lzw, run_length};
+use super::filters::{End, Output, ascii_hex, ascii85, flate, lzw, run_length};
+use super::values::{is_whole, value};
 
 /// Most bytes that one byte of deflated data can stand for: 258 bytes for every two bits.
 const FLATE_RATIO: usize = 258 * 4;
@@ -30,32 +31,53 @@ pub(super) enum Refused {
     Rows,
 }
 
+/// The bytes of a stream.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Decoded {
+    pub(super) bytes: Vec<u8>,
+    /// Whether nothing of it is missing.
+    pub(super) whole: bool,
+}
+
 /// The decoded bytes of a stream, at most `limit`; what can be had of a damaged one.
-pub(super) fn decode(stream: &Stream<'_>, limit: usize) -> Result<Vec<u8>, Refused> {
+pub(super) fn decode(stream: &Stream<'_>, limit: usize) -> Result<Decoded, Refused> {
     let chain = Chain::of(stream)?;
-    if chain.predicted {
-        decoded_len(stream, limit)?;
-        return Ok(stream.decoded_data().unwrap_or_default().into_owned());
+    let raw = stream.raw_data();
+    if !names_its_filters(stream) || (raw.is_empty() && claims_data(stream)) {
+        return Ok(Decoded::default());
     }
-    chain.expand(stream.raw_data(), limit).map(|expanded| expanded.bytes.into_owned())
+    if chain.predicted {
+        let (_, end) = chain.measure(&raw, limit)?;
+        let decoded = stream.decoded_data();
+        let whole = end == End::Marked && decoded.is_ok();
+        return Ok(Decoded { bytes: decoded.unwrap_or_default().into_owned(), whole });
+    }
+    let expanded = chain.expand(raw, limit)?;
+    Ok(Decoded { whole: expanded.last == End::Marked, bytes: expanded.bytes.into_owned() })
+}
+
+/// Whether the library knows every filter of a stream; it passes over those that it does not know.
+fn names_its_filters(stream: &Stream<'_>) -> bool {
+    let named = match ["F", "Filter"].into_iter().find_map(|key| value(stream.dict(), key)) {
+        None => Some(0),
+        Some(Ok(Object::Name(_))) => Some(1),
+        Some(Ok(Object::Array(list))) => is_whole(&list).then(|| list.raw_iter().count()),
+        Some(_) => None,
+    };
+    named == Some(stream.filters().len())
+}
+
+/// Whether a stream says it has more data than an encrypted one has at least; what cannot be decrypted is empty.
+fn claims_data(stream: &Stream<'_>) -> bool {
+    const EMPTY: usize = 32;
+    stream.dict().get::<usize>("Length").is_some_and(|length| length > EMPTY)
 }
 
 /// How many bytes the library makes of a stream, or that it would be more than `limit`.
 ///
 /// Predictors only shrink data, so that they are not applied.
 pub(super) fn decoded_len(stream: &Stream<'_>, limit: usize) -> Result<usize, Refused> {
-    let chain = Chain::of(stream)?;
-    let raw = stream.raw_data();
-    let expanded = chain.expand(Cow::Borrowed(&*raw), limit)?;
-    if expanded.sound {
-        return Ok(expanded.bytes.len());
-    }
-    // The library goes on where a strict decoder stops.
-    match chain.filters.as_slice() {
-        [(Filter::FlateDecode, _)] => lenient_len(&raw, limit),
-        // Damage in the middle of a chain cannot be measured.
-        _ => Err(Refused::TooLong),
-    }
+    Chain::of(stream)?.measure(&stream.raw_data(), limit).map(|(len, _)| len)
 }
 
 /// What the library makes of a stream, at most `limit` bytes.
@@ -69,13 +91,13 @@ pub(super) fn decode_like_library<'a>(
 ) -> Result<Cow<'a, [u8]>, Refused> {
     let chain = Chain::of(stream)?;
     let expanded = chain.expand(tail.map_or_else(|| stream.raw_data(), Cow::Borrowed), limit)?;
-    if expanded.sound && !chain.predicted {
+    if expanded.worst < End::Broken && !chain.predicted {
         return Ok(expanded.bytes);
     }
     if tail.is_some() {
         return Err(Refused::TooLong);
     }
-    decoded_len(stream, limit)?;
+    chain.measure(&stream.raw_data(), limit)?;
     Ok(stream.decoded_data().unwrap_or_default())
 }
 
@@ -88,7 +110,10 @@ struct Chain {
 
 struct Expanded<'r> {
     bytes: Cow<'r, [u8]>,
-    sound: Sound,
+    /// The worst end that a filter of the chain came to.
+    worst: End,
+    /// The end that the last one came to: if that is marked, nothing is missing, whatever comes after it.
+    last: End,
 }
 
 impl Chain {
@@ -123,20 +148,38 @@ impl Chain {
         if raw.len() > limit {
             return Err(Refused::TooLong);
         }
-        let mut expanded = Expanded { bytes: raw, sound: true };
+        let mut expanded = Expanded { bytes: raw, worst: End::Marked, last: End::Marked };
         for &(filter, early_change) in &self.filters {
+            // Nothing has no end that could be missing.
+            if expanded.bytes.is_empty() {
+                break;
+            }
             let mut out = Output::new(limit);
             let input = &expanded.bytes;
-            let sound = match filter {
+            let end = match filter {
                 Filter::FlateDecode => flate(input, &mut out)?,
                 Filter::LzwDecode => lzw(input, early_change, &mut out)?,
                 Filter::RunLengthDecode => run_length(input, &mut out)?,
                 Filter::Ascii85Decode => ascii85(input, &mut out)?,
                 _ => ascii_hex(input, &mut out)?,
             };
-            expanded = Expanded { bytes: Cow::Owned(out.bytes), sound: expanded.sound && sound };
+            expanded = Expanded { bytes: Cow::Owned(out.bytes), worst: expanded.worst.max(end), last: end };
         }
         Ok(expanded)
+    }
+
+    /// How many bytes the library makes of this data, and how they end.
+    fn measure(&self, raw: &[u8], limit: usize) -> Result<(usize, End), Refused> {
+        let expanded = self.expand(Cow::Borrowed(raw), limit)?;
+        if expanded.worst < End::Broken {
+            return Ok((expanded.bytes.len(), expanded.last));
+        }
+        // The library goes on where a strict decoder stops, and may put anything behind it.
+        match self.filters.as_slice() {
+            [(Filter::FlateDecode, _)] => lenient_len(raw, limit).map(|len| (len, End::Broken)),
+            // Damage in the middle of a chain cannot be measured.
+            _ => Err(Refused::TooLong),
+        }
     }
 }
 
@@ -187,7 +230,7 @@ fn lenient_len(data: &[u8], limit: usize) -> Result<usize, Refused> {
 #[cfg(test)]
 mod tests {
     use super::super::filters::deflated;
-    use super::{Refused, decode, decode_like_library, decoded_len};
+    use super::{Decoded, Refused, decode, decode_like_library, decoded_len};
     use hayro_syntax::object::{FromBytes, Stream};
 
     /// A stream with these entries and data, given to `look`.
@@ -214,7 +257,11 @@ mod tests {
         ];
         for (entries, data, expected) in cases {
             with(entries, data, |stream| {
-                assert_eq!(decode(stream, 100).as_deref(), Ok(expected), "{entries}");
+                assert_eq!(
+                    decode(stream, 100).map(|decoded| decoded.bytes).as_deref(),
+                    Ok(expected),
+                    "{entries}"
+                );
                 let library = stream.decoded_data().unwrap_or_default();
                 assert_eq!(decoded_len(stream, 100), Ok(library.len()), "{entries}");
                 assert_eq!(decode_like_library(stream, None, 100).as_deref(), Ok(&*library), "{entries}");
@@ -231,7 +278,7 @@ mod tests {
             assert_eq!(stream.decoded_data().as_deref().ok(), Some(b"abcde".as_slice()));
             assert_eq!(decoded_len(stream, 1 << 20), Ok(5));
             // We take what is sound.
-            assert_eq!(decode(stream, 1 << 20), Ok(Vec::new()));
+            assert_eq!(decode(stream, 1 << 20), Ok(Decoded { bytes: Vec::new(), whole: false }));
             // Too little is left to try even a byte: refused, not tried for ever.
             assert_eq!(decoded_len(stream, 100), Err(Refused::TooLong));
         });

@@ -24,10 +24,18 @@ impl Output {
     }
 }
 
-/// Whether the data is free of errors up to its end; a cut end is no error.
-pub(super) type Sound = bool;
+/// How the data of a filter ends, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    /// With the mark that every filter has for it.
+    Marked,
+    /// Before its mark.
+    Cut,
+    /// With something that means nothing.
+    Broken,
+}
 
-pub(super) fn flate(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
+pub(super) fn flate(data: &[u8], out: &mut Output) -> Result<End, Refused> {
     let mut decoder = Decompress::new(false);
     let mut rest = deflated(data);
     let mut buffer = vec![0; 32 << 10];
@@ -39,9 +47,9 @@ pub(super) fn flate(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
         out.push(buffer.get(..written).unwrap_or_default())?;
         rest = rest.get(read..).unwrap_or_default();
         match status {
-            Err(_) => return Ok(false),
-            Ok(Status::StreamEnd) => return Ok(true),
-            Ok(_) if read == 0 && written == 0 => return Ok(true),
+            Err(_) => return Ok(End::Broken),
+            Ok(Status::StreamEnd) => return Ok(End::Marked),
+            Ok(_) if read == 0 && written == 0 => return Ok(End::Cut),
             Ok(_) => {}
         }
     }
@@ -61,7 +69,7 @@ pub(super) fn deflated(data: &[u8]) -> &[u8] {
     }
 }
 
-pub(super) fn lzw(data: &[u8], early_change: bool, out: &mut Output) -> Result<Sound, Refused> {
+pub(super) fn lzw(data: &[u8], early_change: bool, out: &mut Output) -> Result<End, Refused> {
     const CLEAR: usize = 256;
     const END: usize = 257;
     const FULL: usize = 4096;
@@ -91,14 +99,14 @@ pub(super) fn lzw(data: &[u8], early_change: bool, out: &mut Output) -> Result<S
                 previous = None;
                 continue;
             }
-            END => return Ok(true),
+            END => return Ok(End::Marked),
             _ => {}
         }
         let known = code < END + 1 + table.len();
         let start = match (known, previous) {
             (true, _) => code,
             (false, Some(previous)) if code == END + 1 + table.len() => previous,
-            _ => return Ok(false),
+            _ => return Ok(End::Broken),
         };
         text.clear();
         let mut at = start;
@@ -120,15 +128,15 @@ pub(super) fn lzw(data: &[u8], early_change: bool, out: &mut Output) -> Result<S
         }
         previous = Some(code);
     }
-    Ok(true)
+    Ok(End::Cut)
 }
 
-pub(super) fn run_length(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
+pub(super) fn run_length(data: &[u8], out: &mut Output) -> Result<End, Refused> {
     let mut rest = data;
     while let [length, tail @ ..] = rest {
         let length = usize::from(*length);
         match length {
-            128 => break,
+            128 => return Ok(End::Marked),
             0..=127 => {
                 let end = tail.len().min(length + 1);
                 let (run, after) = tail.split_at(end);
@@ -142,12 +150,13 @@ pub(super) fn run_length(data: &[u8], out: &mut Output) -> Result<Sound, Refused
             }
         }
     }
-    Ok(true)
+    Ok(End::Cut)
 }
 
-pub(super) fn ascii85(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
+pub(super) fn ascii85(data: &[u8], out: &mut Output) -> Result<End, Refused> {
     let mut group = 0_u32;
     let mut digits = 0_usize;
+    let mut end = End::Cut;
     for &byte in data {
         match byte {
             b'!'..=b'u' => {
@@ -160,8 +169,11 @@ pub(super) fn ascii85(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
             }
             b'z' if digits == 0 => out.push(&[0; 4])?,
             b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' => {}
-            b'~' => break,
-            _ => return Ok(false),
+            b'~' => {
+                end = End::Marked;
+                break;
+            }
+            _ => return Ok(End::Broken),
         }
     }
     if digits > 1 {
@@ -170,19 +182,23 @@ pub(super) fn ascii85(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
         }
         out.push(group.to_be_bytes().get(..digits - 1).unwrap_or_default())?;
     }
-    Ok(true)
+    Ok(end)
 }
 
-pub(super) fn ascii_hex(data: &[u8], out: &mut Output) -> Result<Sound, Refused> {
+pub(super) fn ascii_hex(data: &[u8], out: &mut Output) -> Result<End, Refused> {
     let mut high = None;
+    let mut end = End::Cut;
     for &byte in data {
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
             b'a'..=b'f' => byte - b'a' + 10,
             b'A'..=b'F' => byte - b'A' + 10,
             b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' => continue,
-            b'>' => break,
-            _ => return Ok(false),
+            b'>' => {
+                end = End::Marked;
+                break;
+            }
+            _ => return Ok(End::Broken),
         };
         match high.take() {
             None => high = Some(digit << 4),
@@ -192,5 +208,5 @@ pub(super) fn ascii_hex(data: &[u8], out: &mut Output) -> Result<Sound, Refused>
     if let Some(high) = high {
         out.push(&[high])?;
     }
-    Ok(true)
+    Ok(end)
 }
