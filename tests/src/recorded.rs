@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use attache_anthropic::MessagesCodec;
+use attache_cohere::CohereCodec;
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, Profile, ResponsesCodec};
 use attache_testkit::{Cassette, CassetteError, CassetteIndex, Expectation, RecordedResponse};
@@ -23,7 +24,7 @@ pub struct Recorded {
 }
 
 /// The protocols in the order of the index's README, each with a codec that reads it.
-pub const PROTOCOLS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
+pub const PROTOCOLS: [&str; 5] = ["openai-chat", "openai-responses", "anthropic", "gemini", "cohere"];
 
 /// A codec for answers of a protocol, whichever server and model gave them: decoders ask for neither.
 pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
@@ -34,6 +35,7 @@ pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
         "openai-responses" => Box::new(ResponsesCodec::from("recorded")),
         "anthropic" => Box::new(MessagesCodec::from("recorded")),
         "gemini" => Box::new(GenerateCodec::from("recorded")),
+        "cohere" => Box::new(CohereCodec::new("recorded")),
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use attache_anthropic::MessagesCodec;
+use attache_cohere::CohereCodec;
 use attache_core::{Completion, ToolCall, Usage};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, Profile, ResponsesCodec};
@@ -101,6 +102,8 @@ fn api(interaction: &Interaction) -> Option<(&'static str, Box<dyn Codec>)> {
         ("anthropic", Box::new(MessagesCodec::from(model)))
     } else if is(":generateContent") || is(":streamGenerateContent") {
         ("gemini", Box::new(GenerateCodec::from(model)))
+    } else if is("/v2/chat") {
+        ("cohere", Box::new(CohereCodec::new(model)))
     } else {
         return None;
     };
