@@ -65,10 +65,15 @@ impl Api {
 
     /// The codec of the model that scenarios are rendered for.
     pub fn codec(self) -> Box<dyn Codec> {
+        self.codec_of(self.model())
+    }
+
+    /// The codec of a model.
+    pub fn codec_of(self, model: &str) -> Box<dyn Codec> {
         match self {
-            Self::OpenAiChat => Box::new(ChatCodec::from(self.model())),
-            Self::Anthropic => Box::new(MessagesCodec::from(self.model())),
-            Self::Gemini => Box::new(GenerateCodec::from(self.model())),
+            Self::OpenAiChat => Box::new(ChatCodec::from(model)),
+            Self::Anthropic => Box::new(MessagesCodec::from(model)),
+            Self::Gemini => Box::new(GenerateCodec::from(model)),
         }
     }
 
@@ -209,10 +214,18 @@ impl Api {
     /// # Errors
     /// The first rule that it breaks.
     pub fn judge(self, body: &Value) -> Result<(), Violation> {
+        self.judge_of(self.model(), body)
+    }
+
+    /// The same for a model, which not every body names.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
+    pub fn judge_of(self, model: &str, body: &Value) -> Result<(), Violation> {
         match self {
             Self::OpenAiChat => validate_chat(body),
             Self::Anthropic => validate_messages(body),
-            Self::Gemini => validate_gemini(self.model(), body),
+            Self::Gemini => validate_gemini(model, body),
         }
     }
 

@@ -1,0 +1,166 @@
+//! The page docs/guide/capabilities.md: what each API can, out of the capability table, and the tests that prove it. It
+//! is written by `cargo xtask snapshots --accept` and checked by every test run.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use attache_core::{Matrix, ModelCapabilities};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+/// The APIs of their own, each with its family in the table and the name before the slash.
+const APIS: [(&str, &str, &str); 6] = [
+    ("Responses", "openai-responses", "openai"),
+    ("Chat Completions", "openai-chat", "openai-chat"),
+    ("Messages", "anthropic", "anthropic"),
+    ("generateContent", "gemini", "gemini"),
+    ("generateContent on Vertex AI", "vertex", "vertex"),
+    ("Converse", "bedrock-converse", "bedrock"),
+];
+
+type Cell = fn(&ModelCapabilities) -> String;
+
+/// A capability: what stands in its cells, and the tests that prove it, as `file::name`.
+const CAPABILITIES: [(&str, Cell, &[&str]); 11] = [
+    ("documents of the author", |row| media(&row.user.media), &[WIRE_DOCUMENTS, WIRE_JUDGED]),
+    ("documents in a tool result", |row| media(&row.tool_result.media), &[WIRE_DOCUMENTS, E2E_DOCUMENTS]),
+    ("documents in a failed result", |row| media(&row.failed_result.media), &[WIRE_DOCUMENTS]),
+    ("documents beside a result", |row| media(&row.beside_result.media), &[WIRE_DOCUMENTS]),
+    ("tools", |row| yes(row.tools), &[WIRE_JUDGED, RECORDED]),
+    ("several calls in a reply", |row| yes(row.parallel_tools), &[RECORDED, PARITY]),
+    ("forced tools", |row| yes(row.forced_tools), &[WIRE_JUDGED]),
+    ("structured output", |row| word(&row.structured_output), &[WIRE_JUDGED]),
+    ("prompt caching", |row| word(&row.caching), &[WIRE_PREFIX, E2E_PREFIX]),
+    ("reasoning is set by", |row| listed(&row.reasoning), &[RECORDED, E2E_REASONING]),
+    ("reasoning goes back", |row| word(&row.reasoning_replay), &[E2E_REASONING]),
+];
+
+const WIRE_DOCUMENTS: &str = "tests/tests/wire.rs::every_document_arrives";
+const WIRE_JUDGED: &str = "tests/tests/wire.rs::every_body_is_one_that_the_api_takes";
+const WIRE_PREFIX: &str = "tests/tests/wire.rs::what_was_sent_stays_a_prefix";
+const E2E_DOCUMENTS: &str = "tests/tests/end_to_end.rs::the_model_sees_the_documents";
+const E2E_PREFIX: &str = "tests/tests/end_to_end.rs::requests_grow_at_their_end";
+const E2E_REASONING: &str = "tests/tests/end_to_end.rs::reasoning_goes_back_over_three_turns";
+const RECORDED: &str = "tests/tests/cassettes.rs::recordings_replay_as_expected_at_any_chunking";
+const PARITY: &str = "tests/tests/parity.rs::streamed_or_whole_is_the_same";
+
+fn media(list: &[String]) -> String {
+    let short = |media: &String| match media.split_once('/') {
+        Some(("image", kind)) => kind.to_owned(),
+        Some((kind @ ("audio" | "video"), _)) => kind.to_owned(),
+        _ => media.replace("application/pdf", "PDF"),
+    };
+    let mut list: Vec<String> = list.iter().map(short).collect();
+    list.dedup();
+    if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
+}
+
+fn listed(list: &[String]) -> String {
+    if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
+}
+
+fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).unwrap().as_str().unwrap_or_default().replace('_', " ")
+}
+
+/// What stands in the cells of a family's rows: the default, and what differs, by pattern.
+fn cell(matrix: &Matrix, family: &str, of: Cell) -> String {
+    let default = of(&matrix.resolve(family, "-"));
+    let mut text = default.clone();
+    let mut others: Vec<(String, Vec<String>)> = Vec::new();
+    for pattern in matrix.patterns(family) {
+        let own = of(&matrix.resolve(family, pattern));
+        if own != default {
+            match others.iter_mut().find(|(value, _)| *value == own) {
+                Some((_, patterns)) => patterns.push(format!("`{pattern}`")),
+                None => others.push((own, vec![format!("`{pattern}`")])),
+            }
+        }
+    }
+    for (value, patterns) in others {
+        let _ = write!(text, "; {value}: {}", patterns.join(" "));
+    }
+    text
+}
+
+fn page() -> String {
+    let matrix = Matrix::bundled();
+    let mut page = String::from(
+        "# What each API can\n\n\
+         Made from the capability table (`crates/core/src/capability/matrix.toml`) by `cargo xtask snapshots --accept`; \
+         a test fails when it is out of date, and when a test that it names is gone. `text` is everything that reads as \
+         text. The first words of a cell hold for models that the table does not name; what differs follows with the \
+         patterns of the models. `attache models PATTERN` prints the row of one model.\n",
+    );
+    for (capability, of, tests) in CAPABILITIES {
+        let _ = write!(
+            page,
+            "\n## {}{}\n\n| API | |\n| --- | --- |\n",
+            capability[..1].to_uppercase(),
+            &capability[1..]
+        );
+        for (api, family, name) in APIS {
+            let _ = writeln!(page, "| {api} (`{name}/`) | {} |", cell(matrix, family, of));
+        }
+        let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+        let _ = write!(page, "\nProven by {}.\n", tests.join(", "));
+    }
+    let others: Vec<&str> =
+        matrix.families().filter(|family| !APIS.iter().any(|(_, known, _)| known == family)).collect();
+    page.push_str("\n## Compatible servers and others\n\n");
+    page.push_str(
+        "| family | author | tool result | tools | structured output | caching | reasoning | goes back |\n",
+    );
+    page.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for family in others {
+        let of = |of: Cell| cell(matrix, family, of);
+        let _ = writeln!(
+            page,
+            "| {family} | {} | {} | {} | {} | {} | {} | {} |",
+            of(|row| media(&row.user.media)),
+            of(|row| media(&row.tool_result.media)),
+            of(|row| yes(row.tools)),
+            of(|row| word(&row.structured_output)),
+            of(|row| word(&row.caching)),
+            of(|row| listed(&row.reasoning)),
+            of(|row| word(&row.reasoning_replay)),
+        );
+    }
+    page
+}
+
+#[test]
+fn the_page_says_what_the_table_says() {
+    let file = root().join("docs/guide/capabilities.md");
+    let page = page();
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == page, "docs/guide/capabilities.md is out of date: cargo xtask snapshots --accept");
+}
+
+#[test]
+fn the_tests_that_it_names_are_there() {
+    for (capability, _, tests) in CAPABILITIES {
+        assert!(!tests.is_empty(), "{capability}");
+        for test in tests {
+            let (file, name) = test.split_once("::").unwrap();
+            let text = std::fs::read_to_string(root().join(Path::new(file))).unwrap_or_default();
+            assert!(text.contains(&format!("fn {name}(")), "{test} is gone");
+        }
+    }
+}
