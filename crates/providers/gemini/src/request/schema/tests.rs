@@ -1,1 +1,102 @@
 use super::*;
+
+fn fitted(schema: Value) -> Value {
+    fit(&schema).schema
+}
+
+// gemini.md 5
+#[test]
+fn what_the_api_does_not_know_moves_into_descriptions() {
+    let schema = json!({"$schema": "x", "type": "object", "title": "Invoice", "x-order": 1,
+        "properties": {
+            "total": {"type": "number", "description": "In euros.", "exclusiveMinimum": 0, "maximum": 10},
+            "due": {"type": "string", "format": "date"},
+            "mail": {"type": "string", "format": "email", "default": "a@b"},
+            "count": {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 10, "format": "uint32"},
+            "tags": {"type": "array", "uniqueItems": true, "maxItems": 3, "items": {"type": "string", "title": "Tag"}},
+            "any": true},
+        "required": ["total"]});
+    let fitted = fit(&schema);
+    assert_eq!(
+        fitted.schema,
+        json!({"type": "object",
+            "properties": {
+                "total": {"type": "number", "description": "In euros.\n\n{\"exclusiveMinimum\":0}", "maximum": 10},
+                "due": {"type": "string", "format": "date"},
+                "mail": {"type": "string", "description": "{\"format\":\"email\",\"default\":\"a@b\"}"},
+                "count": {"type": "integer", "minimum": 1, "maximum": 9, "description": "{\"format\":\"uint32\"}"},
+                "tags": {"type": "array", "maxItems": 3, "items": {"type": "string"},
+                    "description": "{\"uniqueItems\":true}"},
+                "any": {}},
+            "required": ["total"]})
+    );
+    assert_eq!(
+        fitted.described,
+        ["exclusiveMinimum at total", "uniqueItems at tags"],
+        "hints are no constraints"
+    );
+    assert_eq!(fit(&fitted.schema).schema, fitted.schema, "fitting twice changes nothing");
+}
+
+#[test]
+fn references_stand_alone_and_lead_somewhere() {
+    assert_eq!(
+        fitted(json!({"type": "object", "properties": {
+                "a": {"$ref": "#/definitions/person", "description": "Who."},
+                "b": {"allOf": [{"$ref": "#/$defs/person"}], "title": "B"}},
+            "definitions": {"person": {"type": "object", "title": "P"}}})),
+        json!({"type": "object", "properties": {
+                "a": {"description": "Who.", "anyOf": [{"$ref": "#/$defs/person"}]},
+                "b": {"$ref": "#/$defs/person"}},
+            "$defs": {"person": {"type": "object"}}})
+    );
+}
+
+#[test]
+fn all_of_is_merged() {
+    let fitted = fit(&json!({"type": "object", "properties": {"a": {}}, "required": ["a"],
+        "allOf": [{"properties": {"b": {"type": "string"}}, "required": ["b"]}, {"type": "array", "minItems": 1}]}));
+    assert_eq!(
+        fitted.schema,
+        json!({"type": "object", "properties": {"a": {}, "b": {"type": "string"}}, "required": ["a", "b"], "minItems": 1,
+            "description": "{\"allOf\":{\"type\":\"array\"}}"})
+    );
+    assert_eq!(fitted.described, ["allOf at the root"]);
+}
+
+// gemini.md (a) 13, (a) 14
+#[test]
+fn values_that_are_allowed() {
+    for (schema, expected) in [
+        (json!({"enum": ["a", "b"]}), json!({"enum": ["a", "b"], "type": "string"})),
+        (json!({"type": "integer", "enum": [1, 2]}), json!({"type": "integer", "enum": [1, 2]})),
+        (json!({"enum": ["a", null]}), json!({"enum": ["a"], "type": ["string", "null"]})),
+        (json!({"const": 3}), json!({"enum": [3]})),
+        (json!({"const": null}), json!({"type": "null"})),
+        (json!({"const": true}), json!({"description": "{\"const\":true}"})),
+        (json!({"nullable": true, "type": "string"}), json!({"type": ["string", "null"]})),
+        (
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        ),
+        (
+            json!({"items": [{"type": "string"}, {"type": "number"}]}),
+            json!({"prefixItems": [{"type": "string"}, {"type": "number"}]}),
+        ),
+        (
+            json!({"additionalProperties": {"type": "string", "title": "t"}}),
+            json!({"additionalProperties": {"type": "string"}}),
+        ),
+    ] {
+        assert_eq!(fitted(schema.clone()), expected, "{schema}");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    let mut deep = json!({"type": "string"});
+    for _ in 0..200 {
+        deep = json!({"type": "array", "items": deep});
+    }
+    assert!(fit(&deep).described[0].starts_with("nesting at items"));
+}
