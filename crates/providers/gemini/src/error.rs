@@ -34,11 +34,11 @@ pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
 }
 
 /// That the prompt was refused: there is no candidate then, but a reason (fact sheet §7).
-pub(crate) fn blocked(reason: &str, message: Option<String>) -> ProviderError {
-    let said = message.as_deref().map(|message| one_line(message.trim_end_matches('.')));
-    let text = match said.filter(|said| !said.is_empty()) {
-        Some(said) => format!("the prompt was blocked ({reason}): {said}"),
-        None => format!("the prompt was blocked ({reason})"),
+pub(crate) fn blocked(reason: &str, message: &str) -> ProviderError {
+    let said = one_line(message.trim_end_matches('.'));
+    let text = match said.is_empty() {
+        true => format!("the prompt was blocked ({reason})"),
+        false => format!("the prompt was blocked ({reason}): {said}"),
     };
     ProviderError::new(ErrorKind::Refused, text).with_code(reason.to_owned())
 }

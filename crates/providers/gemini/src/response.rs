@@ -14,7 +14,7 @@ use self::candidate::{Candidate, Piece, is_known};
 use self::message::Message;
 use self::usage::Tokens;
 pub(crate) use self::wire::Chunk;
-use self::wire::{Feedback, read};
+use self::wire::Feedback;
 use crate::error::{self, malformed};
 
 /// The most candidates of a reply.
@@ -67,16 +67,14 @@ impl Reply {
         if let Some(usage) = chunk.usage_metadata {
             self.tokens.take(usage);
         }
-        for (position, raw) in chunk.candidates.0.into_iter().enumerate() {
-            let given: wire::Candidate<'_> = read(raw);
+        for (position, given) in chunk.candidates.0.into_iter().enumerate() {
+            let given = given.0;
             let index = given.index.0.unwrap_or(u64::try_from(position).unwrap_or(u64::MAX));
             self.candidate(index)?.take(given, out)?;
         }
-        if let Some(feedback) = chunk.prompt_feedback {
-            let Feedback { block_reason, block_reason_message } = read(feedback);
-            if let Some(reason) = block_reason.filled() {
-                self.blocked = Some(error::blocked(&reason, block_reason_message.filled()));
-            }
+        let Feedback { block_reason, block_reason_message } = chunk.prompt_feedback.0;
+        if let Some(reason) = block_reason.filled() {
+            self.blocked = Some(error::blocked(&reason, &block_reason_message.filled().unwrap_or_default()));
         }
         match &self.blocked {
             // Nothing follows a blocked prompt.

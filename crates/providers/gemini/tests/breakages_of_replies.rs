@@ -42,9 +42,10 @@ fn a5_a_call_that_cannot_be_read_is_a_retryable_error() {
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"] {
         let candidate =
             json!({"finishReason": reason, "finishMessage": "print(default_api.read('canary'))", "index": 0});
-        for body in
-            [candidates(&[candidate.clone()]).to_string().into_bytes(), sse(&[candidates(&[candidate])])]
-        {
+        for body in [
+            candidates(std::slice::from_ref(&candidate)).to_string().into_bytes(),
+            sse(&[candidates(&[candidate])]),
+        ] {
             let error = failure(&body);
             assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Malformed, true), "{reason}");
             assert_eq!(error.code(), Some(reason));
@@ -115,8 +116,8 @@ fn a6_a7_nothing_at_all_is_an_empty_reply() {
         json!({"finishReason": "STOP", "content": null}),
     ] {
         for body in [
-            candidates(&[candidate.clone()]).to_string().into_bytes(),
-            sse(&[candidates(&[candidate.clone()])]),
+            candidates(std::slice::from_ref(&candidate)).to_string().into_bytes(),
+            sse(&[candidates(std::slice::from_ref(&candidate))]),
         ] {
             let completion = completion(&body);
             assert!(completion.message.parts.is_empty(), "{candidate}");
@@ -307,7 +308,7 @@ fn parts_of_the_provider_are_kept_in_place() {
         {"inlineData": {"mimeType": "image/png", "data": "aQ=="}, "thoughtSignature": "c2ln"},
         {"thought": true, "somethingNew": {"a": 1.0}},
     ]);
-    let reply = candidates(&[json!({"content": {"parts": parts.clone()}, "finishReason": "STOP",
+    let reply = candidates(&[json!({"content": {"parts": parts}, "finishReason": "STOP",
         "groundingMetadata": {"webSearchQueries": ["x"]}, "citationMetadata": {}, "urlContextMetadata": {"urlMetadata": []}})]);
     let completion = whole(&reply);
     let kinds: Vec<_> = completion

@@ -78,6 +78,7 @@ fn bodies(mock: &MockProvider) -> Vec<Value> {
     mock.requests().iter().map(|request| request.json().clone()).collect()
 }
 
+// gemini.md (a) 10
 #[tokio::test]
 async fn a_prefix_is_made_once_and_used_by_all_clones() {
     let mock = mock().await;

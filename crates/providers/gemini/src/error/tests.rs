@@ -7,7 +7,7 @@ fn of(status: u16, body: &str) -> ProviderError {
     read(&ErrorResponse::new(StatusCode::from_u16(status).unwrap(), HeaderMap::new(), body.as_bytes()))
 }
 
-fn body(code: u16, status: &str, message: &str, details: Value) -> String {
+fn body(code: u16, status: &str, message: &str, details: &Value) -> String {
     json!({"error": {"code": code, "message": message, "status": status, "details": details}}).to_string()
 }
 
@@ -27,7 +27,7 @@ fn the_table_of_errors() {
         (504, "DEADLINE_EXCEEDED", ErrorKind::Timeout, true),
         (418, "NEW_WORD", ErrorKind::InvalidRequest, false),
     ] {
-        let error = of(code, &body(code, status, "Something.", Value::Null));
+        let error = of(code, &body(code, status, "Something.", &Value::Null));
         assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{code} {status}");
         assert_eq!((error.status(), error.code(), error.message()), (Some(code), Some(status), "Something"));
     }
@@ -37,7 +37,7 @@ fn the_table_of_errors() {
 fn wording_and_details_refine_the_kind() {
     let info = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]);
     let error =
-        of(400, &body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", info));
+        of(400, &body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", &info));
     assert_eq!(error.kind(), ErrorKind::Authentication);
     for (message, kind) in [
         (
@@ -55,13 +55,13 @@ fn wording_and_details_refine_the_kind() {
         ),
         ("Unsupported MIME type: application/msword", ErrorKind::Unsupported),
     ] {
-        assert_eq!(of(400, &body(400, "INVALID_ARGUMENT", message, Value::Null)).kind(), kind, "{message}");
+        assert_eq!(of(400, &body(400, "INVALID_ARGUMENT", message, &Value::Null)).kind(), kind, "{message}");
     }
-    let precondition = |message| of(400, &body(400, "FAILED_PRECONDITION", message, Value::Null)).kind();
+    let precondition = |message| of(400, &body(400, "FAILED_PRECONDITION", message, &Value::Null)).kind();
     assert_eq!(precondition("User location is not supported for the API use."), ErrorKind::Permission);
     assert_eq!(precondition("Enable billing for your project"), ErrorKind::QuotaExceeded);
     let unknown = "Invalid JSON payload received. Unknown name \"x\" at 'tools[0]': Cannot find field.";
-    assert_eq!(of(400, &body(400, "INVALID_ARGUMENT", unknown, Value::Null)).param(), Some("tools[0]"));
+    assert_eq!(of(400, &body(400, "INVALID_ARGUMENT", unknown, &Value::Null)).param(), Some("tools[0]"));
 }
 
 // P26
@@ -71,16 +71,16 @@ fn details_say_when_to_ask_again() {
         json!([{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": id}]},
             {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}])
     };
-    let error = of(429, &body(429, "RESOURCE_EXHAUSTED", "m", quota("GenerateRequestsPerMinutePerProject")));
+    let error = of(429, &body(429, "RESOURCE_EXHAUSTED", "m", &quota("GenerateRequestsPerMinutePerProject")));
     assert_eq!(
         (error.kind(), error.retry_after()),
         (ErrorKind::RateLimited, Some(Duration::from_millis(34_500)))
     );
-    let error = of(429, &body(429, "RESOURCE_EXHAUSTED", "m", quota("GenerateRequestsPerDayPerProject")));
+    let error = of(429, &body(429, "RESOURCE_EXHAUSTED", "m", &quota("GenerateRequestsPerDayPerProject")));
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::QuotaExceeded, false));
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", HeaderValue::from_static("7"));
-    let limited = body(429, "RESOURCE_EXHAUSTED", "m", quota("PerMinute"));
+    let limited = body(429, "RESOURCE_EXHAUSTED", "m", &quota("PerMinute"));
     let error = read(&ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, headers, limited.as_bytes()));
     assert_eq!(error.retry_after(), Some(Duration::from_secs(7)), "the header is nearer than the body");
 }
@@ -88,7 +88,7 @@ fn details_say_when_to_ask_again() {
 // gemini.md (a) 22
 #[test]
 fn lists_and_pages_are_no_surprise() {
-    let list = format!("[{}]", body(503, "UNAVAILABLE", "The model is overloaded.", Value::Null));
+    let list = format!("[{}]", body(503, "UNAVAILABLE", "The model is overloaded.", &Value::Null));
     assert_eq!(of(503, &list).kind(), ErrorKind::Overloaded);
     assert_eq!(in_stream(list.as_bytes()).kind(), ErrorKind::Overloaded);
     assert_eq!(of(502, "<html><title>Bad Gateway</title></html>").kind(), ErrorKind::Overloaded);

@@ -72,8 +72,7 @@ impl Candidate {
         tools: &Arc<ToolSet>,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let content: wire::Content<'_> = given.content.map(read).unwrap_or_default();
-        for raw in content.parts.0 {
+        for raw in given.content.0.parts.0 {
             self.part(raw, tools, out)?;
         }
         self.finish = given.finish_reason.filled().or_else(|| self.finish.take());

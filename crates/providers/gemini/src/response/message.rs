@@ -51,9 +51,9 @@ impl<'a> Message<'a> {
     }
 
     /// Adds a candidate. Texts of several are joined by line feeds.
-    pub(super) fn add(&mut self, candidate: Candidate, mut out: Option<&mut ChunkSink>) {
+    pub(super) fn add(&mut self, candidate: Candidate, out: Option<&mut ChunkSink>) {
         let mut separator = if self.has_text { "\n" } else { "" };
-        let mut out = out.as_deref_mut().filter(|_| !candidate.shown);
+        let mut out = out.filter(|_| !candidate.shown);
         for piece in candidate.pieces {
             match piece {
                 Piece::Text(words) => {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -43,14 +44,18 @@ impl<T> Default for List<T> {
     }
 }
 
+/// An object; an empty one where the member is something else.
+#[derive(Debug, Default)]
+pub(crate) struct Object<T>(pub(crate) T);
+
 /// One chunk of a stream, or a whole reply.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Chunk<'a> {
     #[serde(borrow)]
-    pub(crate) candidates: List<&'a RawValue>,
+    pub(crate) candidates: List<Object<Candidate<'a>>>,
     #[serde(borrow)]
-    pub(crate) prompt_feedback: Option<&'a RawValue>,
+    pub(crate) prompt_feedback: Object<Feedback<'a>>,
     #[serde(borrow)]
     pub(crate) usage_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -75,7 +80,7 @@ pub(crate) struct Feedback<'a> {
 pub(crate) struct Candidate<'a> {
     pub(crate) index: Count,
     #[serde(borrow)]
-    pub(crate) content: Option<&'a RawValue>,
+    pub(crate) content: Object<Content<'a>>,
     #[serde(borrow)]
     pub(crate) finish_reason: Text<'a>,
     #[serde(borrow)]
@@ -151,19 +156,32 @@ pub(crate) fn kind_of_part(raw: &RawValue) -> Option<String> {
     serde_json::Deserializer::from_str(raw.get()).deserialize_map(First).ok().flatten()
 }
 
-/// What a member is, as far as it is of the expected kind.
+/// What a member is, as far as it is of the expected kind; the default where it is something else.
 trait Expected<'de>: Default {
     fn text(_: &str) -> Self {
         Self::default()
     }
+
     fn borrowed(text: &'de str) -> Self {
         Self::text(text)
     }
+
     fn number(_: u64) -> Self {
         Self::default()
     }
+
     fn boolean(_: bool) -> Self {
         Self::default()
+    }
+
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+
+    fn object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
     }
 }
 
@@ -190,6 +208,23 @@ impl Expected<'_> for Count {
 impl Expected<'_> for Flag {
     fn boolean(value: bool) -> Self {
         Self(value)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Expected<'de> for List<T> {
+    fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        let mut elements = Vec::new();
+        // Null elements say nothing.
+        while let Some(element) = list.next_element::<Option<T>>()? {
+            elements.extend(element);
+        }
+        Ok(Self(elements))
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Expected<'de> for Object<T> {
+    fn object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(object)).map(Self)
     }
 }
 
@@ -230,42 +265,45 @@ impl<'de, T: Expected<'de>> Visitor<'de> for Any<T> {
         Ok(T::default())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<T, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(T::default())
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::list(list)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(T::default())
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
+        T::object(object)
     }
+}
+
+fn any<'de, T: Expected<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(Any(PhantomData))
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any(PhantomData))
+        any(deserializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any(PhantomData))
+        any(deserializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any(PhantomData))
+        any(deserializer)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for List<&'a RawValue> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Some(raw) = Option::<&'a RawValue>::deserialize(deserializer)? else {
-            return Ok(Self::default());
-        };
-        // Null elements say nothing.
-        let elements: Vec<Option<&'a RawValue>> = serde_json::from_str(raw.get()).unwrap_or_default();
-        Ok(Self(elements.into_iter().flatten().collect()))
+        any(deserializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        any(deserializer)
     }
 }
