@@ -52,7 +52,7 @@ fn a3_foreign_histories_get_the_stand_in_on_the_first_call_of_each_step() {
     let (one, two, three) =
         (call(1, "files.list", "{}"), call(2, "files.read", "{}"), call(3, "files.read", "{}"));
     let foreign = replay_data("anthropic", "claude-opus-4-6", &json!({"signature": "canary"}));
-    let other = three.clone().with_replay(replay_data(
+    let other = three.with_replay(replay_data(
         "gemini",
         "gemini-3-pro-preview",
         &json!({"thoughtSignature": "canary"}),
