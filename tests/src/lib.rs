@@ -17,4 +17,22 @@ mod pages {
 
     #[doc = include_str!("../../docs/guide/tools.md")]
     struct Tools;
+
+    #[doc = include_str!("../../docs/guide/providers.md")]
+    struct Providers;
+
+    #[doc = include_str!("../../docs/guide/providers/openai.md")]
+    struct OpenAi;
+
+    #[doc = include_str!("../../docs/guide/providers/openai-chat.md")]
+    struct OpenAiChat;
+
+    #[doc = include_str!("../../docs/guide/providers/anthropic.md")]
+    struct Anthropic;
+
+    #[doc = include_str!("../../docs/guide/providers/gemini.md")]
+    struct Gemini;
+
+    #[doc = include_str!("../../docs/guide/providers/offline.md")]
+    struct Offline;
 }
