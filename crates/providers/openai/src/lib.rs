@@ -19,6 +19,7 @@ mod error;
 mod lenient;
 mod profile;
 mod profiles;
+mod render;
 mod responses;
 mod server;
 mod usage;
@@ -28,4 +29,4 @@ pub use profile::{
     Api, CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
 };
 pub use profiles::{ProfileError, Profiles};
-pub use responses::{OpenAi, ResponsesCodec};
+pub use responses::{ItemIds, OpenAi, ResponsesCodec, ResponsesRules};

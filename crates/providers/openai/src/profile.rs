@@ -1,10 +1,11 @@
-//! What a server that speaks Chat Completions does in its own way, as data.
+//! What a server does in its own way, as data.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use crate::profiles::Profiles;
+use crate::responses::ResponsesRules;
 
 /// The quirks of a server. Every field is a named behaviour that any server may have; no server's name is ever
 /// tested. It can be read from configuration, where what is not set is as in [`Profile::compatible`]:
@@ -31,7 +32,7 @@ pub struct Profile {
     pub api: Api,
     /// The family of the capability matrix: `openai-chat` or `compatible`.
     pub family: String,
-    /// The URL to which `/chat/completions` is appended. A path and a query of its own are kept.
+    /// The URL to which `/chat/completions` or `/responses` is appended. A path and a query of its own are kept.
     pub base_url: String,
     /// The environment variable that replaces `base_url`; empty if none does.
     pub base_url_variable: String,
@@ -71,6 +72,8 @@ pub struct Profile {
     pub reasons_unasked: Vec<String>,
     /// Models that refuse tools while they reason.
     pub no_tools_while_reasoning: Vec<String>,
+    /// What the server does in its own way where it speaks Responses.
+    pub responses: ResponsesRules,
     /// Members of every request body; those of a request's options win.
     pub extra_body: serde_json::Map<String, serde_json::Value>,
 }
@@ -240,6 +243,7 @@ impl Default for Profile {
             no_parallel_tool_calls: Vec::new(),
             reasons_unasked: Vec::new(),
             no_tools_while_reasoning: Vec::new(),
+            responses: ResponsesRules::default(),
             extra_body: serde_json::Map::new(),
         }
     }

@@ -8,7 +8,7 @@ use crate::profile::CallIds;
 const MAX_ID: usize = 64;
 
 /// The id as it goes on the wire, the same for the same.
-pub(super) fn legal(id: &str, rule: CallIds) -> String {
+pub(crate) fn legal(id: &str, rule: CallIds) -> String {
     let plain =
         |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
     match rule {

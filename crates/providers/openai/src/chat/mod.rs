@@ -25,6 +25,8 @@ use attache_transport::{
 use crate::profile::Profile;
 use crate::{capabilities, error, server};
 
+pub(crate) use ids::legal;
+
 /// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
 /// ```

@@ -1,6 +1,11 @@
 //! The Responses API, without I/O (openai.md B).
 
+mod assistant;
+mod ids;
+mod items;
+mod options;
 mod request;
+mod rules;
 mod stream;
 mod turn;
 mod wire;
@@ -16,6 +21,8 @@ use attache_transport::{
 
 use crate::profile::Profile;
 use crate::{capabilities, error, server};
+
+pub use rules::{ItemIds, ResponsesRules};
 
 /// A model behind the Responses API: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///

@@ -1,0 +1,273 @@
+//! Replies of the model as they go back to it: the items that it sent, in their order (openai.md B.7).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, OpaquePart, ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
+};
+use attache_transport::ItemWriter;
+use serde_json::value::RawValue;
+
+use super::ids::call_ids;
+use super::items::Renderer;
+use super::rules::ItemIds;
+use crate::render::{separate, string, unknown_part};
+
+/// An item of a reply.
+#[derive(Debug)]
+enum Item<'a> {
+    Reasoning(&'a str),
+    /// Texts that came in one message, and whether the reasoning that produced them stands before them.
+    Message(Vec<&'a TextPart>, bool),
+    /// A call by its number, and the same.
+    Call(usize, &'a ToolCall, bool),
+    Opaque(&'a str),
+}
+
+/// What became of the reasoning that an item came behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// There was none.
+    None,
+    /// It goes back.
+    Kept,
+    /// It does not, so that what it produced stands alone.
+    Lost,
+}
+
+/// Finds the items of a reply.
+struct Finder<'a> {
+    renderer: &'a Renderer<'a>,
+    items: Vec<Item<'a>>,
+    /// Reasoning that has produced nothing so far. If that stays so, the server would miss its product.
+    pending: Vec<&'a str>,
+    reason: Reason,
+    calls: usize,
+}
+
+impl Renderer<'_> {
+    /// Writes a reply of the model; `false` if nothing of it can go back.
+    pub(super) fn assistant(
+        &self,
+        message: &AssistantMessage,
+        repeat: bool,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let items = Finder::new(self).find(message)?;
+        let ids = call_ids(message, repeat, self.profile.call_ids);
+        let mut used = Vec::new();
+        let mut first = true;
+        for item in &items {
+            separate(&mut first, out);
+            match item {
+                Item::Reasoning(json) => self.verbatim(json, self.rules().item_ids != ItemIds::Never, out),
+                Item::Opaque(json) => self.verbatim(json, self.rules().item_ids != ItemIds::Never, out),
+                Item::Message(texts, paired) => self.message(texts, *paired, &mut used, out),
+                Item::Call(at, call, paired) => {
+                    let id = ids.get(*at).map_or(call.id.as_str(), String::as_str);
+                    self.call(call, id, *paired, &mut used, out);
+                }
+            }
+        }
+        Ok(!first)
+    }
+
+    fn rules(&self) -> &super::ResponsesRules {
+        &self.profile.responses
+    }
+
+    /// Data that came from this profile.
+    fn known<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r ReplayData> {
+        replay.filter(|replay| replay.family() == self.profile.name)
+    }
+
+    /// Data that came from this profile and model, to which ids and encrypted content belong.
+    fn own<'r>(&self, replay: Option<&'r ReplayData>) -> Option<&'r ReplayData> {
+        self.known(replay).filter(|replay| replay.model() == self.model)
+    }
+
+    fn verbatim(&self, json: &str, with_id: bool, out: &mut ItemWriter<'_>) {
+        match members(json) {
+            Some(members) if !with_id && members.contains_key("id") => {
+                out.raw("{");
+                let mut first = true;
+                for (name, value) in members.iter().filter(|(name, _)| *name != "id") {
+                    separate(&mut first, out);
+                    out.string(name);
+                    out.raw(":");
+                    out.raw(value.get());
+                }
+                out.raw("}");
+            }
+            _ => out.raw(json),
+        }
+    }
+
+    /// The id of an item with these members, if it goes back. No two items of a reply have the same.
+    fn item_id<'m>(&self, members: &'m Members<'_>, paired: bool, used: &mut Vec<String>) -> Option<&'m str> {
+        let id = members.get("id").filter(|_| paired && self.rules().item_ids == ItemIds::WithReasoning)?;
+        let plain: String = serde_json::from_str(id.get()).ok()?;
+        if plain.is_empty() || used.contains(&plain) {
+            return None;
+        }
+        used.push(plain);
+        Some(id.get())
+    }
+
+    fn message(&self, texts: &[&TextPart], paired: bool, used: &mut Vec<String>, out: &mut ItemWriter<'_>) {
+        let replay = texts.first().and_then(|text| text.replay());
+        let known = self.known(replay).and_then(|replay| members(replay.json())).unwrap_or_default();
+        let id = self.item_id(&known, paired && self.own(replay).is_some(), used);
+        out.raw(r#"{"type":"message","role":"assistant""#);
+        match id {
+            Some(_) => rest(&known, &["type", "role", "content"], out),
+            // The phase is of use without the id; the API is known to have it, since it came from there.
+            None => rest(&known, &["type", "role", "content", "id", "status"], out),
+        }
+        out.raw(r#","content":"#);
+        let refuses = self.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
+        if id.is_none() && !refuses && (texts.len() == 1 || self.profile.joined_texts) {
+            string(texts.iter().map(|text| text.text()), "", out);
+        } else {
+            out.raw("[");
+            let mut first = true;
+            for text in texts {
+                separate(&mut first, out);
+                if text.is_refusal() && self.profile.refusal_parts {
+                    out.raw(r#"{"type":"refusal","refusal":"#);
+                    out.string(text.text());
+                } else {
+                    out.raw(r#"{"type":"output_text","annotations":[],"text":"#);
+                    out.string(text.text());
+                }
+                out.raw("}");
+            }
+            out.raw("]");
+        }
+        out.raw("}");
+    }
+
+    /// A call with what else came with it. Name, id and arguments are those that the results and tools go by.
+    fn call(
+        &self,
+        call: &ToolCall,
+        call_id: &str,
+        paired: bool,
+        used: &mut Vec<String>,
+        out: &mut ItemWriter<'_>,
+    ) {
+        let own = self.own(call.replay.as_deref()).and_then(|replay| members(replay.json()));
+        let own = own.unwrap_or_default();
+        out.raw(r#"{"type":"function_call""#);
+        match self.item_id(&own, paired, used) {
+            Some(_) => rest(&own, &["type", "call_id", "name", "arguments"], out),
+            None => rest(&own, &["type", "call_id", "name", "arguments", "id", "status"], out),
+        }
+        out.raw(r#","call_id":"#);
+        out.string(call_id);
+        out.raw(r#","name":"#);
+        out.string(&self.tools.wire_name(&call.name));
+        out.raw(r#","arguments":"#);
+        out.string(call.arguments.replay_json());
+        out.raw("}");
+    }
+}
+
+impl<'a> Finder<'a> {
+    fn new(renderer: &'a Renderer<'a>) -> Self {
+        Self { renderer, items: Vec::new(), pending: Vec::new(), reason: Reason::None, calls: 0 }
+    }
+
+    fn find(mut self, message: &'a AssistantMessage) -> Result<Vec<Item<'a>>, ProviderError> {
+        for part in &message.parts {
+            match part {
+                AssistantPart::Text(text) => self.text(text),
+                AssistantPart::Reasoning(reasoning) => self.reasoning(reasoning),
+                AssistantPart::ToolCall(call) => {
+                    let paired = self.product();
+                    self.items.push(Item::Call(self.calls, call, paired));
+                    self.calls += 1;
+                }
+                AssistantPart::Opaque(opaque) => self.opaque(opaque),
+                _ => return Err(unknown_part(&message.id)),
+            }
+        }
+        if self.renderer.rules().calls_last {
+            self.items.sort_by_key(|item| matches!(item, Item::Call(..)));
+        }
+        Ok(self.items)
+    }
+
+    /// Reasoning waits for what it produced; of another model or server it does not go back.
+    fn reasoning(&mut self, part: &'a ReasoningPart) {
+        let takes = |json: &str| {
+            self.renderer.rules().raw_reasoning || self.renderer.stored || has_encrypted_content(json)
+        };
+        match self.renderer.own(part.replay()).map(|replay| replay.json()).filter(|json| takes(json)) {
+            Some(json) if self.pending.last() == Some(&json) => {}
+            Some(json) => self.pending.push(json),
+            None => {
+                self.pending.clear();
+                self.reason = Reason::Lost;
+            }
+        }
+    }
+
+    /// Puts the reasoning that waits before the item that comes next. Yields whether reasoning of it is there.
+    fn product(&mut self) -> bool {
+        // Only the last one leads to it. What another one led to is not there any more, which OpenAI would miss.
+        let over = if self.renderer.rules().raw_reasoning { 0 } else { self.pending.len().saturating_sub(1) };
+        for json in self.pending.drain(..).skip(over) {
+            self.items.push(Item::Reasoning(json));
+            self.reason = Reason::Kept;
+        }
+        self.reason == Reason::Kept
+    }
+
+    fn text(&mut self, text: &'a TextPart) {
+        if let (Some(Item::Message(texts, _)), true) = (self.items.last_mut(), self.pending.is_empty())
+            && texts.last().is_some_and(|last| last.replay() == text.replay())
+        {
+            texts.push(text);
+            return;
+        }
+        let paired = self.product();
+        self.items.push(Item::Message(vec![text], paired));
+    }
+
+    /// Items that we do not understand go back to where they came from, unless they belong to reasoning that does not,
+    /// or are sealed for another model.
+    fn opaque(&mut self, part: &'a OpaquePart) {
+        let Some(replay) = self.renderer.known(Some(&part.replay)) else { return };
+        let sealed = || self.renderer.own(Some(replay)).is_none() && has_encrypted_content(replay.json());
+        if self.pending.is_empty() && self.reason == Reason::Lost || sealed() {
+            return;
+        }
+        self.product();
+        self.items.push(Item::Opaque(replay.json()));
+    }
+}
+
+type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+
+fn members(json: &str) -> Option<Members<'_>> {
+    serde_json::from_str(json).ok()
+}
+
+/// Writes the members but for some and those that are null, each behind a comma.
+fn rest(members: &Members<'_>, without: &[&str], out: &mut ItemWriter<'_>) {
+    for (name, value) in members {
+        if !without.contains(&name.as_ref()) && value.get() != "null" {
+            out.raw(",");
+            out.string(name);
+            out.raw(":");
+            out.raw(value.get());
+        }
+    }
+}
+
+fn has_encrypted_content(json: &str) -> bool {
+    let blob = members(json).and_then(|members| members.get("encrypted_content").copied());
+    blob.is_some_and(|blob| blob.get().starts_with('"') && blob.get() != "\"\"")
+}

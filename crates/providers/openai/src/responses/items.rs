@@ -1,0 +1,222 @@
+//! Messages and results as input items (openai.md B.2).
+
+use attache_core::{
+    AssistantMessage, Content, Document, DocumentSource, MediaKind, ModelCapabilities, PlaceCapabilities,
+    ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+};
+use attache_transport::ItemWriter;
+
+use super::ids::call_ids;
+use crate::profile::{Profile, SystemRole};
+use crate::render::{
+    file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part, unsupported,
+};
+
+/// Writes items for one profile and model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renderer<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) model: &'a str,
+    pub(super) capabilities: &'a ModelCapabilities,
+    pub(super) tools: &'a ToolSet,
+    /// Whether answers are kept at the server, so that reasoning can be named by its id alone.
+    pub(super) stored: bool,
+}
+
+impl Renderer<'_> {
+    /// The word for the role of instructions.
+    pub(super) fn system_role(&self) -> &'static str {
+        match self.profile.system_role {
+            SystemRole::System => "system",
+            SystemRole::Developer => "developer",
+        }
+    }
+
+    /// Writes instructions under a role; `false` if there are none.
+    pub(super) fn system(&self, message: &SystemMessage, role: &str, out: &mut ItemWriter<'_>) -> bool {
+        if message.parts.is_empty() {
+            return false;
+        }
+        open(role, out);
+        string(message.parts.iter().map(TextPart::text), "\n\n", out);
+        out.raw("}");
+        true
+    }
+
+    /// Writes a message of the user's side; `false` if it says nothing.
+    pub(super) fn user(
+        &self,
+        message: &UserMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let unrouted = |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
+        if message.routed.is_none() && message.parts.iter().any(unrouted) {
+            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
+        }
+        let place = match message.origin {
+            UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
+            _ => &self.capabilities.user,
+        };
+        let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
+        if parts.is_empty() {
+            return Ok(false);
+        }
+        open("user", out);
+        let texts: Option<Vec<_>> = parts.iter().map(|part| plain_text(part)).collect();
+        match texts {
+            Some(texts) if texts.len() == 1 || self.profile.joined_texts => string(texts, "\n", out),
+            _ => {
+                out.raw("[");
+                let mut first = true;
+                for part in parts {
+                    separate(&mut first, out);
+                    if !self.content(part, place, out)? {
+                        return Err(unknown_part(&message.id));
+                    }
+                }
+                out.raw("]");
+            }
+        }
+        out.raw("}");
+        Ok(true)
+    }
+
+    /// Writes a part of the user's side or of a result; `false` if its kind is unknown.
+    fn content(
+        &self,
+        content: &Content,
+        place: &PlaceCapabilities,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        match (content, plain_text(content)) {
+            (Content::Document(document), _) => self.document(document, place, out)?,
+            (_, Some(text)) => text_part(&text, out),
+            (_, None) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn document(
+        &self,
+        document: &Document,
+        place: &PlaceCapabilities,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        let media = document.media_type();
+        if !place.accepts(media) {
+            return Err(unsupported(document, "the model does not take this media type here"));
+        }
+        // That an address may be shown is for routing to decide, which leaves only such addresses here.
+        if let (DocumentSource::External { url }, Some(true)) =
+            (document.source(), self.capabilities.files.urls)
+        {
+            let before = match media.kind() {
+                MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","image_url":"#),
+                // A name beside an address is an error. (openai.md D 31)
+                MediaKind::Pdf | MediaKind::Other => Some(r#"{"type":"input_file","file_url":"#),
+                _ => None,
+            };
+            if let Some(before) = before {
+                out.raw(before);
+                out.string(url);
+                out.raw("}");
+                return Ok(());
+            }
+        }
+        let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
+        let bytes = bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?;
+        match media.kind() {
+            MediaKind::Text => match std::str::from_utf8(&bytes) {
+                Ok(text) if !text.trim().is_empty() => {
+                    text_part(text, out);
+                    return Ok(());
+                }
+                _ => return Err(unsupported(document, "it is not readable as text")),
+            },
+            MediaKind::Image => out.raw(r#"{"type":"input_image","detail":"auto","image_url":"data:"#),
+            MediaKind::Pdf | MediaKind::Other => {
+                out.raw(r#"{"type":"input_file","filename":"#);
+                out.string(&file_name(document));
+                out.raw(r#","file_data":"data:"#);
+            }
+            _ => return Err(unsupported(document, "the API has no part for this media type")),
+        }
+        out.escaped(media.essence());
+        out.raw(";base64,");
+        out.base64(&bytes);
+        out.raw("\"}");
+        Ok(())
+    }
+
+    /// Writes the results of the calls of `asked`, in call order; `false` if there are none.
+    pub(super) fn results(
+        &self,
+        message: &ToolResultsMessage,
+        asked: &AssistantMessage,
+        repeat: bool,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let mut first = true;
+        for (call, id) in asked.tool_calls().zip(call_ids(asked, repeat, self.profile.call_ids)) {
+            let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {
+                continue;
+            };
+            separate(&mut first, out);
+            out.raw(r#"{"type":"function_call_output","call_id":"#);
+            out.string(&id);
+            out.raw(r#","output":"#);
+            self.output(result, out)?;
+            out.raw("}");
+        }
+        Ok(!first)
+    }
+
+    /// What a call returned: a string, or a list of parts where documents are attached.
+    fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        if result.is_unrouted() {
+            return Err(invalid(format!(
+                "the result of call {} holds documents that were not routed",
+                result.call_id
+            )));
+        }
+        let attached: Vec<_> = result.attached().iter().filter(|content| !is_blank(content)).collect();
+        let texts: Option<Vec<_>> = attached.iter().map(|content| plain_text(content)).collect();
+        if let Some(texts) = texts {
+            open_result(result, out);
+            for text in texts {
+                out.escaped("\n");
+                out.escaped(&text);
+            }
+            out.raw("\"");
+            return Ok(());
+        }
+        let place =
+            if result.is_error() { &self.capabilities.failed_result } else { &self.capabilities.tool_result };
+        out.raw(r#"[{"type":"input_text","text":"#);
+        open_result(result, out);
+        out.raw("\"}");
+        for content in attached {
+            out.raw(",");
+            if !self.content(content, place, out)? {
+                return Err(invalid(format!(
+                    "the result of call {} holds a part that this API does not know",
+                    result.call_id
+                )));
+            }
+        }
+        out.raw("]");
+        Ok(())
+    }
+}
+
+fn open(role: &str, out: &mut ItemWriter<'_>) {
+    out.raw(r#"{"type":"message","role":""#);
+    out.raw(role);
+    out.raw(r#"","content":"#);
+}
+
+fn text_part(text: &str, out: &mut ItemWriter<'_>) {
+    out.raw(r#"{"type":"input_text","text":"#);
+    out.string(text);
+    out.raw("}");
+}

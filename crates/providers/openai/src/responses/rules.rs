@@ -1,0 +1,78 @@
+//! What a server that speaks Responses does in its own way, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// The quirks of a server's Responses API: the table `responses` of a [`Profile`](crate::Profile). What is not set is
+/// as at OpenAI. Lists of models hold ids, or beginnings of ids followed by `*`.
+///
+/// ```
+/// use attache_openai::{ItemIds, Profile};
+/// let profile: Profile = toml::from_str(
+///     "api = 'responses'\nbase_url = 'http://localhost:8000/v1'\n[responses]\nitem_ids = 'never'\nraw_reasoning = true",
+/// )?;
+/// assert_eq!(profile.responses.item_ids, ItemIds::Never);
+/// # Ok::<(), toml::de::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ResponsesRules {
+    /// Whether instructions that are not part of the history stand in `instructions`; otherwise they are the first
+    /// item.
+    pub instructions: bool,
+    /// Whether the server keeps answers unless `store` is false, which is then sent. Servers that keep none may not
+    /// know the member.
+    pub stores: bool,
+    /// Whether `include` asks models that reason for their reasoning in encrypted form.
+    pub encrypted_reasoning: bool,
+    /// Whether reasoning without an encrypted form goes back too. OpenAI takes only the id of such an item for an
+    /// answer that it keeps. (openai.md B.7, C.1)
+    pub raw_reasoning: bool,
+    /// Which items go back with the ids that they came with.
+    pub item_ids: ItemIds,
+    /// Whether the calls of a turn stand behind its texts and reasoning, since the server takes a call with anything
+    /// behind it for unanswered. (openai.md C.1, D 3)
+    pub calls_last: bool,
+    /// Whether a summary is asked for where reasoning is.
+    pub summaries: bool,
+    /// Whether tools say that they are not strict, which OpenAI would try to make of them otherwise. (openai.md B.4)
+    pub explicit_strict: bool,
+    /// Whether `text.format` is obeyed. (openai.md C.17)
+    pub text_format: bool,
+    /// The least limit on output, in tokens. (openai.md B.1)
+    pub least_tokens: u32,
+    /// Models that reason only when an effort is asked for. (openai.md A.6)
+    pub reasons_on_request: Vec<String>,
+}
+
+/// Which items of answers go back with the ids that they came with. Others go back without an id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ItemIds {
+    /// Reasoning, and with it what it produced. (openai.md B.7)
+    #[default]
+    WithReasoning,
+    /// Reasoning alone.
+    Reasoning,
+    /// None: they are placeholders. (openai.md C.9)
+    Never,
+}
+
+impl Default for ResponsesRules {
+    fn default() -> Self {
+        Self {
+            instructions: true,
+            stores: true,
+            encrypted_reasoning: true,
+            raw_reasoning: false,
+            item_ids: ItemIds::default(),
+            calls_last: false,
+            summaries: true,
+            explicit_strict: true,
+            text_format: true,
+            least_tokens: 16,
+            reasons_on_request: Vec::new(),
+        }
+    }
+}
