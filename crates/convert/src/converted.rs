@@ -9,7 +9,7 @@ pub struct Converted {
     pub text: String,
     /// What the document is divided into.
     pub unit: Unit,
-    /// How many units the document has, whether or not all of them were read.
+    /// How many units the document has, whether or not all of them were, or can be, read.
     pub units: usize,
     /// Whether text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
     /// which.
@@ -52,6 +52,19 @@ pub enum Note {
         /// The limit in bytes.
         limit: usize,
     },
+    /// These units could not be read at all. They keep their numbers: under the marker of each, the text says so.
+    Unread {
+        /// What the units are.
+        unit: Unit,
+        /// Their numbers, from 1.
+        numbers: Vec<usize>,
+    },
+    /// The list of the units is damaged: they are in the order in which they were found, and their numbers may be
+    /// wrong.
+    OrderGuessed {
+        /// What the units are.
+        unit: Unit,
+    },
     /// Parts of these units were left out because they are too large, nested too deep, or damaged. Under the marker
     /// of each, the text says so too.
     PartsLeftOut {
@@ -83,6 +96,13 @@ impl fmt::Display for Note {
                 write!(f, "only the first {read} of {total} {unit}s are shown")
             }
             Self::TextCut { limit } => write!(f, "the text is cut after {limit} bytes"),
+            Self::Unread { unit, numbers } => write!(f, "{} could not be read", Numbers(*unit, numbers)),
+            Self::OrderGuessed { unit } => {
+                write!(
+                    f,
+                    "the order of the {unit}s is damaged: {unit}s may be missing and have wrong numbers"
+                )
+            }
             Self::PartsLeftOut { unit, numbers } => {
                 write!(f, "parts that are too large or damaged are left out on {}", Numbers(*unit, numbers))
             }

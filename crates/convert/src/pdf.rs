@@ -10,6 +10,7 @@ mod expand;
 mod filters;
 mod font;
 mod layout;
+mod pages;
 mod rtl;
 mod runs;
 mod state;
@@ -30,6 +31,9 @@ const END_MARKER_WITHIN: usize = 2048;
 /// What stands under the marker of a page of which parts were left out.
 const INCOMPLETE: &str = "[parts of this page could not be read]\n";
 
+/// What stands under the marker of a page that is not there.
+const UNREAD: &str = "[this page could not be read]\n";
+
 pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     audit::check(&bytes, limits, clock)?;
     let ends_early = {
@@ -39,20 +43,24 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
     clock.check()?;
     let pdf = Pdf::new(Arc::new(bytes)).map_err(refusal)?;
     let pages = pdf.pages();
-    if pages.is_empty() {
+    let numbered = pages::number(&pdf, clock)?;
+    if numbered.total == 0 {
         return Err(ConvertError::Malformed { reason: "it has no pages" });
     }
 
     let mut fonts = font::Fonts::new(limits.max_decoded_bytes, clock);
-    let mut output = Output::new(pages.len(), limits);
-    for (index, page) in pages.iter().enumerate().take(limits.max_units) {
+    let mut output = Output::new(numbered.total, limits);
+    for (index, place) in numbered.pages().enumerate().take(limits.max_units) {
         clock.check()?;
-        let found = content::read(page, &mut fonts, limits.max_decoded_bytes, clock)?;
+        let found = match place.and_then(|place| pages.get(place)) {
+            Some(page) => Some(content::read(page, &mut fonts, limits.max_decoded_bytes, clock)?),
+            None => None,
+        };
         if !output.add(index + 1, found, clock)? {
             break;
         }
     }
-    output.finish(ends_early)
+    output.finish(ends_early, numbered.guessed)
 }
 
 fn refusal(error: LoadPdfError) -> ConvertError {
@@ -77,6 +85,7 @@ struct Output<'l> {
     has_text: bool,
     images: bool,
     unreadable: usize,
+    unread: Vec<usize>,
     partial: Vec<usize>,
     empty: Vec<usize>,
 }
@@ -92,24 +101,43 @@ impl<'l> Output<'l> {
             has_text: false,
             images: false,
             unreadable: 0,
+            unread: Vec::new(),
             partial: Vec::new(),
             empty: Vec::new(),
         }
     }
 
-    /// Adds a page; `false` when no more fits.
-    fn add(&mut self, number: usize, found: content::Found, clock: Clock) -> Result<bool, ConvertError> {
+    /// Adds a page, which is `None` if it cannot be read; `false` when no more fits.
+    fn add(
+        &mut self,
+        number: usize,
+        found: Option<content::Found>,
+        clock: Clock,
+    ) -> Result<bool, ConvertError> {
         self.read = number;
-        self.images |= found.images;
-        self.unreadable += found.unreadable;
-        if found.partial {
-            self.partial.push(number);
-        }
         if !self.text.is_empty() {
             self.text.push('\n');
         }
         self.text.push_str(&format!("[page {number}]\n"));
+        match found {
+            Some(found) => self.add_found(number, found, clock)?,
+            None => {
+                self.unread.push(number);
+                self.text.push_str(UNREAD);
+            }
+        }
+        self.cut = self.text.len() > self.limits.max_output_bytes;
+        if self.cut {
+            self.cut_text();
+        }
+        Ok(!self.cut)
+    }
+
+    fn add_found(&mut self, number: usize, found: content::Found, clock: Clock) -> Result<(), ConvertError> {
+        self.images |= found.images;
+        self.unreadable += found.unreadable;
         if found.partial {
+            self.partial.push(number);
             self.text.push_str(INCOMPLETE);
         }
         let start = self.text.len();
@@ -120,14 +148,10 @@ impl<'l> Output<'l> {
         let page = self.text.get(start..).unwrap_or_default();
         if page.chars().any(|c| !c.is_whitespace() && c != char::REPLACEMENT_CHARACTER) {
             self.has_text = true;
-        } else {
+        } else if !found.partial {
             self.empty.push(number);
         }
-        self.cut = self.text.len() > self.limits.max_output_bytes;
-        if self.cut {
-            self.cut_text();
-        }
-        Ok(!self.cut)
+        Ok(())
     }
 
     /// Cuts the text at the last line that fits, or, if that is none, at the last character.
@@ -139,20 +163,23 @@ impl<'l> Output<'l> {
         }
     }
 
-    fn finish(self, ends_early: bool) -> Result<Converted, ConvertError> {
+    fn finish(self, ends_early: bool, order_guessed: bool) -> Result<Converted, ConvertError> {
         let unit = Unit::Page;
-        if !self.has_text && (!self.partial.is_empty() || (ends_early && !self.images)) {
+        let damaged = !self.unread.is_empty() || !self.partial.is_empty();
+        if !self.has_text && (damaged || (ends_early && !self.images)) {
             return Err(ConvertError::NothingRead { unit, units: self.read });
         }
         if !self.has_text {
             return Err(ConvertError::NoText { unit, units: self.read, images: self.images });
         }
         let left_out = self.read < self.total;
-        let truncated = left_out || self.cut || !self.partial.is_empty();
+        let truncated = left_out || self.cut || damaged;
         let notes = [
             ends_early.then_some(Note::EndsEarly),
+            order_guessed.then_some(Note::OrderGuessed { unit }),
             left_out.then_some(Note::UnitsLeftOut { unit, read: self.read, total: self.total }),
             self.cut.then_some(Note::TextCut { limit: self.limits.max_output_bytes }),
+            (!self.unread.is_empty()).then_some(Note::Unread { unit, numbers: self.unread }),
             (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
             (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
             (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable }),

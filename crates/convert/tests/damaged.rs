@@ -182,3 +182,93 @@ fn sound_documents_are_not_said_to_be_damaged() {
     }
     assert!(read_some > 12, "{read_some}");
 }
+
+/// A document with this page tree below object 2: `HELLO` is page 3, and pages 6 to 8 say `Page 6` and so on.
+fn tree(root: &str) -> Builder {
+    let mut pdf = Builder::page(HELLO).object(2, &format!("<< /Type /Pages {root} >>"));
+    for number in 6..9 {
+        let page = "/Type /Page /Resources << /Font << /F1 5 0 R >> >>";
+        pdf = pdf.object(number, &format!("<< {page} /Contents {number}0 0 R >>")).stream(
+            number * 10,
+            "",
+            format!("BT /F1 12 Tf 72 700 Td (Page {number}) Tj ET").as_bytes(),
+        );
+    }
+    pdf
+}
+
+/// What stands on each page, and which pages are said to be unread.
+#[track_caller]
+fn pages(pdf: Vec<u8>) -> (Vec<String>, Vec<usize>) {
+    let converted = read(pdf).expect("some page can be read");
+    let mut pages = Vec::new();
+    for (index, page) in converted.text.split("[page ").skip(1).enumerate() {
+        let (number, text) = page.split_once("]\n").expect("a marker");
+        assert_eq!(number.parse(), Ok(index + 1));
+        pages.push(text.trim().replace("[this page could not be read]", "-"));
+    }
+    assert_eq!(converted.units, pages.len());
+    let unread = match converted.notes.as_slice() {
+        [] => Vec::new(),
+        [Note::Unread { unit: Unit::Page, numbers }] => numbers.clone(),
+        notes => panic!("{notes:?}"),
+    };
+    assert_eq!(converted.truncated, !unread.is_empty());
+    (pages, unread)
+}
+
+#[test]
+fn pages_that_cannot_be_read_keep_their_numbers() {
+    // The pages that are read, and the tree that they stand in.
+    for (expected, root) in [
+        (&["Hello", "-", "Page 6"][..], "/Kids [3 0 R 99 0 R 6 0 R] /Count 3"),
+        (&["-", "Hello"], "/Kids [(x) 3 0 R]"),
+        (&["-", "Hello", "-", "Page 6"], "/Kids [99 0 R 3 0 R 98 0 R 6 0 R] /Count 4"),
+        // What is lost is a node with three pages below it.
+        (&["Hello", "-", "-", "-", "Page 6"], "/Kids [3 0 R 99 0 R 6 0 R] /Count 5"),
+        (&["Hello", "-", "-"], "/Kids [3 0 R << /Type /Pages /Count 2 >>] /Count 3"),
+        (&["Hello", "-", "-", "Page 7"], "/Kids [3 0 R << /Type /Pages /Kids 99 0 R /Count 2 >> 7 0 R]"),
+        (
+            &["Hello", "-", "-", "Page 8"],
+            "/Kids [3 0 R << /Tipe /Pages /Kids [6 0 R 7 0 R] /Count 2 >> 8 0 R]",
+        ),
+        (&["Hello", "Page 6", "-", "Page 7"], "/Kids [<< /Type /Pages /Kids [3 0 R 6 0 R 99 0 R] >> 7 0 R]"),
+        (&["Hello", "-", "-"], "/Kids [3 0 R <<>>stream] /Count 3"),
+    ] {
+        let unread: Vec<usize> = (1..=expected.len()).filter(|n| expected[n - 1] == "-").collect();
+        let (found, said) = pages(tree(root).finish());
+        assert_eq!(
+            (found.as_slice(), said),
+            (&*expected.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), unread),
+            "{root}"
+        );
+    }
+}
+
+#[test]
+fn sound_page_trees_have_no_gaps() {
+    for (expected, root) in [
+        (&["Hello", "Page 6"][..], "/Kids [3 0 R << /Type /Pages /Kids [6 0 R] /Count 1 >>] /Count 2"),
+        // A page twice, an empty node, a wrong count.
+        (&["Hello", "Hello", "Page 6"], "/Kids [3 0 R 3 0 R 6 0 R] /Count 3"),
+        (&["Hello"], "/Kids [<< /Type /Pages /Kids [] /Count 0 >> 3 0 R << /Type /Pages /Count 0 >>]"),
+        (&["Hello"], "/Kids [3 0 R] /Count 77"),
+        (&["Hello"], "/Kids [3 0 R 2 0 R]"),
+    ] {
+        assert_eq!(pages(tree(root).finish()).0, expected, "{root}");
+    }
+}
+
+#[test]
+fn pages_without_a_tree_are_said_to_stand_in_no_order() {
+    let pdf = tree("/Kids [3 0 R]").object(1, "<< /Type /Catalog /Pages 99 0 R >>").finish();
+    let converted = read(pdf).unwrap();
+    assert!(converted.text.contains("Hello") && converted.text.contains("Page 8"), "{}", converted.text);
+    assert_eq!(converted.notes, [Note::OrderGuessed { unit: Unit::Page }]);
+}
+
+#[test]
+fn a_document_all_of_whose_pages_are_lost_says_so() {
+    let error = read(tree("/Kids [98 0 R 99 0 R]").finish()).unwrap_err();
+    assert_eq!(error, ConvertError::NothingRead { unit: Unit::Page, units: 2 });
+}
