@@ -47,7 +47,8 @@ impl Clock {
         if Instant::now() < self.end { Ok(()) } else { Err(self.over()) }
     }
 
-    fn over(&self) -> ConvertError {
+    /// What a conversion fails with that did not end in time.
+    pub(crate) fn over(&self) -> ConvertError {
         ConvertError::TimedOut { limit: self.limit }
     }
 }

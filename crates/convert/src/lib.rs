@@ -19,6 +19,13 @@
 //! - **A panic can only be caught where panics unwind.** In a program built with `panic = "abort"` it ends the
 //!   process. A caught panic is still reported by the program's panic hook, which prints to stderr by default.
 //!
+//! # Damaged documents
+//!
+//! What can be read of a damaged document is read, and nothing is left out in silence: a page of which parts could
+//! not be read says so under its marker, one that could not be read at all keeps its number, and
+//! [`Converted::notes`] list both. A document of which nothing could be read is [`ConvertError::NothingRead`], not
+//! one without text.
+//!
 //! # Blocking
 //!
 //! [`convert`] blocks its caller for as long as the conversion takes; async code calls it on a thread made for

@@ -60,6 +60,8 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
             break;
         }
     }
+    // What was left out as the time was over is not missing, but not looked at.
+    clock.check()?;
     output.finish(ends_early, numbered.guessed)
 }
 

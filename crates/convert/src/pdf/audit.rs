@@ -24,7 +24,8 @@ const ENTRY_BYTES: usize = 48;
 
 /// Fails if opening the file would cost more than the limits allow.
 pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), ConvertError> {
-    let mut audit = Audit { limits, left: limits.max_decoded_bytes, dicts: 0, containers: HashSet::new() };
+    let mut audit =
+        Audit { limits, clock, left: limits.max_decoded_bytes, dicts: 0, containers: HashSet::new() };
     let mut streams = Vec::new();
     let mut encrypted = false;
     let starts = memmem::Finder::new(b"<<");
@@ -95,6 +96,7 @@ impl Claim {
 
 struct Audit<'l> {
     limits: &'l Limits,
+    clock: Clock,
     /// Bytes that may still be decoded or allocated.
     left: usize,
     dicts: usize,
@@ -132,10 +134,11 @@ impl Audit<'_> {
             let start = stream.raw_data().as_ptr().addr().saturating_sub(rest.as_ptr().addr());
             from(rest, start)
         });
-        match decode_like_library(stream, tail, self.left) {
+        match decode_like_library(stream, tail, self.left, self.clock) {
             Ok(data) => self.charge(data.len()).map(|()| data),
             Err(Refused::Image) => Ok(Cow::default()),
             Err(Refused::TooLong) => Err(self.too_large()),
+            Err(Refused::TimedOut) => Err(self.clock.over()),
             Err(Refused::Rows) => {
                 Err(ConvertError::Malformed { reason: "the rows of an object table are absurd" })
             }

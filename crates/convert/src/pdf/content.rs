@@ -112,7 +112,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn append(&mut self, content: &mut Vec<u8>, stream: &Stream<'_>) -> bool {
-        let decoded = decode(stream, self.limit.saturating_sub(content.len()));
+        let decoded = decode(stream, self.limit.saturating_sub(content.len()), self.clock);
         let refused = decoded.as_ref().err().copied();
         let decoded = decoded.unwrap_or_default();
         content.extend_from_slice(&decoded.bytes);
@@ -259,7 +259,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         }
         let left = self.limit.saturating_sub(self.held);
-        let Some(decoded) = decode(stream, left).ok().filter(|_| depth < MAX_DEPTH) else {
+        let Some(decoded) = decode(stream, left, self.clock).ok().filter(|_| depth < MAX_DEPTH) else {
             self.found.partial = true;
             return Ok(());
         };

@@ -11,6 +11,7 @@ use hayro_syntax::object::{Array, Dict, FromBytes, Object, Stream};
 
 use super::filters::{End, Output, ascii_hex, ascii85, flate, lzw, run_length};
 use super::values::{is_whole, value};
+use crate::guarded::Clock;
 
 /// Most bytes that one byte of deflated data can stand for: 258 bytes for every two bits.
 const FLATE_RATIO: usize = 258 * 4;
@@ -29,6 +30,8 @@ pub(super) enum Refused {
     Image,
     /// The library would need more memory for its rows than anybody can know.
     Rows,
+    /// The time was over before that was known.
+    TimedOut,
 }
 
 /// The bytes of a stream.
@@ -40,19 +43,19 @@ pub(super) struct Decoded {
 }
 
 /// The decoded bytes of a stream, at most `limit`; what can be had of a damaged one.
-pub(super) fn decode(stream: &Stream<'_>, limit: usize) -> Result<Decoded, Refused> {
+pub(super) fn decode(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<Decoded, Refused> {
     let chain = Chain::of(stream)?;
     let raw = stream.raw_data();
     if !names_its_filters(stream) || (raw.is_empty() && claims_data(stream)) {
         return Ok(Decoded::default());
     }
     if chain.predicted {
-        let (_, end) = chain.measure(&raw, limit)?;
+        let (_, end) = chain.measure(&raw, limit, clock)?;
         let decoded = stream.decoded_data();
         let whole = end == End::Marked && decoded.is_ok();
         return Ok(Decoded { bytes: decoded.unwrap_or_default().into_owned(), whole });
     }
-    let expanded = chain.expand(raw, limit)?;
+    let expanded = chain.expand(raw, limit, clock)?;
     Ok(Decoded { whole: expanded.last == End::Marked, bytes: expanded.bytes.into_owned() })
 }
 
@@ -76,8 +79,8 @@ fn claims_data(stream: &Stream<'_>) -> bool {
 /// How many bytes the library makes of a stream, or that it would be more than `limit`.
 ///
 /// Predictors only shrink data, so that they are not applied.
-pub(super) fn decoded_len(stream: &Stream<'_>, limit: usize) -> Result<usize, Refused> {
-    Chain::of(stream)?.measure(&stream.raw_data(), limit).map(|(len, _)| len)
+pub(super) fn decoded_len(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<usize, Refused> {
+    Chain::of(stream)?.measure(&stream.raw_data(), limit, clock).map(|(len, _)| len)
 }
 
 /// What the library makes of a stream, at most `limit` bytes.
@@ -88,16 +91,17 @@ pub(super) fn decode_like_library<'a>(
     stream: &Stream<'a>,
     tail: Option<&'a [u8]>,
     limit: usize,
+    clock: Clock,
 ) -> Result<Cow<'a, [u8]>, Refused> {
     let chain = Chain::of(stream)?;
-    let expanded = chain.expand(tail.map_or_else(|| stream.raw_data(), Cow::Borrowed), limit)?;
+    let expanded = chain.expand(tail.map_or_else(|| stream.raw_data(), Cow::Borrowed), limit, clock)?;
     if expanded.worst < End::Broken && !chain.predicted {
         return Ok(expanded.bytes);
     }
     if tail.is_some() {
         return Err(Refused::TooLong);
     }
-    chain.measure(&stream.raw_data(), limit)?;
+    chain.measure(&stream.raw_data(), limit, clock)?;
     Ok(stream.decoded_data().unwrap_or_default())
 }
 
@@ -144,12 +148,13 @@ impl Chain {
         Ok(Self { filters, predicted })
     }
 
-    fn expand<'r>(&self, raw: Cow<'r, [u8]>, limit: usize) -> Result<Expanded<'r>, Refused> {
+    fn expand<'r>(&self, raw: Cow<'r, [u8]>, limit: usize, clock: Clock) -> Result<Expanded<'r>, Refused> {
         if raw.len() > limit {
             return Err(Refused::TooLong);
         }
         let mut expanded = Expanded { bytes: raw, worst: End::Marked, last: End::Marked };
         for &(filter, early_change) in &self.filters {
+            in_time(clock)?;
             // Nothing has no end that could be missing.
             if expanded.bytes.is_empty() {
                 break;
@@ -169,14 +174,14 @@ impl Chain {
     }
 
     /// How many bytes the library makes of this data, and how they end.
-    fn measure(&self, raw: &[u8], limit: usize) -> Result<(usize, End), Refused> {
-        let expanded = self.expand(Cow::Borrowed(raw), limit)?;
+    fn measure(&self, raw: &[u8], limit: usize, clock: Clock) -> Result<(usize, End), Refused> {
+        let expanded = self.expand(Cow::Borrowed(raw), limit, clock)?;
         if expanded.worst < End::Broken {
             return Ok((expanded.bytes.len(), expanded.last));
         }
         // The library goes on where a strict decoder stops, and may put anything behind it.
         match self.filters.as_slice() {
-            [(Filter::FlateDecode, _)] => lenient_len(raw, limit).map(|len| (len, End::Broken)),
+            [(Filter::FlateDecode, _)] => lenient_len(raw, limit, clock).map(|len| (len, End::Broken)),
             // Damage in the middle of a chain cannot be measured.
             _ => Err(Refused::TooLong),
         }
@@ -198,13 +203,18 @@ fn all<'a>(list: &Array<'a>) -> impl Iterator<Item = Object<'a>> {
     list.iter::<Object<'a>>().take(16)
 }
 
+fn in_time(clock: Clock) -> Result<(), Refused> {
+    clock.check().map_err(|_| Refused::TimedOut)
+}
+
 /// How much the library's own decoder makes of damaged deflated data.
 ///
 /// It is asked about prefixes that stay within the limit even at the worst ratio.
-fn lenient_len(data: &[u8], limit: usize) -> Result<usize, Refused> {
+fn lenient_len(data: &[u8], limit: usize, clock: Clock) -> Result<usize, Refused> {
     let mut end = 0;
     let mut known = 0;
     loop {
+        in_time(clock)?;
         // Close to the limit the steps become too small to go on.
         if known > limit / 4 * 3 {
             return Err(Refused::TooLong);
@@ -230,8 +240,14 @@ fn lenient_len(data: &[u8], limit: usize) -> Result<usize, Refused> {
 #[cfg(test)]
 mod tests {
     use super::super::filters::deflated;
-    use super::{Decoded, Refused, decode, decode_like_library, decoded_len};
+    use super::{Decoded, Refused, decode, decode_like_library, decoded_len, lenient_len};
+    use crate::guarded::Clock;
     use hayro_syntax::object::{FromBytes, Stream};
+    use std::time::Duration;
+
+    fn clock() -> Clock {
+        Clock::start(Duration::from_secs(60))
+    }
 
     /// A stream with these entries and data, given to `look`.
     fn with<T>(entries: &str, data: &[u8], look: impl FnOnce(&Stream<'_>) -> T) -> T {
@@ -258,14 +274,18 @@ mod tests {
         for (entries, data, expected) in cases {
             with(entries, data, |stream| {
                 assert_eq!(
-                    decode(stream, 100).map(|decoded| decoded.bytes).as_deref(),
+                    decode(stream, 100, clock()).map(|decoded| decoded.bytes).as_deref(),
                     Ok(expected),
                     "{entries}"
                 );
                 let library = stream.decoded_data().unwrap_or_default();
-                assert_eq!(decoded_len(stream, 100), Ok(library.len()), "{entries}");
-                assert_eq!(decode_like_library(stream, None, 100).as_deref(), Ok(&*library), "{entries}");
-                assert_eq!(decode(stream, expected.len() - 1), Err(Refused::TooLong), "{entries}");
+                assert_eq!(decoded_len(stream, 100, clock()), Ok(library.len()), "{entries}");
+                assert_eq!(
+                    decode_like_library(stream, None, 100, clock()).as_deref(),
+                    Ok(&*library),
+                    "{entries}"
+                );
+                assert_eq!(decode(stream, expected.len() - 1, clock()), Err(Refused::TooLong), "{entries}");
             });
         }
     }
@@ -276,11 +296,23 @@ mod tests {
         let data = [0, 2, 0, 0, 0, b'a', b'b', 1, 3, 0, 0, 0, b'c', b'd', b'e'];
         with("/Filter /FlateDecode", &data, |stream| {
             assert_eq!(stream.decoded_data().as_deref().ok(), Some(b"abcde".as_slice()));
-            assert_eq!(decoded_len(stream, 1 << 20), Ok(5));
+            assert_eq!(decoded_len(stream, 1 << 20, clock()), Ok(5));
             // We take what is sound.
-            assert_eq!(decode(stream, 1 << 20), Ok(Decoded { bytes: Vec::new(), whole: false }));
+            assert_eq!(decode(stream, 1 << 20, clock()), Ok(Decoded { bytes: Vec::new(), whole: false }));
             // Too little is left to try even a byte: refused, not tried for ever.
-            assert_eq!(decoded_len(stream, 100), Err(Refused::TooLong));
+            assert_eq!(decoded_len(stream, 100, clock()), Err(Refused::TooLong));
+        });
+    }
+
+    #[test]
+    fn measuring_damaged_data_ends_with_the_time() {
+        let data = [0, 2, 0, 0, 0, b'a', b'b'];
+        let over = Clock::start(Duration::ZERO);
+        assert_eq!(lenient_len(&data, 1 << 20, over), Err(Refused::TimedOut));
+        with("/Filter /FlateDecode", &data, |stream| {
+            assert_eq!(decode(stream, 100, over), Err(Refused::TimedOut));
+            assert_eq!(decoded_len(stream, 100, over), Err(Refused::TimedOut));
+            assert_eq!(decode_like_library(stream, None, 100, over), Err(Refused::TimedOut));
         });
     }
 
@@ -293,8 +325,8 @@ mod tests {
             ("/Filter [/FlateDecode] /DecodeParms [<< /Predictor 12 /Colors 1000 >>]", Refused::Rows),
         ] {
             with(entries, b"", |stream| {
-                assert_eq!(decode(stream, 100), Err(refused), "{entries}");
-                assert_eq!(decoded_len(stream, 100), Err(refused), "{entries}");
+                assert_eq!(decode(stream, 100, clock()), Err(refused), "{entries}");
+                assert_eq!(decoded_len(stream, 100, clock()), Err(refused), "{entries}");
             });
         }
     }

@@ -175,6 +175,7 @@ pub(super) struct Fonts<'a> {
     cmaps: CMapResolverFn,
     cmaps_left: Arc<AtomicUsize>,
     limit: usize,
+    clock: Clock,
     /// Bytes that the kept fonts take.
     held: usize,
 }
@@ -200,6 +201,7 @@ impl<'a> Fonts<'a> {
             }),
             cmaps_left,
             limit,
+            clock,
             held: 0,
         }
     }
@@ -212,7 +214,7 @@ impl<'a> Fonts<'a> {
         }
         let descendant =
             dict.get::<Array<'_>>("DescendantFonts").and_then(|list| list.iter::<Dict<'_>>().next());
-        let cost = cost(dict, descendant.as_ref(), self.limit);
+        let cost = cost(dict, descendant.as_ref(), self.limit, self.clock);
         if self.loaded.len() >= MAX_FONTS || cost.is_some_and(|cost| cost > self.limit - self.held) {
             self.loaded.clear();
             self.cache = FontCache::new();
@@ -244,7 +246,7 @@ impl<'a> Fonts<'a> {
 }
 
 /// What loading a font decodes, or `None` if that is more than `limit` or cannot be bounded.
-fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize) -> Option<usize> {
+fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize, clock: Clock) -> Option<usize> {
     let mut cost = 0_usize;
     for dict in std::iter::once(dict).chain(descendant) {
         // The library fills the widths below the first one up.
@@ -261,7 +263,7 @@ fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize) -> Option<
                     .filter_map(|key| descriptor.get::<Stream<'_>>(key)),
             );
         for stream in streams {
-            cost = cost.checked_add(decoded_len(&stream, limit).ok()?)?;
+            cost = cost.checked_add(decoded_len(&stream, limit, clock).ok()?)?;
         }
     }
     (cost <= limit).then_some(cost)
