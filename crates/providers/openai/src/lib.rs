@@ -13,6 +13,7 @@
 //! - A failed result has no flag: its text is the JSON object `{"error": …}`.
 //! - OpenAI takes no reasoning back. Servers that do get theirs in the member that it came in.
 
+mod bearer;
 mod capabilities;
 mod chat;
 mod error;
@@ -26,7 +27,8 @@ mod usage;
 
 pub use chat::{ChatCodec, OpenAiChat};
 pub use profile::{
-    Api, CallIds, EmptyContent, KeyRules, MaxTokens, Profile, Replayed, SystemPlace, SystemRole, ThinkTags,
+    Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Profile,
+    Replayed, SystemPlace, SystemRole, ThinkTags, Thinking, ToolsOff,
 };
 pub use profiles::{ProfileError, Profiles};
 pub use responses::{ItemIds, OpenAi, ResponsesCodec, ResponsesRules};

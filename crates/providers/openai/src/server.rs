@@ -7,18 +7,25 @@ use attache_transport::{Auth, EncodedBody, Environment, RequestParts, join_url, 
 use bytes::Bytes;
 use http::HeaderName;
 
+use crate::bearer::Bearer;
 use crate::error;
-use crate::profile::Profile;
+use crate::profile::{Profile, from_environment, missing};
 
 /// Takes base URL and key from the profile's variables.
 pub(crate) fn configure(
     profile: &mut Arc<Profile>,
+    model: &str,
     environment: &Environment,
 ) -> Result<Auth, ProviderError> {
-    if let Some(url) = environment.get(&profile.base_url_variable) {
+    if let Some(url) = from_environment(profile, model, environment) {
         Arc::make_mut(profile).base_url = url;
     }
-    Ok(environment.first(&profile.key.variables).map_or(Auth::None, Auth::from))
+    let rules = &profile.key;
+    Ok(match (environment.first(&rules.variables), environment.first(&rules.token_variables)) {
+        (Some(key), _) => Auth::from(key),
+        (None, Some(token)) => Auth::Signer(Arc::new(Bearer(Secret::from(token)))),
+        (None, None) => Auth::None,
+    })
 }
 
 /// What fails before anything is sent.
@@ -39,13 +46,22 @@ pub(crate) fn envelope(
     config: &ProviderConfig,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
+    if profile.base_url.trim().is_empty() {
+        return Err(error::configuration(match missing(profile) {
+            Some(variable) => format!("no address for {}: set {variable}", profile.name),
+            None => format!("no address for {}", profile.name),
+        }));
+    }
     let url = join_url(&profile.base_url, path)?;
     let mut parts = RequestParts::post_json(url, EncodedBody::from(Bytes::new()));
+    let named = |name: &str| {
+        HeaderName::try_from(name).map_err(|_| error::configuration(format!("{name:?} is no header name")))
+    };
+    for (name, value) in &profile.headers {
+        parts = parts.with_header(named(name)?, value.as_str());
+    }
     if let Some(key) = key.filter(|key| !key.is_empty()) {
-        let rules = &profile.key;
-        let header = HeaderName::try_from(rules.header.as_str())
-            .map_err(|_| error::configuration(format!("{:?} is no header name", rules.header)))?;
-        parts = parts.with_secret_header(header, &rules.prefix, key);
+        parts = parts.with_secret_header(named(&profile.key.header)?, &profile.key.prefix, key);
     }
     parts.with_extra_headers(&config.extra_headers)
 }

@@ -41,8 +41,9 @@ struct OutputDetails {
 /// Normalises a usage object: input with what came from the cache, output with reasoning.
 ///
 /// Nearly all servers count so themselves. One kind does not count reasoning as output (openai.md C.8, D 57); its
-/// total, which is the sum of all three, tells it apart.
-pub(crate) fn normalise(json: &str) -> Usage {
+/// total, which is the sum of all three, tells it apart. Another kind counts it in the total alone, which
+/// `reasoning_in_total` says (openai.md C.18).
+pub(crate) fn normalise(json: &str, reasoning_in_total: bool) -> Usage {
     let wire =
         serde_json::from_str::<Object<Wire>>(json).ok().and_then(|object| object.0).unwrap_or_default();
     let inner = wire.prompt_tokens_details.0.or(wire.input_tokens_details.0).unwrap_or_default();
@@ -51,8 +52,13 @@ pub(crate) fn normalise(json: &str) -> Usage {
     let cached = inner.cached_tokens.0.or(wire.cached_tokens.0).or(wire.num_cached_tokens.0).or(hit);
     let split = || Some(hit?.saturating_add(wire.prompt_cache_miss_tokens.0?));
     let input = wire.prompt_tokens.0.or(wire.input_tokens.0).or_else(split);
-    let reasoning = outer.reasoning_tokens.0.or(wire.reasoning_tokens.0);
-    let output = wire.completion_tokens.0.or(wire.output_tokens.0).map(|output| {
+    let written = wire.completion_tokens.0.or(wire.output_tokens.0);
+    let hidden = || {
+        let known = input?.saturating_add(written?);
+        wire.total_tokens.0?.checked_sub(known).filter(|hidden| reasoning_in_total && *hidden > 0)
+    };
+    let reasoning = outer.reasoning_tokens.0.or(wire.reasoning_tokens.0).or_else(hidden);
+    let output = written.map(|output| {
         let apart = reasoning.unwrap_or(0);
         let sum = input.unwrap_or(0).saturating_add(output).saturating_add(apart);
         if apart > 0 && wire.total_tokens.0 == Some(sum) { output.saturating_add(apart) } else { output }
@@ -71,7 +77,7 @@ mod tests {
     use super::normalise;
 
     fn counts(json: &str) -> Usage {
-        normalise(json).with_raw(None)
+        normalise(json, false).with_raw(None)
     }
 
     // openai.md A.5
@@ -82,7 +88,7 @@ mod tests {
         let expected =
             Usage::new(10, 5).with_cached_tokens(4).with_cache_write_tokens(2).with_reasoning_tokens(3);
         assert_eq!(counts(json), expected);
-        assert!(normalise(json).raw.is_some());
+        assert!(normalise(json, false).raw.is_some());
     }
 
     // openai.md D 57
@@ -92,6 +98,16 @@ mod tests {
         assert_eq!(counts(apart), Usage::new(10, 25).with_reasoning_tokens(20));
         let within = r#"{"prompt_tokens":10,"completion_tokens":25,"total_tokens":35,"completion_tokens_details":{"reasoning_tokens":20}}"#;
         assert_eq!(counts(within), Usage::new(10, 25).with_reasoning_tokens(20));
+    }
+
+    // openai.md C.18
+    #[test]
+    fn reasoning_that_only_the_total_counts() {
+        let json = r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":35}"#;
+        assert_eq!(counts(json), Usage::new(10, 5), "elsewhere a total may count anything");
+        assert_eq!(normalise(json, true).with_raw(None), Usage::new(10, 25).with_reasoning_tokens(20));
+        let even = r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}"#;
+        assert_eq!(normalise(even, true).with_raw(None), Usage::new(10, 5));
     }
 
     // openai.md D 58, C.1, C.4

@@ -10,9 +10,15 @@ use super::ids::legal;
 use super::messages::{Renderer, separate, string, text_part, unknown_part};
 use super::reasoning::Origin;
 use super::turn::EXTRA_CONTENT;
-use crate::profile::{EmptyContent, Replayed};
+use crate::profile::{EmptyContent, Profile, Replayed};
 
 impl Renderer<'_> {
+    /// Whether anything of a reply goes back.
+    pub(super) fn says_something(&self, message: &AssistantMessage) -> bool {
+        message.parts.iter().any(|part| matches!(part, AssistantPart::Text(_) | AssistantPart::ToolCall(_)))
+            || Replaying::new(self, message, false).is_ok_and(|replay| replay.has_parts())
+    }
+
     /// Writes a reply of the model; `false` if nothing of it can go back.
     pub(super) fn assistant(
         &self,
@@ -27,7 +33,7 @@ impl Renderer<'_> {
         }
         out.raw(r#"{"role":"assistant""#);
         self.assistant_content(message, &replay, says, out);
-        replay.members(out)?;
+        replay.members(!calls.is_empty(), out)?;
         for (at, (call, id)) in
             calls.iter().zip(wire_ids(&calls, |id| legal(id, self.profile.call_ids))).enumerate()
         {
@@ -203,7 +209,14 @@ impl<'a> Replaying<'a> {
     }
 
     /// Writes the members beside the content.
-    fn members(&self, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+    fn members(&self, has_calls: bool, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+        // openai.md D 1
+        if has_calls
+            && self.content.is_empty()
+            && Profile::covers(&self.renderer.profile.empty_reasoning, self.renderer.model)
+        {
+            out.raw(r#","reasoning_content":"""#);
+        }
         for (name, text) in [("reasoning_content", &self.content), ("reasoning", &self.reasoning)] {
             if !text.is_empty() {
                 out.raw(",\"");

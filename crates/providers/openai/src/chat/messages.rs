@@ -3,19 +3,25 @@
 use std::borrow::Cow;
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, MessageId, ModelCapabilities,
-    PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserOrigin,
+    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, MessageId,
+    ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
 };
 use attache_transport::{ItemWriter, wire_ids};
 use serde_json::Value;
 
 use super::ids::legal;
 use super::request::invalid;
-use crate::profile::{Profile, SystemRole};
+use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
 
 /// What the model reads where a failed call left no text.
 const FAILED: &str = "the tool failed";
+
+/// A piece of a user message.
+enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Document(&'a Document, &'a PlaceCapabilities),
+}
 
 /// Writes messages for one profile and model.
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +52,62 @@ impl Renderer<'_> {
         true
     }
 
-    /// Writes a message of the user's side; `false` if it says nothing.
-    pub(super) fn user(
+    /// Whether nothing of a message of the user's side is seen.
+    pub(super) fn is_silent(message: &UserMessage) -> bool {
+        message.shown().iter().all(is_blank)
+    }
+
+    /// Writes messages of the user's side as one; `false` if they say nothing. Instructions among them are spoken by
+    /// the user.
+    pub(super) fn user_turn(
         &self,
-        message: &UserMessage,
+        members: &[&Message],
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
+        let mut pieces: Vec<(&str, Piece<'_>)> = Vec::new();
+        for member in members {
+            match member {
+                Message::System(system) => {
+                    let texts = system.parts.iter().map(|part| ("\n\n", Piece::Text(part.text().into())));
+                    pieces.extend(texts);
+                }
+                Message::User(user) => self.user(user, &mut pieces)?,
+                _ => {}
+            }
+        }
+        if pieces.is_empty() {
+            return Ok(false);
+        }
+        open("user", out);
+        let all_text = pieces.iter().all(|(_, piece)| matches!(piece, Piece::Text(_)));
+        if all_text && (pieces.len() == 1 || self.profile.joined_texts) {
+            out.raw("\"");
+            for (at, (separator, piece)) in pieces.iter().enumerate() {
+                if let Piece::Text(text) = piece {
+                    out.escaped(if at == 0 { "" } else { separator });
+                    out.escaped(text);
+                }
+            }
+            out.raw("\"}");
+            return Ok(true);
+        }
+        for (at, (_, piece)) in pieces.into_iter().enumerate() {
+            out.raw(if at == 0 { "[" } else { "," });
+            match piece {
+                Piece::Text(text) => text_part(&text, out),
+                Piece::Document(document, place) => self.document(document, place, out)?,
+            }
+        }
+        out.raw("]}");
+        Ok(true)
+    }
+
+    /// What a message of the user's side shows, each with what stands before it in a string.
+    fn user<'m>(
+        &'m self,
+        message: &'m UserMessage,
+        pieces: &mut Vec<(&'static str, Piece<'m>)>,
+    ) -> Result<(), ProviderError> {
         let unrouted = |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
         if message.routed.is_none() && message.parts.iter().any(unrouted) {
             return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
@@ -60,28 +116,16 @@ impl Renderer<'_> {
             UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
             _ => &self.capabilities.user,
         };
-        let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
-        if parts.is_empty() {
-            return Ok(false);
+        let mut separator = "\n\n";
+        for part in message.shown().iter().filter(|part| !is_blank(part)) {
+            let piece = match (part, plain_text(part)) {
+                (Content::Document(document), _) => Piece::Document(document, place),
+                (_, Some(text)) => Piece::Text(text),
+                (_, None) => return Err(unknown_part(&message.id)),
+            };
+            pieces.push((std::mem::replace(&mut separator, "\n"), piece));
         }
-        open("user", out);
-        let texts: Option<Vec<_>> = parts.iter().map(|part| plain_text(part)).collect();
-        match texts {
-            Some(texts) if texts.len() == 1 || self.profile.joined_texts => string(texts, "\n", out),
-            _ => {
-                for (at, part) in parts.into_iter().enumerate() {
-                    out.raw(if at == 0 { "[" } else { "," });
-                    match (part, plain_text(part)) {
-                        (Content::Document(document), _) => self.document(document, place, out)?,
-                        (_, Some(text)) => text_part(&text, out),
-                        (_, None) => return Err(unknown_part(&message.id)),
-                    }
-                }
-                out.raw("]");
-            }
-        }
-        out.raw("}");
-        Ok(true)
+        Ok(())
     }
 
     fn document(
@@ -94,45 +138,72 @@ impl Renderer<'_> {
         if !place.accepts(media) {
             return Err(unsupported(document, "the model does not take this media type here"));
         }
-        if let (DocumentSource::External { url }, MediaKind::Image, Some(true)) =
-            (document.source(), media.kind(), self.capabilities.files.urls)
-        {
-            out.raw(r#"{"type":"image_url","image_url":{"url":"#);
-            out.string(url);
-            out.raw("}}");
-            return Ok(());
-        }
-        let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
-        let bytes = bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?;
-        match (media.kind(), media.essence()) {
-            (MediaKind::Text, _) => match std::str::from_utf8(&bytes) {
+        let urls = self.capabilities.files.urls == Some(true);
+        let url = match document.source() {
+            DocumentSource::External { url } if urls => Some(url),
+            _ => None,
+        };
+        let essence = media.essence();
+        let source = match (url, media.kind()) {
+            (Some(url), MediaKind::Image | MediaKind::Video | MediaKind::Pdf) => Source::Url(url),
+            _ => {
+                let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
+                Source::Bytes(
+                    bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?,
+                    essence,
+                )
+            }
+        };
+        match (media.kind(), &source) {
+            (MediaKind::Text, Source::Bytes(bytes, _)) => match std::str::from_utf8(bytes) {
                 Ok(text) if !text.trim().is_empty() => text_part(text, out),
                 _ => return Err(unsupported(document, "it is not readable as text")),
             },
-            (MediaKind::Image, essence) => {
-                out.raw(r#"{"type":"image_url","image_url":{"url":"data:"#);
-                out.escaped(essence);
-                out.raw(";base64,");
-                out.base64(&bytes);
-                out.raw("\"}}");
+            (MediaKind::Image, source) if self.profile.plain_image_urls => {
+                out.raw(r#"{"type":"image_url","image_url":"#);
+                source.uri(out);
+                out.raw("}");
             }
-            (MediaKind::Audio, essence @ ("audio/wav" | "audio/mpeg")) => {
-                out.raw(r#"{"type":"input_audio","input_audio":{"data":""#);
-                out.base64(&bytes);
-                out.raw(if essence == "audio/wav" {
-                    r#"","format":"wav"}}"#
-                } else {
-                    r#"","format":"mp3"}}"#
+            (MediaKind::Image, source) => {
+                out.raw(r#"{"type":"image_url","image_url":{"url":"#);
+                source.uri(out);
+                out.raw("}}");
+            }
+            (MediaKind::Video, source) => {
+                out.raw(r#"{"type":"video_url","video_url":{"url":"#);
+                source.uri(out);
+                out.raw("}}");
+            }
+            (MediaKind::Audio, Source::Bytes(bytes, _)) if matches!(essence, "audio/wav" | "audio/mpeg") => {
+                let form = self.profile.audio;
+                out.raw(r#"{"type":"input_audio","input_audio":"#);
+                out.raw(if form == AudioForm::Bare { "" } else { r#"{"data":"# });
+                match form {
+                    AudioForm::DataUri => source.uri(out),
+                    AudioForm::Base64 | AudioForm::Bare => {
+                        out.raw("\"");
+                        out.base64(bytes);
+                        out.raw("\"");
+                    }
+                }
+                out.raw(match (form, essence) {
+                    (AudioForm::Bare, _) => "}",
+                    (_, "audio/wav") => r#","format":"wav"}}"#,
+                    _ => r#","format":"mp3"}}"#,
                 });
             }
-            (MediaKind::Pdf | MediaKind::Other, essence) => {
-                out.raw(r#"{"type":"file","file":{"filename":"#);
+            (MediaKind::Pdf | MediaKind::Other, source) => {
+                let (open, uri, close) = match self.profile.files {
+                    FileForm::File => (r#"{"type":"file","file":{"filename":"#, r#","file_data":"#, "}}"),
+                    FileForm::DocumentUrl => {
+                        (r#"{"type":"document_url","document_name":"#, r#","document_url":"#, "}")
+                    }
+                };
+                out.raw(open);
                 out.string(&file_name(document));
-                out.raw(r#","file_data":"data:"#);
-                out.escaped(essence);
-                out.raw(";base64,");
-                out.base64(&bytes);
-                out.raw("\"}}");
+                out.raw(uri);
+                source.uri(out);
+                out.raw(close);
             }
             _ => return Err(unsupported(document, "the API has no part for this media type")),
         }
@@ -161,6 +232,29 @@ impl Renderer<'_> {
             out.raw("}");
         }
         Ok(!first)
+    }
+}
+
+/// Where the content of a document comes from.
+enum Source<'a> {
+    Url(&'a str),
+    /// Its bytes and media type.
+    Bytes(bytes::Bytes, &'a str),
+}
+
+impl Source<'_> {
+    /// Writes it as a string: the URL, or a data URI.
+    fn uri(&self, out: &mut ItemWriter<'_>) {
+        match self {
+            Self::Url(url) => out.string(url),
+            Self::Bytes(bytes, essence) => {
+                out.raw("\"data:");
+                out.escaped(essence);
+                out.raw(";base64,");
+                out.base64(bytes);
+                out.raw("\"");
+            }
+        }
     }
 }
 

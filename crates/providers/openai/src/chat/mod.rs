@@ -6,11 +6,13 @@ mod ids;
 mod messages;
 mod options;
 mod reasoning;
+mod reasons;
 mod request;
 mod response;
 mod stream;
 mod think;
 mod turn;
+mod turns;
 mod wire;
 
 use std::sync::Arc;
@@ -66,7 +68,7 @@ pub struct ChatCodec {
 impl ChatCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        let profile = profile.into();
+        let profile = profile.into().for_model(model);
         let capabilities = Arc::new(capabilities::of(&profile, model));
         Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
     }
@@ -78,7 +80,7 @@ impl ChatCodec {
         self
     }
 
-    /// The profile.
+    /// The profile as it is for the model.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -93,6 +95,7 @@ impl ChatCodec {
             family: Arc::clone(&self.family),
             model: Arc::clone(&self.model),
             think_tags: self.profile.think_tags,
+            reasoning_in_total: self.profile.reasoning_in_total,
             tools,
             degradations,
         }
@@ -129,7 +132,7 @@ impl Codec for ChatCodec {
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        server::configure(&mut self.profile, environment)
+        server::configure(&mut self.profile, &self.model, environment)
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {

@@ -2,19 +2,35 @@
 
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, wire_name,
+    ProviderError, ResponseFormat, StructuredOutput, ToolChoice, wire_name,
 };
 use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
 
-use crate::profile::Profile;
+use super::reasons::Reasons;
+use crate::profile::{JsonObject, NamedTool, Profile, ToolsOff};
 
-/// The members of a request body that follow the messages, in order.
+/// What a request asks for beside its messages.
 #[derive(Debug)]
 pub(super) struct Options {
+    /// The members that follow the messages, in order.
     pub(super) members: Map<String, Value>,
+    /// The tools that are offered.
+    pub(super) offered: Offered,
     pub(super) degradations: Vec<Degradation>,
 }
+
+/// Which of a request's tools are offered.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Offered {
+    All,
+    None,
+    /// The one of this name.
+    One(String),
+}
+
+/// The member for the cache key, which is known only when what stands before the messages is.
+pub(super) const CACHE_KEY: &str = "prompt_cache_key";
 
 /// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (design.md, invariant 12).
@@ -23,26 +39,31 @@ pub(super) fn options(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
     config: &ProviderConfig,
-    cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
+    let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
+    let reasons = Reasons::new(profile, capabilities, config, &mut refusals)?;
+    let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
     let mut writer = Writer {
         profile,
         capabilities,
         config,
-        has_tools: !request.tools.is_empty(),
+        has_tools: !request.tools.is_empty() && !dropped,
+        reasons,
         members: profile.extra_body.clone(),
-        refusals: Refusals::new(&capabilities.model, config.unsupported),
+        refusals,
     };
+    writer.tools_while_reasoning()?;
     writer.streaming(request.whole);
     writer.limits();
-    let reasons = writer.reasoning()?;
-    writer.sampling(reasons)?;
+    writer.reasons.write(profile, &mut writer.members);
+    writer.sampling()?;
     writer.stopping()?;
-    writer.tool_choice(request)?;
+    let offered = writer.tool_choice(request)?;
     writer.response_format()?;
-    writer.caching(cache_key)?;
+    writer.caching()?;
     writer.members.extend(config.extra_body.clone());
-    Ok(Options { members: writer.members, degradations: writer.refusals.into_recorded() })
+    let offered = if dropped { Offered::None } else { offered };
+    Ok(Options { members: writer.members, offered, degradations: writer.refusals.into_recorded() })
 }
 
 struct Writer<'a> {
@@ -50,6 +71,7 @@ struct Writer<'a> {
     capabilities: &'a ModelCapabilities,
     config: &'a ProviderConfig,
     has_tools: bool,
+    reasons: Reasons,
     members: Map<String, Value>,
     refusals: Refusals<'a>,
 }
@@ -59,10 +81,30 @@ impl Writer<'_> {
         self.members.insert(name.to_owned(), value.into());
     }
 
+    fn is(&self, models: &[String]) -> bool {
+        Profile::covers(models, &self.capabilities.model)
+    }
+
+    /// openai.md A.6, D 20
+    fn tools_while_reasoning(&mut self) -> Result<(), ProviderError> {
+        if self.reasons.surely() && self.has_tools && self.is(&self.profile.no_tools_while_reasoning) {
+            let why =
+                "this API does not combine it with tools; switch it off, or use the Responses API (openai/)";
+            self.refusals.refuse("reasoning", why, "switched off")?;
+            self.reasons.switch_off();
+        }
+        Ok(())
+    }
+
     fn streaming(&mut self, whole: bool) {
-        if !whole {
+        let profile = self.profile;
+        let has_schema = matches!(self.config.response_format, Some(ResponseFormat::JsonSchema { .. }));
+        let must = self.reasons.surely() && self.is(&profile.streamed_while_reasoning);
+        let cannot = has_schema && self.is(&profile.schemas_whole);
+        // The reply is the same either way, so nothing is lost.
+        if must || !whole && !cannot {
             self.set("stream", true);
-            if self.profile.stream_usage {
+            if profile.stream_usage {
                 self.set("stream_options", json!({"include_usage": true}));
             }
         }
@@ -74,88 +116,64 @@ impl Writer<'_> {
         }
     }
 
-    /// Sets the effort. Yields whether the model reasons then, if it can at all.
-    fn reasoning(&mut self) -> Result<bool, ProviderError> {
-        let model = &self.capabilities.model;
-        let knows = |word: &str| self.capabilities.reasoning.iter().any(|known| known == word);
-        let (knows_off, knows_effort) = (knows("off"), knows("effort"));
-        let unasked = Profile::covers(&self.profile.reasons_unasked, model);
-        let mut effort = None;
-        let mut off = false;
-        match &self.config.reasoning {
-            None => {}
-            // A model that cannot reason has it off already.
-            Some(Reasoning::Off)
-                if self.capabilities.reasoning.is_empty()
-                    && self.capabilities.reasoning_replay == ReasoningReplay::None => {}
-            Some(Reasoning::Off) if knows_off => off = true,
-            Some(Reasoning::Off) => {
-                self.refusals.refuse("reasoning", "it cannot be switched off here", "it may reason")?
-            }
-            Some(Reasoning::Effort(asked)) if knows_effort => {
-                effort = self.refusals.effort(*asked, &self.capabilities.efforts, "left out")?;
-            }
-            Some(Reasoning::Effort(_)) => {
-                self.refusals.refuse("reasoning", "it knows no effort", "left out")?
-            }
-            Some(Reasoning::Budget(_)) => {
-                self.refusals.refuse("reasoning", "it knows no token budget", "left out")?
-            }
-            Some(_) => {
-                self.refusals.refuse("reasoning", "this way of reasoning is unknown here", "left out")?
-            }
-        }
-        let reasons = !off && (effort.is_some() || unasked);
-        if reasons && self.has_tools && Profile::covers(&self.profile.no_tools_while_reasoning, model) {
-            // openai.md A.6, D 20
-            let why =
-                "this API does not combine it with tools; switch it off, or use the Responses API (openai/)";
-            self.refusals.refuse("reasoning", why, "switched off")?;
-            (effort, off) = (None, true);
-        }
-        if off {
-            self.set("reasoning_effort", "none");
-        } else if let Some(effort) = effort {
-            self.set("reasoning_effort", effort.as_str());
-        }
-        Ok(!off && (effort.is_some() || unasked || !knows_off))
-    }
-
     /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
-    fn sampling(&mut self, reasons: bool) -> Result<(), ProviderError> {
-        let config = self.config;
-        let refuses = reasons && !self.capabilities.sampling;
+    fn sampling(&mut self) -> Result<(), ProviderError> {
+        let (config, profile) = (self.config, self.profile);
+        let why = if self.is(&profile.no_sampling) {
+            Some("the model has a fixed one")
+        } else if self.reasons.perhaps() && !self.capabilities.sampling {
+            Some("it has none while the model reasons")
+        } else {
+            None
+        };
+        let penalties =
+            why.or_else(|| self.is(&profile.no_penalties).then_some("the API or the model does not know it"));
         let numbers = [
-            ("temperature", config.temperature),
-            ("top_p", config.top_p),
-            ("presence_penalty", config.presence_penalty),
-            ("frequency_penalty", config.frequency_penalty),
+            ("temperature", config.temperature, profile.temperature, why),
+            ("top_p", config.top_p, profile.top_p, why),
+            ("presence_penalty", config.presence_penalty, None, penalties),
+            ("frequency_penalty", config.frequency_penalty, None, penalties),
         ];
-        for (name, value) in numbers {
+        for (name, value, bounds, why) in numbers {
             let Some(value) = value else { continue };
             let value = Refusals::finite(name, value)?;
-            if refuses {
-                self.refusals.refuse(name, "it has none while the model reasons", "left out")?;
-            } else {
-                self.set(name, value);
+            if let Some(why) = why {
+                self.refusals.refuse(name, why, "left out")?;
+                continue;
             }
+            let value = self.bounded(name, value, bounds)?;
+            self.set(name, value);
         }
         if let Some(k) = config.top_k {
-            if refuses || Profile::covers(&self.profile.no_top_k, &self.capabilities.model) {
-                self.refusals.refuse("top_k", "the API does not know it", "left out")?;
-            } else {
-                self.set("top_k", k);
+            let unknown = || self.is(&profile.no_top_k).then_some("the API does not know it");
+            match why.or_else(unknown) {
+                Some(why) => self.refusals.refuse("top_k", why, "left out")?,
+                None => self.set("top_k", k),
             }
         }
-        if let Some(seed) = config.seed {
-            self.set("seed", seed);
+        match config.seed {
+            None => {}
+            Some(_) if profile.seed.is_empty() => {
+                self.refusals.refuse("seed", "the API does not know it", "left out")?
+            }
+            Some(seed) => self.set(&profile.seed, seed),
         }
         Ok(())
     }
 
+    fn bounded(&mut self, name: &str, value: f64, bounds: Option<(f64, f64)>) -> Result<f64, ProviderError> {
+        let Some((least, most)) = bounds.filter(|(least, most)| !(least..=most).contains(&&value)) else {
+            return Ok(value);
+        };
+        let nearest = value.max(least).min(most);
+        let why = format!("it lies between {least} and {most}");
+        self.refusals.refuse(name, &why, &format!("{nearest} was taken"))?;
+        Ok(nearest)
+    }
+
     fn stopping(&mut self) -> Result<(), ProviderError> {
         if let Some(stop) = self.config.stop.as_ref().filter(|stop| !stop.is_empty()) {
-            if Profile::covers(&self.profile.no_stop, &self.capabilities.model) {
+            if self.is(&self.profile.no_stop) {
                 self.refusals.refuse("stop", "the model does not know it", "left out")?;
             } else {
                 self.set("stop", stop.as_slice());
@@ -164,7 +182,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn tool_choice(&mut self, request: &ChatRequest) -> Result<(), ProviderError> {
+    fn tool_choice(&mut self, request: &ChatRequest) -> Result<Offered, ProviderError> {
         let invalid = |text: String| {
             Err(ProviderError::new(ErrorKind::InvalidRequest, text).with_param("tool_choice".to_owned()))
         };
@@ -172,6 +190,7 @@ impl Writer<'_> {
             let text = format!("{} does not call tools", self.capabilities.model);
             return Err(ProviderError::new(ErrorKind::Unsupported, text).with_param("tools".to_owned()));
         }
+        let mut offered = Offered::All;
         let choice = match &request.tool_choice {
             ToolChoice::Auto => None,
             ToolChoice::None => self.has_tools.then(|| Value::from("none")),
@@ -182,34 +201,72 @@ impl Writer<'_> {
             ToolChoice::Tool(name) if request.tools.get(name).is_none() => {
                 return invalid(format!("the tool {name} is required, but not offered"));
             }
-            ToolChoice::Tool(name) => {
-                Some(json!({"type": "function", "function": {"name": request.tools.wire_name(name)}}))
-            }
+            ToolChoice::Tool(name) => Some(match self.profile.named_tool {
+                NamedTool::Choice => {
+                    json!({"type": "function", "function": {"name": request.tools.wire_name(name)}})
+                }
+                NamedTool::Alone => {
+                    offered = Offered::One(name.clone());
+                    Value::from("required")
+                }
+            }),
             _ => return invalid("this tool choice is unknown here".to_owned()),
         };
         let forces = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
-        if forces && !self.capabilities.forced_tools {
-            self.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
+        // openai.md D 2
+        let thinks = self.reasons.surely() && self.is(&self.profile.no_forced_tools_while_reasoning);
+        if forces && (thinks || !self.capabilities.forced_tools) {
+            let why = match thinks {
+                true => "no tool can be forced while the model reasons",
+                false => "no tool can be forced",
+            };
+            self.refusals.refuse("tool_choice", why, "the model decides")?;
+            offered = Offered::All;
         } else if let Some(choice) = choice {
             self.set("tool_choice", choice);
         }
-        let Some(parallel) = self.config.parallel_tool_calls.filter(|_| self.has_tools) else {
-            return Ok(());
-        };
-        let known = !Profile::covers(&self.profile.no_parallel_tool_calls, &self.capabilities.model);
-        match (parallel, self.capabilities.parallel_tools) {
+        self.parallel()?;
+        Ok(offered)
+    }
+
+    fn parallel(&mut self) -> Result<(), ProviderError> {
+        let can = self.capabilities.parallel_tools;
+        let by_default = (self.profile.parallel_on_request && can).then_some(true);
+        let asked = self.config.parallel_tool_calls;
+        let Some(parallel) = asked.or(by_default).filter(|_| self.has_tools) else { return Ok(()) };
+        let known = !self.is(&self.profile.no_parallel_tool_calls);
+        match (parallel, can) {
             // One call at a time is all that such a model does.
             (false, false) => {}
             (true, false) => {
                 self.refusals.refuse("parallel_tool_calls", "it makes one call at a time", "left out")?
             }
             (_, true) if known => self.set("parallel_tool_calls", parallel),
-            (_, true) => self.refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?,
+            // Several calls are what comes anyway.
+            (true, true) => {}
+            (false, true) => {
+                self.refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?
+            }
         }
         Ok(())
     }
 
     fn response_format(&mut self) -> Result<(), ProviderError> {
+        let profile = self.profile;
+        let format = match &self.config.response_format {
+            None | Some(ResponseFormat::Text) => return Ok(()),
+            Some(format) => format,
+        };
+        let hindrance = if self.has_tools && self.is(&profile.no_json_beside_tools) {
+            Some("it promises no form of answers beside tools")
+        } else if self.reasons.surely() && self.is(&profile.no_json_while_reasoning) {
+            Some("it promises no form of answers while the model reasons")
+        } else {
+            None
+        };
+        if let Some(why) = hindrance {
+            return self.refusals.refuse("response_format", why, "left out");
+        }
         let takes = self.capabilities.structured_output;
         let takes_object = takes != StructuredOutput::None;
         let takes_schema = match takes {
@@ -217,14 +274,18 @@ impl Writer<'_> {
             StructuredOutput::JsonSchemaAlone => !self.has_tools,
             _ => false,
         };
-        let object = || json!({"type": "json_object"});
-        let format = match &self.config.response_format {
-            None | Some(ResponseFormat::Text) => return Ok(()),
-            Some(ResponseFormat::JsonObject) if takes_object => object(),
-            Some(ResponseFormat::JsonSchema { name, schema, strict }) if takes_schema => {
+        let object = || match profile.json_object {
+            JsonObject::Word => json!({"type": "json_object"}),
+            JsonObject::Schema => {
+                json!({"type": "json_schema", "json_schema": {"name": "object", "schema": {"type": "object"}}})
+            }
+        };
+        let format = match format {
+            ResponseFormat::JsonObject if takes_object => object(),
+            ResponseFormat::JsonSchema { name, schema, strict } if takes_schema => {
                 json!({"type": "json_schema", "json_schema": {"name": wire_name(name), "schema": schema, "strict": strict}})
             }
-            Some(ResponseFormat::JsonSchema { .. }) if takes_object => {
+            ResponseFormat::JsonSchema { .. } if takes_object => {
                 self.refusals.refuse(
                     "response_format",
                     "it takes no schema here",
@@ -232,7 +293,7 @@ impl Writer<'_> {
                 )?;
                 object()
             }
-            Some(_) => {
+            _ => {
                 return self.refusals.refuse("response_format", "it promises no form of answers", "left out");
             }
         };
@@ -241,7 +302,7 @@ impl Writer<'_> {
     }
 
     /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
-    fn caching(&mut self, cache_key: impl FnOnce() -> String) -> Result<(), ProviderError> {
+    fn caching(&mut self) -> Result<(), ProviderError> {
         let policy = match self.config.cache {
             None | Some(CachePolicy::Off) => return Ok(()),
             Some(policy) => policy,
@@ -254,10 +315,10 @@ impl Writer<'_> {
             );
         }
         if self.profile.prompt_cache_key {
-            self.set("prompt_cache_key", cache_key());
+            self.set(CACHE_KEY, Value::Null);
         }
         if policy == CachePolicy::Long {
-            if Profile::covers(&self.profile.day_long_cache, &self.capabilities.model) {
+            if self.is(&self.profile.day_long_cache) {
                 self.set("prompt_cache_retention", "24h");
             } else {
                 self.refusals.refuse(

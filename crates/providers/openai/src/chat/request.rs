@@ -1,6 +1,6 @@
 //! From a [`ChatRequest`] to an HTTP request.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{
@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use super::ChatCodec;
 use super::messages::Renderer;
-use super::options::options;
+use super::options::{CACHE_KEY, Offered, options};
+use super::turns::{Place, Turns};
 use crate::profile::{Profile, SystemPlace};
 use crate::server;
 
@@ -39,6 +40,7 @@ struct Memo {
 #[derive(Debug)]
 struct Head {
     model: String,
+    offered: Offered,
     system: String,
     /// Up to the bracket that opens the messages.
     before: String,
@@ -46,25 +48,6 @@ struct Head {
     alone: Bytes,
     followed: Bytes,
     cache_key: String,
-}
-
-/// How a message is rendered beside its own content.
-mod variant {
-    use super::{Arc, DefaultHasher, Hash, Hasher, Message};
-
-    /// In its place.
-    pub(super) const PLAIN: u64 = 0;
-    /// Instructions that are merged into the first message.
-    pub(super) const IN_HEAD: u64 = 1;
-    /// Instructions in the words of the user.
-    pub(super) const AS_USER: u64 = 2;
-
-    /// Behind this message.
-    pub(super) fn of(before: Option<&Arc<Message>>) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        before.map(|before| before.id()).hash(&mut hasher);
-        hasher.finish()
-    }
 }
 
 impl ChatCodec {
@@ -108,16 +91,18 @@ impl ChatCodec {
         };
         self.render(&mut memo.log, request, leading)?;
         let has_items = memo.log.first_role().is_some();
+        let mut options = options(self.profile(), self.capabilities(), request, config)?;
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
-        let known = memo.head.take().filter(|_| same_tools);
-        let head = memo.head.insert(self.head(known, request, config, leading)?);
+        let known = memo.head.take().filter(|head| same_tools && head.offered == options.offered);
+        let head = memo.head.insert(self.head(known, request, config, leading, &options.offered)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
-        let key = || head.cache_key.clone();
-        let mut options = options(self.profile(), self.capabilities(), request, config, key)?;
         options.members.remove("model");
+        if let Some(key @ Value::Null) = options.members.get_mut(CACHE_KEY) {
+            *key = Value::from(head.cache_key.as_str());
+        }
         for name in ["messages", "tools"] {
             if options.members.contains_key(name) {
                 let text = format!("extra_body cannot replace {name}");
@@ -142,34 +127,34 @@ impl ChatCodec {
         request: &ChatRequest,
         leading: usize,
     ) -> Result<(), ProviderError> {
-        let place = self.profile().system_place;
-        let variant = |at: usize, message: &Message| match (message, place) {
-            (Message::System(_), SystemPlace::MergedFirst) if at < leading => variant::IN_HEAD,
-            (Message::System(_), SystemPlace::MergedFirst) => variant::AS_USER,
-            // Results repeat the ids of the calls before them.
-            (Message::ToolResults(_), _) => {
-                variant::of(at.checked_sub(1).and_then(|at| request.messages.get(at)))
-            }
-            _ => variant::PLAIN,
-        };
         let renderer = self.renderer(&request.tools);
-        log.sync(&request.messages, variant, |at, message, out| {
-            let written = match message {
-                Message::System(_) if at < leading => false,
-                Message::System(system) if place == SystemPlace::MergedFirst => {
-                    renderer.system(system, "user", out)
-                }
-                Message::System(system) => renderer.system(system, renderer.system_role(), out),
-                Message::User(user) => renderer.user(user, out)?,
-                Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
-                Message::ToolResults(results) => match asked(&request.messages, at) {
-                    Some(asked) => renderer.results(results, asked, out)?,
-                    None => false,
-                },
-                _ => return Err(invalid("a message has a role that this API does not know")),
-            };
-            Ok(written.then_some(ROLE))
-        })
+        let turns = Turns::new(renderer, &request.messages, leading);
+        log.sync(
+            &request.messages,
+            |at, _| turns.variant(at),
+            |at, message, out| {
+                let written = match (message, turns.place(at)) {
+                    (_, Place::Nowhere) => false,
+                    (Message::System(system), Place::Here) => {
+                        renderer.system(system, renderer.system_role(), out)
+                    }
+                    (Message::System(_) | Message::User(_), _) => {
+                        turns.bridge(at, out);
+                        renderer.user_turn(&turns.members(at), out)?
+                    }
+                    (Message::Assistant(assistant), _) => match turns.joined(at) {
+                        Some(joined) => renderer.assistant(&joined, out)?,
+                        None => renderer.assistant(assistant, out)?,
+                    },
+                    (Message::ToolResults(results), _) => match asked(&request.messages, at) {
+                        Some(asked) => renderer.results(results, asked, out)?,
+                        None => false,
+                    },
+                    _ => return Err(invalid("a message has a role that this API does not know")),
+                };
+                Ok(written.then_some(ROLE))
+            },
+        )
     }
 
     /// What stands before the items, out of what was known before if that still holds.
@@ -179,6 +164,7 @@ impl ChatCodec {
         request: &ChatRequest,
         config: &ProviderConfig,
         leading: usize,
+        offered: &Offered,
     ) -> Result<Head, ProviderError> {
         let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
@@ -195,9 +181,9 @@ impl ChatCodec {
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system => return Ok(head),
             Some(head) => head.before,
-            None => before_messages(model, &request.tools)?,
+            None => before_messages(model, &request.tools, offered)?,
         };
-        Head::new(model, system, before, self.renderer(&request.tools).system_role())
+        Head::new(model, offered.clone(), system, before, self.renderer(&request.tools).system_role())
     }
 
     fn renderer<'a>(&'a self, tools: &'a ToolSet) -> Renderer<'a> {
@@ -233,7 +219,13 @@ fn same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {
 }
 
 impl Head {
-    fn new(model: &str, system: String, before: String, role: &str) -> Result<Self, ProviderError> {
+    fn new(
+        model: &str,
+        offered: Offered,
+        system: String,
+        before: String,
+        role: &str,
+    ) -> Result<Self, ProviderError> {
         let mut alone = before.clone();
         if !system.is_empty() {
             alone.push_str("{\"role\":\"");
@@ -247,6 +239,7 @@ impl Head {
         let followed = if system.is_empty() { alone.clone() } else { format!("{alone},") };
         Ok(Self {
             model: model.to_owned(),
+            offered,
             system,
             before,
             alone: alone.into(),
@@ -258,7 +251,7 @@ impl Head {
 }
 
 /// Model and tools, up to the bracket that opens the messages.
-fn before_messages(model: &str, tools: &ToolSet) -> Result<String, ProviderError> {
+fn before_messages(model: &str, tools: &ToolSet, offered: &Offered) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
         r#type: &'static str,
@@ -273,8 +266,15 @@ fn before_messages(model: &str, tools: &ToolSet) -> Result<String, ProviderError
     }
     let mut head = String::from("{\"model\":");
     write_json(model, &mut head)?;
-    for (at, (name, tool)) in tools.iter().enumerate() {
-        head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
+    let is_offered = |name: &str| match offered {
+        Offered::All => true,
+        Offered::None => false,
+        Offered::One(one) => one == name,
+    };
+    let mut count = 0;
+    for (name, tool) in tools.iter().filter(|(_, tool)| is_offered(tool.name())) {
+        head.push_str(if count == 0 { ",\"tools\":[" } else { "," });
+        count += 1;
         let mut description = tool.description().trim().to_owned();
         // The API has no member for examples.
         for (at, example) in tool.examples().iter().enumerate() {
@@ -285,7 +285,7 @@ fn before_messages(model: &str, tools: &ToolSet) -> Result<String, ProviderError
             Function { name, description: description.trim_start(), parameters: tool.input_schema() };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
-    if !tools.is_empty() {
+    if count > 0 {
         head.push(']');
     }
     head.push_str(",\"messages\":[");

@@ -32,6 +32,7 @@ pub(super) struct Reading {
     /// The model that was asked.
     pub(super) model: Arc<str>,
     pub(super) think_tags: ThinkTags,
+    pub(super) reasoning_in_total: bool,
     pub(super) tools: Arc<ToolSet>,
     /// What was left out of the request.
     pub(super) degradations: Vec<Degradation>,
@@ -186,7 +187,9 @@ impl Turn {
             FinishReason::Stop if message.refusal().is_some() => FinishReason::Refusal,
             reason => reason,
         };
-        let usage = self.usage.as_deref().map_or_else(Usage::default, crate::usage::normalise);
+        let in_total = self.reading.reasoning_in_total;
+        let usage =
+            self.usage.as_deref().map_or_else(Usage::default, |json| crate::usage::normalise(json, in_total));
         let mut completion = Completion::new(message, reason, usage);
         completion.raw_finish_reason = raw_finish_reason;
         completion.model = self.model.clone();

@@ -101,7 +101,7 @@ impl Codec for ResponsesCodec {
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        server::configure(&mut self.profile, environment)
+        server::configure(&mut self.profile, &self.model, environment)
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {

@@ -115,7 +115,7 @@ impl Turn {
             self.model = Some(model.to_owned());
         }
         if let Some(usage) = response.usage.filter(|usage| usage.get() != "null") {
-            self.usage = usage::normalise(usage.get());
+            self.usage = usage::normalise(usage.get(), false);
         }
     }
 
