@@ -17,6 +17,8 @@ pub(super) struct Options {
     pub(super) members: Map<String, Value>,
     /// The tools that are offered.
     pub(super) offered: Offered,
+    /// What the model is told because no member says it.
+    pub(super) instruction: Option<String>,
     pub(super) degradations: Vec<Degradation>,
 }
 
@@ -50,6 +52,7 @@ pub(super) fn options(
         has_tools: !request.tools.is_empty() && !dropped,
         reasons,
         members: profile.extra_body.clone(),
+        instruction: None,
         refusals,
     };
     writer.tools_while_reasoning()?;
@@ -63,7 +66,8 @@ pub(super) fn options(
     writer.caching()?;
     writer.members.extend(config.extra_body.clone());
     let offered = if dropped { Offered::None } else { offered };
-    Ok(Options { members: writer.members, offered, degradations: writer.refusals.into_recorded() })
+    let Writer { members, instruction, refusals, .. } = writer;
+    Ok(Options { members, offered, instruction, degradations: refusals.into_recorded() })
 }
 
 struct Writer<'a> {
@@ -73,6 +77,7 @@ struct Writer<'a> {
     has_tools: bool,
     reasons: Reasons,
     members: Map<String, Value>,
+    instruction: Option<String>,
     refusals: Refusals<'a>,
 }
 
@@ -285,12 +290,12 @@ impl Writer<'_> {
             ResponseFormat::JsonSchema { name, schema, strict } if takes_schema => {
                 json!({"type": "json_schema", "json_schema": {"name": wire_name(name), "schema": schema, "strict": strict}})
             }
-            ResponseFormat::JsonSchema { .. } if takes_object => {
-                self.refusals.refuse(
-                    "response_format",
-                    "it takes no schema here",
-                    "a JSON object of any form",
-                )?;
+            // The instructions also say the word that servers demand beside a JSON object (openai.md A.4).
+            ResponseFormat::JsonSchema { schema, .. } if takes_object => {
+                let instead = "a JSON object of any form, and the schema stands in the instructions";
+                self.refusals.refuse("response_format", "it takes no schema here", instead)?;
+                self.instruction =
+                    Some(format!("Answer with a JSON object that follows this JSON Schema:\n{schema}"));
                 object()
             }
             _ => {

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::ChatCodec;
 use super::messages::Renderer;
-use super::options::{CACHE_KEY, Offered, options};
+use super::options::{CACHE_KEY, Offered, Options, options};
 use super::turns::{Place, Turns};
 use crate::profile::{Profile, SystemPlace};
 use crate::server;
@@ -95,7 +95,7 @@ impl ChatCodec {
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
         let known = memo.head.take().filter(|head| same_tools && head.offered == options.offered);
-        let head = memo.head.insert(self.head(known, request, config, leading, &options.offered)?);
+        let head = memo.head.insert(self.head(known, request, config, leading, &options)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
@@ -164,7 +164,7 @@ impl ChatCodec {
         request: &ChatRequest,
         config: &ProviderConfig,
         leading: usize,
-        offered: &Offered,
+        options: &Options,
     ) -> Result<Head, ProviderError> {
         let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
@@ -177,13 +177,14 @@ impl ChatCodec {
                 texts.extend(parts.iter().map(TextPart::text));
             }
         }
+        texts.extend(options.instruction.as_deref());
         let system = texts.join("\n\n");
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system => return Ok(head),
             Some(head) => head.before,
-            None => before_messages(model, &request.tools, offered)?,
+            None => before_messages(model, &request.tools, &options.offered)?,
         };
-        Head::new(model, offered.clone(), system, before, self.renderer(&request.tools).system_role())
+        Head::new(model, options.offered.clone(), system, before, self.renderer(&request.tools).system_role())
     }
 
     fn renderer<'a>(&'a self, tools: &'a ToolSet) -> Renderer<'a> {

@@ -1,0 +1,98 @@
+//! Every scenario for every compatible server: what its profile renders, the server's own rules accept.
+
+#![cfg(test)]
+
+use std::sync::Arc;
+
+use attache_core::{ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, Unsupported};
+use attache_documents::{Materials, route};
+use attache_openai::{ChatCodec, Profiles};
+use attache_testkit::{Rules, Server, validate_chat_with};
+use attache_tests::{Scenario, scenarios};
+use attache_transport::Codec as _;
+use serde_json::Value;
+
+/// The profile of each server, and models of it that differ.
+const SERVERS: [(Server, &str, &[&str]); 16] = [
+    (Server::Azure, "azure", &["gpt-4o", "gpt-5"]),
+    (Server::DeepSeek, "deepseek", &["deepseek-v4-flash", "deepseek-chat", "deepseek-reasoner"]),
+    (Server::DockerModelRunner, "docker", &["ai/smollm2"]),
+    (
+        Server::Groq,
+        "groq",
+        &["llama-3.3-70b-versatile", "openai/gpt-oss-120b", "qwen/qwen3-32b", "meta-llama/llama-4-scout"],
+    ),
+    (Server::LlamaCpp, "llamacpp", &["local"]),
+    (Server::LmStudio, "lmstudio", &["qwen3-vl-8b"]),
+    (Server::MiniMax, "minimax", &["MiniMax-M2.7", "MiniMax-M3"]),
+    (Server::Mistral, "mistral", &["mistral-small-latest", "magistral-medium-latest", "codestral-latest"]),
+    (Server::Moonshot, "moonshot", &["kimi-k2.6", "kimi-k3", "moonshot-v1-8k"]),
+    (Server::Ollama, "ollama-chat", &["qwen3:4b", "llava", "gpt-oss:20b-cloud"]),
+    (Server::OpenRouter, "openrouter", &["anthropic/claude-haiku-4.5", "openai/gpt-4o", "minimax/minimax-m2"]),
+    (Server::Qwen, "qwen", &["qwen-plus", "qwen3-32b", "qwen3-vl-plus", "qwq-plus"]),
+    (Server::Vllm, "vllm", &["Qwen/Qwen3-VL-8B", "mistralai/Devstral"]),
+    (Server::Xai, "xai-chat", &["grok-4.3", "grok-3-mini"]),
+    (Server::Zhipu, "zhipu", &["glm-4.7", "glm-5.3", "glm-4.6v"]),
+    (Server::Zhipu, "zai", &["glm-5.2"]),
+];
+
+/// What is sent where the caller leaves to the provider what it cannot honour. `None` if the author attached a
+/// document that the model does not take, which routing refuses (C25).
+fn body(codec: &ChatCodec, scenario: &Scenario, options: &ProviderConfig, stream: bool) -> Option<Value> {
+    let tools = Arc::new(scenario.tool_set());
+    let routed =
+        route(&scenario.messages, codec.capabilities(), &tools, &Materials::new(), &scenario.routing);
+    let routing = match routed {
+        Err(error) if error.kind() == ErrorKind::Unsupported && scenario.name == "author_documents" => {
+            return None;
+        }
+        routed => routed.unwrap(),
+    };
+    let mut request = ChatRequest::new(routing.messages)
+        .with_tools(tools)
+        .with_tool_choice(scenario.tool_choice.clone());
+    request.whole = !stream;
+    let config = ProviderConfig::new()
+        .with_unsupported(Unsupported::Degrade)
+        .merged(&scenario.options)
+        .merged(options);
+    let encoded = codec.encode(&request, &config, None);
+    let encoded = encoded.unwrap_or_else(|error| panic!("{} {}: {error}", codec.model_id(), scenario.name));
+    Some(serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap())
+}
+
+// openai.md C, D
+#[test]
+fn every_server_accepts_every_scenario() {
+    for server in Server::ALL {
+        assert!(SERVERS.iter().any(|(known, ..)| *known == server), "{server:?} has no profile here");
+    }
+    let options = [
+        ProviderConfig::new(),
+        ProviderConfig::new().with_reasoning(Reasoning::Off),
+        ProviderConfig::new().with_reasoning(Reasoning::Effort(Effort::Medium)),
+        ProviderConfig::new().with_reasoning(Reasoning::Budget(2_000)),
+        ProviderConfig::new().with_seed(1).with_top_k(2).with_presence_penalty(0.5),
+    ];
+    let mut problems = Vec::new();
+    for (server, name, models) in SERVERS {
+        let rules = Rules::for_server(server);
+        for model in models {
+            let mut codec = ChatCodec::new(Arc::clone(Profiles::bundled().get(name).unwrap()), model);
+            codec.set_base_url("http://localhost/v1".to_owned());
+            for scenario in scenarios() {
+                for (at, options) in options.iter().enumerate() {
+                    for stream in [true, false] {
+                        let Some(body) = body(&codec, &scenario, options, stream) else { continue };
+                        if let Err(violation) = validate_chat_with(&body, &rules) {
+                            let (case, path) = (scenario.name, &violation.path);
+                            problems.push(format!("{name}/{model} {case} options {at} stream {stream}: {violation} at {path}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    problems.truncate(40);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
