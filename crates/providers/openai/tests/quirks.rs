@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Document, Effort, ErrorKind, Matrix, Message,
+    AssistantMessage, AssistantPart, ChatRequest, Content, Document, Effort, ErrorKind, Matrix, Message,
     ProviderConfig, Reasoning, ResponseFormat, ToolChoice, ToolResult, Unsupported, UserMessage,
 };
 use attache_openai::{
@@ -247,6 +247,9 @@ fn d52_neighbours_of_one_role_are_joined() {
         {"role": "user", "content": "four\n\nfive"},
     ]);
     assert_eq!(joined, expected);
+    let text = Document::from_bytes(&b"a,b"[..], "text/csv").into();
+    let text = Message::User(UserMessage::new([Content::text("Read:"), text])).shared();
+    assert_eq!(messages(vec![text])[0]["content"], "Read:\na,b", "templates want strings");
     let image = Message::User(UserMessage::new([Document::from_bytes(PNG, "image/png").into()])).shared();
     let parts = messages(vec![user("Look:"), image]);
     assert_eq!(parts[0]["content"][0], json!({"type": "text", "text": "Look:"}));

@@ -16,11 +16,21 @@ use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
 
 /// What the model reads where a failed call left no text.
 const FAILED: &str = "the tool failed";
+const NOT_HERE: &str = "the model does not take this media type here";
 
 /// A piece of a user message.
 enum Piece<'a> {
     Text(Cow<'a, str>),
     Document(&'a Document, &'a PlaceCapabilities),
+}
+
+impl Piece<'_> {
+    fn is_text(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::Document(document, _) => document.media_type().kind() == MediaKind::Text,
+        }
+    }
 }
 
 /// Writes messages for one profile and model.
@@ -79,13 +89,14 @@ impl Renderer<'_> {
             return Ok(false);
         }
         open("user", out);
-        let all_text = pieces.iter().all(|(_, piece)| matches!(piece, Piece::Text(_)));
+        let all_text = pieces.iter().all(|(_, piece)| piece.is_text());
         if all_text && (pieces.len() == 1 || self.profile.joined_texts) {
             out.raw("\"");
             for (at, (separator, piece)) in pieces.iter().enumerate() {
-                if let Piece::Text(text) = piece {
-                    out.escaped(if at == 0 { "" } else { separator });
-                    out.escaped(text);
+                out.escaped(if at == 0 { "" } else { separator });
+                match piece {
+                    Piece::Text(text) => out.escaped(text),
+                    Piece::Document(document, place) => text_of(document, place, |text| out.escaped(text))?,
                 }
             }
             out.raw("\"}");
@@ -135,8 +146,11 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<(), ProviderError> {
         let media = document.media_type();
+        if media.kind() == MediaKind::Text {
+            return text_of(document, place, |text| text_part(text, out));
+        }
         if !place.accepts(media) {
-            return Err(unsupported(document, "the model does not take this media type here"));
+            return Err(unsupported(document, NOT_HERE));
         }
         let urls = self.capabilities.files.urls == Some(true);
         let url = match document.source() {
@@ -146,19 +160,9 @@ impl Renderer<'_> {
         let essence = media.essence();
         let source = match (url, media.kind()) {
             (Some(url), MediaKind::Image | MediaKind::Video | MediaKind::Pdf) => Source::Url(url),
-            _ => {
-                let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
-                Source::Bytes(
-                    bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?,
-                    essence,
-                )
-            }
+            _ => Source::Bytes(bytes_of(document)?, essence),
         };
         match (media.kind(), &source) {
-            (MediaKind::Text, Source::Bytes(bytes, _)) => match std::str::from_utf8(bytes) {
-                Ok(text) if !text.trim().is_empty() => text_part(text, out),
-                _ => return Err(unsupported(document, "it is not readable as text")),
-            },
             (MediaKind::Image, source) if self.profile.plain_image_urls => {
                 out.raw(r#"{"type":"image_url","image_url":"#);
                 source.uri(out);
@@ -233,6 +237,27 @@ impl Renderer<'_> {
         }
         Ok(!first)
     }
+}
+
+/// Hands on the text of a document that reads as text.
+fn text_of(
+    document: &Document,
+    place: &PlaceCapabilities,
+    write: impl FnOnce(&str),
+) -> Result<(), ProviderError> {
+    if !place.accepts(document.media_type()) {
+        return Err(unsupported(document, NOT_HERE));
+    }
+    match std::str::from_utf8(&bytes_of(document)?) {
+        Ok(text) if !text.trim().is_empty() => write(text),
+        _ => return Err(unsupported(document, "it is not readable as text")),
+    }
+    Ok(())
+}
+
+fn bytes_of(document: &Document) -> Result<bytes::Bytes, ProviderError> {
+    let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
+    bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))
 }
 
 /// Where the content of a document comes from.
