@@ -9,8 +9,8 @@ use attache_core::{
 };
 use attache_documents::{Materials, RoutingReport, route};
 use attache_gemini::GenerateCodec;
-use attache_openai::ChatCodec;
-use attache_testkit::{Violation, validate_chat, validate_gemini, validate_messages};
+use attache_openai::{ChatCodec, ResponsesCodec};
+use attache_testkit::{Violation, validate_chat, validate_gemini, validate_messages, validate_responses};
 use attache_transport::{Codec, HttpModel};
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ use crate::scenario::Scenario;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a test that forgets an API must not compile")]
 pub enum Api {
+    /// Responses.
+    OpenAi,
     /// Chat Completions.
     OpenAiChat,
     /// Messages.
@@ -29,7 +31,7 @@ pub enum Api {
 }
 
 /// Every API.
-pub const APIS: [Api; 3] = [Api::OpenAiChat, Api::Anthropic, Api::Gemini];
+pub const APIS: [Api; 4] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini];
 
 /// What a scenario becomes on the wire.
 #[derive(Debug)]
@@ -48,6 +50,7 @@ impl Api {
     /// The word in file names.
     pub fn name(self) -> &'static str {
         match self {
+            Self::OpenAi => "openai-responses",
             Self::OpenAiChat => "openai-chat",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
@@ -57,6 +60,7 @@ impl Api {
     /// The model's name.
     pub fn model(self) -> &'static str {
         match self {
+            Self::OpenAi => "gpt-5.1",
             Self::OpenAiChat => "gpt-4o",
             Self::Anthropic => "claude-sonnet-4-5",
             Self::Gemini => "gemini-3-pro-preview",
@@ -71,6 +75,7 @@ impl Api {
     /// The codec of a model.
     pub fn codec_of(self, model: &str) -> Box<dyn Codec> {
         match self {
+            Self::OpenAi => Box::new(ResponsesCodec::from(model)),
             Self::OpenAiChat => Box::new(ChatCodec::from(model)),
             Self::Anthropic => Box::new(MessagesCodec::from(model)),
             Self::Gemini => Box::new(GenerateCodec::from(model)),
@@ -91,6 +96,7 @@ impl Api {
             Ok(model.with_base_url(url).with_config(config).into())
         }
         match self {
+            Self::OpenAi => at::<ResponsesCodec>(self.model(), format!("{url}/v1"), config),
             Self::OpenAiChat => at::<ChatCodec>(self.model(), format!("{url}/v1"), config),
             Self::Anthropic => at::<MessagesCodec>(self.model(), url.to_owned(), config),
             Self::Gemini => at::<GenerateCodec>(self.model(), url.to_owned(), config),
@@ -145,6 +151,7 @@ impl Api {
         let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
         let at = |path: &str| list(body.pointer(path));
         let (heads, messages, content): (&[&str], &str, &str) = match self {
+            Self::OpenAi => (&["/tools"], "/input", ""),
             Self::OpenAiChat => (&["/tools"], "/messages", ""),
             Self::Anthropic => (&["/tools", "/system"], "/messages", "content"),
             Self::Gemini => (&["/tools", "/systemInstruction/parts"], "/contents", "parts"),
@@ -170,6 +177,7 @@ impl Api {
     /// The conversation in a body.
     pub fn messages(self, body: &Value) -> Value {
         let member = match self {
+            Self::OpenAi => "input",
             Self::OpenAiChat | Self::Anthropic => "messages",
             Self::Gemini => "contents",
         };
@@ -179,7 +187,7 @@ impl Api {
     /// The member for what users attach to a request.
     fn metadata(self) -> &'static str {
         match self {
-            Self::OpenAiChat | Self::Anthropic => "metadata",
+            Self::OpenAi | Self::OpenAiChat | Self::Anthropic => "metadata",
             Self::Gemini => "labels",
         }
     }
@@ -199,6 +207,7 @@ impl Api {
         let config = ProviderConfig::new();
         match self {
             Self::OpenAiChat => config,
+            Self::OpenAi => config.with_reasoning(Reasoning::Effort(Effort::Medium)),
             Self::Anthropic => config.with_reasoning(Reasoning::Budget(2048)),
             Self::Gemini => config.with_reasoning(Reasoning::Effort(Effort::High)),
         }
@@ -223,6 +232,7 @@ impl Api {
     /// The first rule that it breaks.
     pub fn judge_of(self, model: &str, body: &Value) -> Result<(), Violation> {
         match self {
+            Self::OpenAi => validate_responses(body),
             Self::OpenAiChat => validate_chat(body),
             Self::Anthropic => validate_messages(body),
             Self::Gemini => validate_gemini(model, body),
@@ -232,6 +242,7 @@ impl Api {
     /// The same API for the testkit.
     pub fn testkit(self) -> attache_testkit::Api {
         match self {
+            Self::OpenAi => attache_testkit::Api::Responses,
             Self::OpenAiChat => attache_testkit::Api::ChatCompletions,
             Self::Anthropic => attache_testkit::Api::Messages,
             Self::Gemini => attache_testkit::Api::Gemini,

@@ -260,7 +260,9 @@ fn with_options() -> Vec<Scenario> {
             ProviderConfig::new()
                 .with_temperature(0.5)
                 .with_max_tokens(100)
-                .with_stop(vec!["END".to_owned()]),
+                .with_stop(vec!["END".to_owned()])
+                // Not every API knows a text that ends a reply.
+                .with_unsupported(Unsupported::Degrade),
         ),
         with("cached", ProviderConfig::new().with_cache(CachePolicy::Short)),
         Scenario {

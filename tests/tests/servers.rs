@@ -28,7 +28,11 @@ const SERVERS: [(Server, &str, &[&str]); 16] = [
     (Server::Mistral, "mistral", &["mistral-small-latest", "magistral-medium-latest", "codestral-latest"]),
     (Server::Moonshot, "moonshot", &["kimi-k2.6", "kimi-k3", "moonshot-v1-8k"]),
     (Server::Ollama, "ollama-chat", &["qwen3:4b", "llava", "gpt-oss:20b-cloud"]),
-    (Server::OpenRouter, "openrouter", &["anthropic/claude-haiku-4.5", "openai/gpt-4o", "minimax/minimax-m2"]),
+    (
+        Server::OpenRouter,
+        "openrouter",
+        &["anthropic/claude-haiku-4.5", "openai/gpt-4o", "minimax/minimax-m2"],
+    ),
     (Server::Qwen, "qwen", &["qwen-plus", "qwen3-32b", "qwen3-vl-plus", "qwq-plus"]),
     (Server::Vllm, "vllm", &["Qwen/Qwen3-VL-8B", "mistralai/Devstral"]),
     (Server::Xai, "xai-chat", &["grok-4.3", "grok-3-mini"]),
@@ -48,9 +52,8 @@ fn body(codec: &ChatCodec, scenario: &Scenario, options: &ProviderConfig, stream
         }
         routed => routed.unwrap(),
     };
-    let mut request = ChatRequest::new(routing.messages)
-        .with_tools(tools)
-        .with_tool_choice(scenario.tool_choice.clone());
+    let mut request =
+        ChatRequest::new(routing.messages).with_tools(tools).with_tool_choice(scenario.tool_choice.clone());
     request.whole = !stream;
     let config = ProviderConfig::new()
         .with_unsupported(Unsupported::Degrade)
@@ -86,7 +89,9 @@ fn every_server_accepts_every_scenario() {
                         let Some(body) = body(&codec, &scenario, options, stream) else { continue };
                         if let Err(violation) = validate_chat_with(&body, &rules) {
                             let (case, path) = (scenario.name, &violation.path);
-                            problems.push(format!("{name}/{model} {case} options {at} stream {stream}: {violation} at {path}"));
+                            problems.push(format!(
+                                "{name}/{model} {case} options {at} stream {stream}: {violation} at {path}"
+                            ));
                         }
                     }
                 }

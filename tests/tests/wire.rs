@@ -207,7 +207,7 @@ fn one_conversation_every_api() {
         .into_iter()
         .collect();
     assert_eq!(outcomes["openai-chat"], [Outcome::Synthetic, Outcome::Synthetic]);
-    for api in ["anthropic", "gemini"] {
+    for api in ["openai-responses", "anthropic", "gemini"] {
         assert_eq!(outcomes[api], [Outcome::Native, Outcome::Native], "{api}");
     }
 }
