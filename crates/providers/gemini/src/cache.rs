@@ -232,3 +232,6 @@ impl<'a> Keeper<'a> {
 fn is_gone(error: &ProviderError) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Permission)
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,7 +95,8 @@ impl GenerateCodec {
     }
 
     /// A model at Vertex AI. Project and location are set by [`with_project`](Self::with_project), or come from
-    /// `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`.
+    /// `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`. From the environment come credentials too: a token in
+    /// `GOOGLE_ACCESS_TOKEN`, or what [`GoogleCredentials`](crate::GoogleCredentials) finds.
     pub fn vertex(model: &str) -> Self {
         Self::on(Platform::Vertex { project: String::new(), location: String::new() }, model)
     }

@@ -27,10 +27,11 @@ pub(crate) fn in_stream(json: &[u8]) -> ProviderError {
 
 /// Reads a JSON body under status 200 that is neither a reply nor an error of this API.
 pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
-    match ErrorBody::parse(json) {
+    let error = match ErrorBody::parse(json) {
         Some(body) if body.message.is_some() => body.to_error(),
         _ => malformed("the reply is not what the API sends"),
-    }
+    };
+    error.with_response_body(excerpt(json))
 }
 
 /// That the prompt was refused: there is no candidate then, but a reason (fact sheet §7).

@@ -14,6 +14,7 @@
 mod cache;
 mod capabilities;
 mod codec;
+mod credentials;
 mod error;
 mod platform;
 mod request;
@@ -21,3 +22,4 @@ mod response;
 mod stream;
 
 pub use codec::{Gemini, GenerateCodec};
+pub use credentials::GoogleCredentials;

@@ -1,10 +1,13 @@
 //! Where models are reached: the Gemini API, or Vertex AI (fact sheet §1).
 
+use std::sync::Arc;
+
 use attache_core::{ProviderError, Secret};
-use attache_transport::{Auth, Environment, RequestParts, join_url, missing_key};
+use attache_transport::{Auth, Authorizer, Environment, RequestParts, join_url};
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
+use crate::credentials::GoogleCredentials;
 use crate::error::configuration;
 
 /// Locations that stand for several regions and have hosts of their own.
@@ -110,7 +113,10 @@ impl Platform {
         match environment.get("GOOGLE_API_KEY").filter(|_| project.is_empty()) {
             Some(key) => Ok(Auth::from(key)),
             None if project.is_empty() => Err(missing_project()),
-            None => Err(missing_key("vertex", &TOKEN_VARIABLES)),
+            None => {
+                let credentials: Arc<dyn Authorizer> = Arc::new(GoogleCredentials::find(environment)?);
+                Ok(Auth::from(credentials))
+            }
         }
     }
 
@@ -227,6 +233,10 @@ mod tests {
         ]);
         let auth = platform.configure(&cloud).unwrap();
         assert_eq!((auth.key().map(Secret::expose), platform), (Some("t"), vertex("p", "global")));
+        let known = environment(&[("GOOGLE_CLOUD_PROJECT", "p"), ("GCE_METADATA_HOST", "h")]);
+        assert!(vertex("", "").configure(&known).unwrap().signer().is_some(), "the machine has an account");
+        let error = vertex("p", "").configure(&environment(&[])).unwrap_err();
+        assert!(error.message().contains("GOOGLE_ACCESS_TOKEN"), "{error}");
         let mut express = vertex("", "");
         let auth = express.configure(&environment(&[("GOOGLE_API_KEY", "k")])).unwrap();
         assert_eq!(auth.key().map(Secret::expose), Some("k"));

@@ -31,6 +31,10 @@ impl Events {
 
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        // The API names no event; servers in front of it may name one that is no reply.
+        if event.name == b"error" {
+            return Err(error::in_stream(event.data));
+        }
         // The API sends no terminator; servers in front of it may.
         if event.data == b"[DONE]" {
             return self.end(out);

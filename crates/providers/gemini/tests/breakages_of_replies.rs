@@ -225,6 +225,8 @@ fn a22_errors_inside_a_stream() {
         let error = failure(&body);
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Overloaded, true));
     }
+    let named = replay_pieces(["event: error\ndata: upstream is down\n\n"]).error.unwrap();
+    assert_eq!(named.response_body(), Some("upstream is down"), "{named}");
     let late = replay_pieces([sse(&[chunk(&json!([{"text": "Hi"}]), None), error])]);
     assert!(!late.error.unwrap().is_retryable());
     assert_eq!(late.completion.message.text(), "Hi");

@@ -108,6 +108,7 @@ fn reasoning_by_family() {
         ("gemini-2.5-pro", Reasoning::Budget(100_000), unsupported.clone(), budget(32_768)),
         ("gemini-2.5-pro", Reasoning::Off, unsupported.clone(), Value::Null),
         ("gemini-2.0-flash", Reasoning::Off, Ok(Value::Null), Value::Null),
+        ("gemini-2.5-flash-image", Reasoning::Off, unsupported.clone(), Value::Null),
         ("gemini-2.0-flash", Reasoning::Effort(Effort::Low), unsupported, Value::Null),
         ("gemini-9-flash", Reasoning::Effort(Effort::High), Ok(effort("high")), effort("high")),
     ] {

@@ -178,6 +178,16 @@ impl Caches {
         names
     }
 
+    /// Lets all that is kept end then.
+    #[cfg(test)]
+    pub(super) fn end_at(&self, then: Instant) {
+        for entry in self.entries().iter_mut() {
+            if let Known::Kept { ends, .. } = &mut entry.known {
+                *ends = then;
+            }
+        }
+    }
+
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

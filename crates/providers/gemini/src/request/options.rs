@@ -1,6 +1,8 @@
 //! The options of a request as members of its body (fact sheet §2, §4, §6).
 
-use attache_core::{Effort, ProviderConfig, ProviderError, Reasoning, ResponseFormat, StructuredOutput};
+use attache_core::{
+    Effort, ProviderConfig, ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput,
+};
 use attache_transport::{Codec as _, Refusals};
 use serde_json::{Map, Value, json};
 
@@ -120,8 +122,13 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, 
     let option = "reasoning";
     let refused = match &ask.config.reasoning {
         None => return Ok(None),
-        // Where the model cannot reason there is nothing to switch off.
-        Some(Reasoning::Off) if capabilities.reasoning.is_empty() => return Ok(None),
+        // A model that cannot reason has it off already.
+        Some(Reasoning::Off)
+            if capabilities.reasoning.is_empty()
+                && capabilities.reasoning_replay == ReasoningReplay::None =>
+        {
+            return Ok(None);
+        }
         Some(Reasoning::Off) if knows(capabilities, "off") => {
             return Ok(Some(json!({"thinkingBudget": 0})));
         }
@@ -134,7 +141,7 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, 
                     Ok(Some(json!({"thinkingLevel": least.as_str()})))
                 }
                 None => {
-                    refusals.refuse(option, "the model always reasons", "it was left on")?;
+                    refusals.refuse(option, "it cannot be switched off here", "it may reason")?;
                     Ok(None)
                 }
             };
