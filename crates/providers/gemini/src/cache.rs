@@ -6,10 +6,10 @@ mod prefix;
 use std::time::{Duration, Instant};
 
 use attache_core::{
-    BoxFuture, CachePolicy, Caching, ChatRequest, ErrorKind, ProviderConfig, ProviderError, Secret,
-    ToolChoice, Unsupported,
+    BoxFuture, CachePolicy, ChatRequest, ErrorKind, ProviderConfig, ProviderError, Secret, ToolChoice,
+    Unsupported,
 };
-use attache_transport::{Codec as _, EncodedBody, Network, Refusals, RequestParts, check_pairing};
+use attache_transport::{EncodedBody, Network, Refusals, RequestParts, check_pairing};
 use bytes::Bytes;
 use http::Method;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use self::prefix::Key;
 pub(crate) use self::prefix::{Prefix, Slice};
 use crate::codec::GenerateCodec;
 use crate::error::{self, malformed};
-use crate::request::{Ask, Head, State, authorized, wants_cache};
+use crate::request::{Ask, Head, State, authorized, can_cache, wants_cache};
 
 /// How long prefixes are kept after they were asked for.
 const SHORT: Duration = Duration::from_secs(300);
@@ -43,7 +43,7 @@ pub(crate) fn prepare<'a>(
     config: &'a ProviderConfig,
     network: &'a Network,
 ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-    if !wants_cache(config) || codec.capabilities().caching != Caching::Resource {
+    if !wants_cache(config) || !can_cache(codec) {
         return None;
     }
     let keeper = Keeper { ask: Ask { request, config, codec }, network };

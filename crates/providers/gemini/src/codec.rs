@@ -48,7 +48,8 @@ pub type Gemini = HttpModel<GenerateCodec>;
 ///   and the history has none of its own, the documented stand-in is sent.
 /// * A result is an object: `{"output": …}`, `{"error": …}`, or the tool's own object.
 /// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
-///   objects are merged at every depth.
+///   objects are merged at every depth: `{"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED"}}}` has the API
+///   hold calls to their schemas.
 ///
 /// With [`CachePolicy::Short`](attache_core::CachePolicy::Short) (five minutes) or
 /// [`Long`](attache_core::CachePolicy::Long) (an hour) a prefix of at least about 4,096 tokens is kept at the provider as

@@ -157,11 +157,7 @@ impl State {
         let Ask { request, config, codec } = ask;
         let generation = options::generation(ask, refusals)?;
         let own = self.tools(ask, refusals)?;
-        let tool_config = if own.is_empty() { None } else { tools::choice(ask, refusals)? };
-        if own.is_empty() {
-            // A choice of tools that are not there is told apart.
-            tools::choice(ask, refusals)?;
-        }
+        let tool_config = tools::choice(ask, refusals)?;
         let mut members = Map::new();
         if !generation.is_empty() {
             members.insert("generationConfig".to_owned(), Value::Object(generation));
@@ -169,9 +165,10 @@ impl State {
         members.extend(tool_config.map(|config| ("toolConfig".to_owned(), config)));
         let more_tools = merge(&mut members, &config.extra_body)?;
         let mut tools = String::new();
-        for tool in (!own.is_empty()).then_some(&*own).into_iter().map(str::to_owned).chain(more_tools) {
+        let own = (!own.is_empty()).then_some(&*own);
+        for tool in own.into_iter().chain(more_tools.iter().map(String::as_str)) {
             tools.push(if tools.is_empty() { '[' } else { ',' });
-            tools.push_str(&tool);
+            tools.push_str(tool);
         }
         if !tools.is_empty() {
             tools.push(']');
@@ -208,11 +205,10 @@ impl State {
         key: Option<&Secret>,
         refusals: &mut Refusals<'_>,
     ) -> Result<Option<(String, Slice)>, ProviderError> {
-        let Ask { config, codec, .. } = ask;
-        if !wants_cache(config) {
+        if !wants_cache(ask.config) {
             return Ok(None);
         }
-        if codec.capabilities().caching != Caching::Resource || codec.platform().caches_path().is_none() {
+        if !can_cache(ask.codec) {
             refusals.refuse(
                 "cache",
                 "nothing can be kept at the provider for this model",
@@ -243,6 +239,11 @@ impl State {
 /// Whether the caller asks for a cached content.
 pub(crate) fn wants_cache(config: &ProviderConfig) -> bool {
     matches!(config.cache, Some(CachePolicy::Short | CachePolicy::Long))
+}
+
+/// Whether a prefix can be kept for the model.
+pub(crate) fn can_cache(codec: &GenerateCodec) -> bool {
+    codec.capabilities().caching == Caching::Resource && codec.platform().caches_path().is_some()
 }
 
 /// What stands before the contents.

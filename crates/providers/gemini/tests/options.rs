@@ -204,6 +204,10 @@ fn members_of_the_callers_own() {
         body["toolConfig"],
         json!({"functionCallingConfig": {"mode": "ANY"}, "includeServerSideToolInvocations": true})
     );
+    // gemini.md (a) 5, (a) 21
+    let validated = json!({"functionCallingConfig": {"mode": "VALIDATED"}});
+    let held = with(ProviderConfig::new().with_extra_body("toolConfig", validated.clone()));
+    assert_eq!(common::body(&held.with_tools(tools()))["toolConfig"], validated);
     for (key, value) in [("contents", json!([])), ("systemInstruction", json!({})), ("tools", json!({}))] {
         let error = encode(&with(ProviderConfig::new().with_extra_body(key, value))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{key}");
