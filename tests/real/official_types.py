@@ -117,7 +117,9 @@ def canonical(value, key=""):
     """The forms that Google's JSON of protocol buffers takes for the same: the SDK itself mixes them."""
     if isinstance(value, dict):
         words = {re.sub("_(.)", lambda found: found[1].upper(), key): one for key, one in value.items()}
-        return {key: canonical(one, key) for key, one in words.items() if one is not None and one != []}
+        # An empty configuration is none.
+        absent = lambda key, one: one is None or one == [] or (key, one) == ("generationConfig", {})
+        return {key: canonical(one, key) for key, one in words.items() if not absent(key, one)}
     if isinstance(value, list):
         return [canonical(one) for one in value]
     if key in ("type", "thinkingLevel") and isinstance(value, str):
