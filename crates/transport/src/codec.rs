@@ -26,7 +26,8 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// What the model takes in which place, and what it can do.
     fn capabilities(&self) -> &ModelCapabilities;
 
-    /// Takes what the model can do from a table other than the bundled one.
+    /// Takes what the model can do from a table other than the bundled one. A crate with a table of its own lays this
+    /// one on top, [`Matrix::with_overlay`].
     fn set_matrix(&mut self, matrix: &Matrix);
 
     /// Sends requests to another base URL than the API's own.

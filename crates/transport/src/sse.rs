@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 #[non_exhaustive]
 pub struct SseEvent<'a> {
     /// The value of the `event` line; empty if there was none. JSON APIs repeat it in the data, which is to be
-    /// trusted rather than this.
+    /// trusted rather than this, but for `error`: such an event is one whatever its data says.
     pub name: &'a [u8],
     /// The `data` lines joined with line feeds, never empty.
     pub data: &'a [u8],
