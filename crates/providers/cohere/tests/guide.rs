@@ -4,9 +4,6 @@
 
 use std::path::PathBuf;
 
-use attache_models::Registry;
-use attache_transport::Environment;
-
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
@@ -89,14 +86,4 @@ fn links_lead_somewhere() {
         .collect();
     let links: Vec<&str> = page.split("](#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     assert_eq!(links, headings);
-}
-
-#[test]
-fn the_profile_of_the_page_makes_a_model() {
-    let keys = |name: &str| (name == "WORK_KEY").then(|| "a-key".to_owned());
-    let registry = Registry::bundled().with_environment(Environment::new(keys));
-    let registry = registry.with_config(include_str!("guide/profile.toml")).unwrap();
-    assert_eq!(registry.model("work/our-7b").unwrap().id(), "work/our-7b");
-    let known = registry.capabilities("work/our-7b").unwrap();
-    assert_eq!((known.user.media.len(), known.context_window), (1, Some(32_000)));
 }
