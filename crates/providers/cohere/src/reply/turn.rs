@@ -177,15 +177,15 @@ impl Turn {
 
     /// Takes a tool call, or a piece of one.
     pub(super) fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
+        fn text<'a>(text: Option<&'a Text<'_>>) -> Option<&'a str> {
+            text.map(|text| &*text.0)
+        }
         let function = call.function.as_ref();
-        let text = |text: &'_ Option<Text<'_>>| text.as_ref().map(|text| text.0.to_string());
-        let (id, name) = (text(&call.id), function.and_then(|function| text(&function.name)));
-        let arguments = function.and_then(|function| function.arguments.as_ref());
         let fragment = ToolCallFragment::new()
             .with_index(index)
-            .with_id(id.as_deref())
-            .with_name(name.as_deref())
-            .with_arguments(arguments.map(|arguments| &*arguments.0));
+            .with_id(text(call.id.as_ref()))
+            .with_name(text(function.and_then(|function| function.name.as_ref())))
+            .with_arguments(text(function.and_then(|function| function.arguments.as_ref())));
         out.push(self.calls.push(&fragment));
     }
 
