@@ -81,6 +81,15 @@ fn streamed_or_whole_is_the_same() {
     }
 }
 
+// E17: what cannot be sent back is not shown either
+#[test]
+fn a_blank_text_is_none() {
+    let text = |text: &str| piece("content-delta", 0, &json!({"content": {"text": text}}));
+    let done = reply(&sse(&[text(" "), text("\n"), end("COMPLETE")]));
+    assert!(done.message.parts.is_empty());
+    assert_eq!(reply(&sse(&[text(" "), text("a"), text(" "), end("COMPLETE")])).message.text(), " a ");
+}
+
 #[test]
 fn finish_reasons() {
     let ends = |reason: &str| {

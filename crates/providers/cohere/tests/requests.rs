@@ -272,3 +272,18 @@ fn a_transcript_holds_what_was_rendered() {
     let renamed = encode(&wider, &request("four").with_tools(more));
     assert!(String::from_utf8(renamed.parts.body.to_vec()).unwrap().contains("\"four\""), "and tools");
 }
+
+// Results are written with the ids of the calls before them, whichever these are now.
+#[test]
+fn results_follow_their_calls() {
+    let transcript = Transcript::new();
+    let asked = call("clock", "first", "{}");
+    let results = answers([ToolResult::ok(&asked, "12")]);
+    let sent = |call: &ToolCall| {
+        let request = ChatRequest::new([asks("", &[call]), Arc::clone(&results)]);
+        body(&codec(), &request.with_transcript(transcript.clone()))["messages"][1]["tool_call_id"].clone()
+    };
+    assert_eq!(sent(&asked), "first");
+    let again = asked.clone().with_provider_id(attache_core::ProviderCallId::parse("second"));
+    assert_eq!(sent(&again), "second");
+}
