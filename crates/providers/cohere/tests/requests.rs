@@ -284,6 +284,6 @@ fn results_follow_their_calls() {
         body(&codec(), &request.with_transcript(transcript.clone()))["messages"][1]["tool_call_id"].clone()
     };
     assert_eq!(sent(&asked), "first");
-    let again = asked.clone().with_provider_id(attache_core::ProviderCallId::parse("second"));
+    let again = asked.with_provider_id(attache_core::ProviderCallId::parse("second"));
     assert_eq!(sent(&again), "second");
 }
