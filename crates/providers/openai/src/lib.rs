@@ -31,4 +31,4 @@ pub use profile::{
     Replayed, SystemPlace, SystemRole, ThinkTags, Thinking, ToolsOff,
 };
 pub use profiles::{ProfileError, Profiles};
-pub use responses::{ItemIds, OpenAi, ResponsesCodec, ResponsesRules};
+pub use responses::{ItemIds, OpenAi, ReasoningItems, ResponsesCodec, ResponsesRules};

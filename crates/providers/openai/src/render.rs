@@ -17,10 +17,11 @@ pub(crate) fn invalid(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::InvalidHistory, text)
 }
 
-/// The message whose calls the results at `at` answer.
-pub(crate) fn asked(messages: &[Arc<Message>], at: usize) -> Option<&AssistantMessage> {
-    match &**messages.get(at.checked_sub(1)?)? {
-        Message::Assistant(assistant) => Some(assistant),
+/// The message whose calls the results at `at` answer, and its index.
+pub(crate) fn asked(messages: &[Arc<Message>], at: usize) -> Option<(usize, &AssistantMessage)> {
+    let before = at.checked_sub(1)?;
+    match &**messages.get(before)? {
+        Message::Assistant(assistant) => Some((before, assistant)),
         _ => None,
     }
 }

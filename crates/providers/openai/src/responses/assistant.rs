@@ -9,20 +9,19 @@ use attache_core::{
 use attache_transport::ItemWriter;
 use serde_json::value::RawValue;
 
-use super::ids::call_ids;
 use super::items::Renderer;
-use super::rules::ItemIds;
+use super::rules::{ItemIds, ReasoningItems, ResponsesRules};
 use crate::render::{separate, string, unknown_part};
 
 /// An item of a reply.
 #[derive(Debug)]
 enum Item<'a> {
-    Reasoning(&'a str),
+    /// Reasoning, or what we do not understand.
+    Verbatim(&'a str),
     /// Texts that came in one message, and whether the reasoning that produced them stands before them.
     Message(Vec<&'a TextPart>, bool),
     /// A call by its number, and the same.
     Call(usize, &'a ToolCall, bool),
-    Opaque(&'a str),
 }
 
 /// What became of the reasoning that an item came behind.
@@ -47,22 +46,20 @@ struct Finder<'a> {
 }
 
 impl Renderer<'_> {
-    /// Writes a reply of the model; `false` if nothing of it can go back.
+    /// Writes a reply of the model, whose calls have these ids; `false` if nothing of it can go back.
     pub(super) fn assistant(
         &self,
         message: &AssistantMessage,
-        repeat: bool,
+        ids: &[String],
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         let items = Finder::new(self).find(message)?;
-        let ids = call_ids(message, repeat, self.profile.call_ids);
         let mut used = Vec::new();
         let mut first = true;
         for item in &items {
             separate(&mut first, out);
             match item {
-                Item::Reasoning(json) => self.verbatim(json, self.rules().item_ids != ItemIds::Never, out),
-                Item::Opaque(json) => self.verbatim(json, self.rules().item_ids != ItemIds::Never, out),
+                Item::Verbatim(json) => self.verbatim(json, out),
                 Item::Message(texts, paired) => self.message(texts, *paired, &mut used, out),
                 Item::Call(at, call, paired) => {
                     let id = ids.get(*at).map_or(call.id.as_str(), String::as_str);
@@ -73,7 +70,7 @@ impl Renderer<'_> {
         Ok(!first)
     }
 
-    fn rules(&self) -> &super::ResponsesRules {
+    fn rules(&self) -> &ResponsesRules {
         &self.profile.responses
     }
 
@@ -87,9 +84,10 @@ impl Renderer<'_> {
         self.known(replay).filter(|replay| replay.model() == self.model)
     }
 
-    fn verbatim(&self, json: &str, with_id: bool, out: &mut ItemWriter<'_>) {
-        match members(json) {
-            Some(members) if !with_id && members.contains_key("id") => {
+    fn verbatim(&self, json: &str, out: &mut ItemWriter<'_>) {
+        let without_id = self.rules().item_ids == ItemIds::Never;
+        match without_id.then(|| members(json)).flatten() {
+            Some(members) => {
                 out.raw("{");
                 let mut first = true;
                 for (name, value) in members.iter().filter(|(name, _)| *name != "id") {
@@ -193,17 +191,22 @@ impl<'a> Finder<'a> {
                 _ => return Err(unknown_part(&message.id)),
             }
         }
+        if !self.is_paired() && !self.items.is_empty() {
+            self.product();
+        }
         if self.renderer.rules().calls_last {
             self.items.sort_by_key(|item| matches!(item, Item::Call(..)));
         }
         Ok(self.items)
     }
 
+    fn is_paired(&self) -> bool {
+        self.renderer.rules().reasoning == ReasoningItems::Paired
+    }
+
     /// Reasoning waits for what it produced; of another model or server it does not go back.
     fn reasoning(&mut self, part: &'a ReasoningPart) {
-        let takes = |json: &str| {
-            self.renderer.rules().raw_reasoning || self.renderer.stored || has_encrypted_content(json)
-        };
+        let takes = |json: &str| !self.is_paired() || self.renderer.stored || has_encrypted_content(json);
         match self.renderer.own(part.replay()).map(|replay| replay.json()).filter(|json| takes(json)) {
             Some(json) if self.pending.last() == Some(&json) => {}
             Some(json) => self.pending.push(json),
@@ -217,9 +220,9 @@ impl<'a> Finder<'a> {
     /// Puts the reasoning that waits before the item that comes next. Yields whether reasoning of it is there.
     fn product(&mut self) -> bool {
         // Only the last one leads to it. What another one led to is not there any more, which OpenAI would miss.
-        let over = if self.renderer.rules().raw_reasoning { 0 } else { self.pending.len().saturating_sub(1) };
+        let over = if self.is_paired() { self.pending.len().saturating_sub(1) } else { 0 };
         for json in self.pending.drain(..).skip(over) {
-            self.items.push(Item::Reasoning(json));
+            self.items.push(Item::Verbatim(json));
             self.reason = Reason::Kept;
         }
         self.reason == Reason::Kept
@@ -245,7 +248,7 @@ impl<'a> Finder<'a> {
             return;
         }
         self.product();
-        self.items.push(Item::Opaque(replay.json()));
+        self.items.push(Item::Verbatim(replay.json()));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ids of calls, which must be unique in the whole input.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{AssistantMessage, Message, ToolCall};
@@ -9,18 +9,20 @@ use attache_transport::wire_ids;
 use crate::chat::legal;
 use crate::profile::CallIds;
 
-/// Which messages use ids that an earlier one has used. Servers that count their calls anew in each answer send such
-/// ids, and so does a history with the answers of several servers. (openai.md B.2, D 12)
+/// The ids of calls on the wire: those of the server, or ours where an earlier message has the same. Servers that
+/// number their calls anew in each answer send such ids, and so does a history with the answers of several servers.
+/// (openai.md B.2, D 12)
 #[derive(Debug, Default)]
-pub(super) struct Repeats {
+pub(super) struct WireIds {
     seen: Vec<Arc<Message>>,
     taken: HashSet<String>,
-    repeats: HashSet<usize>,
+    /// By the index of the message, the ids of those that would repeat some.
+    renamed: HashMap<usize, Vec<String>>,
 }
 
-impl Repeats {
-    /// Looks at the messages that are new. Whether a message repeats ids depends on nothing behind it, so a history
-    /// that grows stays as it was sent.
+impl WireIds {
+    /// Looks at the messages that are new. The ids of a message depend on nothing behind it, so a history that grows
+    /// stays as it was sent.
     pub(super) fn sync(&mut self, messages: &[Arc<Message>], rule: CallIds) {
         let same = self.seen.iter().zip(messages).take_while(|(seen, new)| Arc::ptr_eq(seen, new)).count();
         if same < self.seen.len() {
@@ -29,28 +31,42 @@ impl Repeats {
         for (at, message) in messages.iter().enumerate().skip(self.seen.len()) {
             self.seen.push(Arc::clone(message));
             let Message::Assistant(assistant) = &**message else { continue };
-            let mut ids = call_ids(assistant, false, rule);
+            let ids = own(assistant, rule);
             if ids.iter().any(|id| self.taken.contains(id)) {
-                self.repeats.insert(at);
-                ids = call_ids(assistant, true, rule);
+                let ids = assistant.tool_calls().zip(ids).map(|(call, id)| self.free(call, id, rule));
+                let ids: Vec<_> = ids.collect();
+                self.renamed.insert(at, ids);
+            } else {
+                self.taken.extend(ids);
             }
-            self.taken.extend(ids);
         }
     }
 
-    /// Whether the message at `index` repeats ids.
-    pub(super) fn at(&self, index: usize) -> bool {
-        self.repeats.contains(&index)
+    /// Takes `id`, or one that is free.
+    fn free(&mut self, call: &ToolCall, mut id: String, rule: CallIds) -> String {
+        let mut copy = 0;
+        while !self.taken.insert(id.clone()) {
+            copy += 1;
+            id = match copy {
+                1 => legal(call.id.as_str(), rule),
+                _ => legal(&format!("{}_{copy}", call.id), rule),
+            };
+        }
+        id
+    }
+
+    /// The ids of the calls of the message at `index`, in call order.
+    pub(super) fn of(&self, index: usize, message: &AssistantMessage, rule: CallIds) -> Vec<String> {
+        self.renamed(index).map_or_else(|| own(message, rule), <[_]>::to_vec)
+    }
+
+    /// The same if they are not those that the message would have by itself.
+    pub(super) fn renamed(&self, index: usize) -> Option<&[String]> {
+        self.renamed.get(&index).map(Vec::as_slice)
     }
 }
 
-/// The ids of a message's calls on the wire: the server's own, or ours where these `repeat` earlier ones.
-pub(super) fn call_ids(message: &AssistantMessage, repeat: bool, rule: CallIds) -> Vec<String> {
-    let legal = |id: &str| legal(id, rule);
+fn own(message: &AssistantMessage, rule: CallIds) -> Vec<String> {
     let calls: Vec<&ToolCall> = message.tool_calls().collect();
-    if !repeat {
-        return wire_ids(&calls, legal);
-    }
-    let ours: Vec<_> = calls.into_iter().map(|call| call.clone().with_provider_id(None)).collect();
-    wire_ids(&ours.iter().collect::<Vec<_>>(), legal)
+    wire_ids(&calls, |id| legal(id, rule))
 }

@@ -6,7 +6,6 @@ use attache_core::{
 };
 use attache_transport::ItemWriter;
 
-use super::ids::call_ids;
 use crate::profile::{Profile, SystemRole};
 use crate::render::{
     file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part, unsupported,
@@ -148,22 +147,22 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// Writes the results of the calls of `asked`, in call order; `false` if there are none.
+    /// Writes the results of the calls of `asked`, which have these ids, in call order; `false` if there are none.
     pub(super) fn results(
         &self,
         message: &ToolResultsMessage,
         asked: &AssistantMessage,
-        repeat: bool,
+        ids: &[String],
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         let mut first = true;
-        for (call, id) in asked.tool_calls().zip(call_ids(asked, repeat, self.profile.call_ids)) {
+        for (call, id) in asked.tool_calls().zip(ids) {
             let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {
                 continue;
             };
             separate(&mut first, out);
             out.raw(r#"{"type":"function_call_output","call_id":"#);
-            out.string(&id);
+            out.string(id);
             out.raw(r#","output":"#);
             self.output(result, out)?;
             out.raw("}");

@@ -22,7 +22,7 @@ use attache_transport::{
 use crate::profile::Profile;
 use crate::{capabilities, error, server};
 
-pub use rules::{ItemIds, ResponsesRules};
+pub use rules::{ItemIds, ReasoningItems, ResponsesRules};
 
 /// A model behind the Responses API: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ResponsesCodec;
-use super::ids::Repeats;
+use super::ids::WireIds;
 use super::items::Renderer;
 use super::options::{is_stored, options};
 use crate::profile::{Profile, SystemPlace};
@@ -34,7 +34,7 @@ struct Memo {
     /// The tools whose names the items use.
     tools: Arc<ToolSet>,
     stored: bool,
-    repeats: Repeats,
+    ids: WireIds,
     log: EncodedLog,
     head: Option<Head>,
 }
@@ -68,13 +68,18 @@ mod variant {
     pub(super) const IN_HEAD: u64 = 1;
     /// Instructions in the words of the user.
     pub(super) const AS_USER: u64 = 2;
-    /// Calls whose ids an earlier message has.
-    pub(super) const REPEAT: u64 = 3;
 
-    /// Behind this message.
-    pub(super) fn of(before: Option<&Arc<Message>>, repeat: bool) -> u64 {
+    /// With these ids of its calls, which are not its own.
+    pub(super) fn renamed(ids: &[String]) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (before.map(|before| before.id()), repeat).hash(&mut hasher);
+        ids.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Behind this message, whose calls have these ids if not their own.
+    pub(super) fn behind(before: Option<&Arc<Message>>, ids: Option<&[String]>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (before.map(|before| before.id()), ids).hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -151,18 +156,17 @@ impl ResponsesCodec {
 
     fn render(&self, memo: &mut Memo, request: &ChatRequest, leading: usize) -> Result<(), ProviderError> {
         let place = self.profile().system_place;
-        memo.repeats.sync(&request.messages, self.profile().call_ids);
-        let repeats = &memo.repeats;
+        let rule = self.profile().call_ids;
+        memo.ids.sync(&request.messages, rule);
+        let ids = &memo.ids;
         let variant = |at: usize, message: &Message| match (message, place) {
             (Message::System(_), SystemPlace::MergedFirst) if at < leading => variant::IN_HEAD,
             (Message::System(_), SystemPlace::MergedFirst) => variant::AS_USER,
-            (Message::Assistant(_), _) if repeats.at(at) => variant::REPEAT,
+            (Message::Assistant(_), _) => ids.renamed(at).map_or(variant::PLAIN, variant::renamed),
             // Results repeat the ids of the calls before them.
-            (Message::ToolResults(_), _) => {
-                let before = at.checked_sub(1);
-                let repeat = before.is_some_and(|at| repeats.at(at));
-                variant::of(before.and_then(|at| request.messages.get(at)), repeat)
-            }
+            (Message::ToolResults(_), _) => at.checked_sub(1).map_or(variant::PLAIN, |before| {
+                variant::behind(request.messages.get(before), ids.renamed(before))
+            }),
             _ => variant::PLAIN,
         };
         let renderer = self.renderer(&request.tools, memo.stored);
@@ -174,11 +178,12 @@ impl ResponsesCodec {
                 }
                 Message::System(system) => renderer.system(system, renderer.system_role(), out),
                 Message::User(user) => renderer.user(user, out)?,
-                Message::Assistant(assistant) => renderer.assistant(assistant, repeats.at(at), out)?,
+                Message::Assistant(assistant) => {
+                    renderer.assistant(assistant, &ids.of(at, assistant, rule), out)?
+                }
                 Message::ToolResults(results) => match asked(&request.messages, at) {
-                    Some(asked) => {
-                        let repeat = at.checked_sub(1).is_some_and(|at| repeats.at(at));
-                        renderer.results(results, asked, repeat, out)?
+                    Some((before, asked)) => {
+                        renderer.results(results, asked, &ids.of(before, asked, rule), out)?
                     }
                     None => false,
                 },
@@ -271,7 +276,7 @@ impl Memo {
             capabilities: Arc::clone(&codec.capabilities),
             tools: Arc::clone(tools),
             stored,
-            repeats: Repeats::default(),
+            ids: WireIds::default(),
             log: EncodedLog::new(&ENVELOPE),
             head: None,
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use attache_openai::{ItemIds, Profile};
 /// let profile: Profile = toml::from_str(
-///     "api = 'responses'\nbase_url = 'http://localhost:8000/v1'\n[responses]\nitem_ids = 'never'\nraw_reasoning = true",
+///     "api = 'responses'\nbase_url = 'http://localhost:8000/v1'\n[responses]\nitem_ids = 'never'\nreasoning = 'as_received'",
 /// )?;
 /// assert_eq!(profile.responses.item_ids, ItemIds::Never);
 /// # Ok::<(), toml::de::Error>(())
@@ -25,9 +25,8 @@ pub struct ResponsesRules {
     pub stores: bool,
     /// Whether `include` asks models that reason for their reasoning in encrypted form.
     pub encrypted_reasoning: bool,
-    /// Whether reasoning without an encrypted form goes back too. OpenAI takes only the id of such an item for an
-    /// answer that it keeps. (openai.md B.7, C.1)
-    pub raw_reasoning: bool,
+    /// Which reasoning goes back.
+    pub reasoning: ReasoningItems,
     /// Which items go back with the ids that they came with.
     pub item_ids: ItemIds,
     /// Whether the calls of a turn stand behind its texts and reasoning, since the server takes a call with anything
@@ -43,6 +42,19 @@ pub struct ResponsesRules {
     pub least_tokens: u32,
     /// Models that reason only when an effort is asked for. (openai.md A.6)
     pub reasons_on_request: Vec<String>,
+}
+
+/// Which reasoning goes back to the model that made it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReasoningItems {
+    /// That which is encrypted, or whose answer is kept at the server, and right before what it produced: OpenAI refuses
+    /// any other. (openai.md B.7)
+    #[default]
+    Paired,
+    /// All, as it came: in plain text, in a row, or behind its answer. (openai.md C.1, C.8, C.9)
+    AsReceived,
 }
 
 /// Which items of answers go back with the ids that they came with. Others go back without an id.
@@ -65,7 +77,7 @@ impl Default for ResponsesRules {
             instructions: true,
             stores: true,
             encrypted_reasoning: true,
-            raw_reasoning: false,
+            reasoning: ReasoningItems::default(),
             item_ids: ItemIds::default(),
             calls_last: false,
             summaries: true,

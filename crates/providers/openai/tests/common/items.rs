@@ -1,8 +1,8 @@
 //! What the tests of Responses requests share.
 
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, ErrorKind, Message, OpaquePart, ReasoningPart, ReplayData,
-    TextPart, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, ErrorKind, Message, OpaquePart, ProviderCallId,
+    ReasoningPart, ReplayData, TextPart, ToolCall,
 };
 use attache_openai::{Profile, Profiles, ResponsesCodec};
 use attache_testkit::{Rules, validate_responses_with};
@@ -12,7 +12,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(crate) fn profile(name: &str) -> Profile {
-    (**Profiles::bundled().get(name).unwrap()).clone()
+    let mut profile = (**Profiles::bundled().get(name).unwrap()).clone();
+    if profile.base_url.is_empty() {
+        profile.base_url = "https://r.example/openai/v1".to_owned();
+    }
+    profile
 }
 
 pub(crate) fn at(name: &str, model: &str) -> ResponsesCodec {
@@ -77,11 +81,9 @@ pub(crate) fn kept(codec: &ResponsesCodec, items: &[Value]) -> Vec<Option<Assist
             parts.collect()
         }
         "function_call" => {
-            let call = super::call(
-                item["name"].as_str().unwrap(),
-                item["call_id"].as_str().unwrap(),
-                item["arguments"].as_str().unwrap(),
-            );
+            let text = |member: &str| item[member].as_str().unwrap();
+            let call = ToolCall::new(text("name"), Arguments::new(text("arguments")));
+            let call = call.with_provider_id(ProviderCallId::parse(text("call_id")));
             vec![call.with_replay(replay(codec, item)).into()]
         }
         kind => vec![Some(AssistantPart::Opaque(OpaquePart::new(kind, replay(codec, item))))],
