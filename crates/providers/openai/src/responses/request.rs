@@ -130,7 +130,8 @@ impl ResponsesCodec {
         memo.tools = Arc::clone(&request.tools);
         let known = memo.head.take().filter(|_| same_tools);
         let head = memo.head.insert(self.head(known, request, config, leading)?);
-        if !has_items && !(head.as_item && !head.system.is_empty()) {
+        let has_instructions = head.as_item && !head.system.is_empty();
+        if !has_items && !has_instructions {
             return Err(invalid("there is no message to send"));
         }
         let key = || head.cache_key.clone();
