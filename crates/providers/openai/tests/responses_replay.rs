@@ -53,8 +53,10 @@ fn turn() -> Vec<Value> {
         json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}),
         thought("rs_3", "gAAA3"),
         json!({"id": "msg_2", "type": "message", "role": "assistant", "status": "completed", "content": [
-            {"type": "output_text", "text": "One.", "annotations": []},
-            {"type": "output_text", "text": "Two.", "annotations": []},
+            {"type": "output_text", "text": "One.", "annotations": [], "logprobs": []},
+            {"type": "output_text", "text": "Two.", "annotations": [
+                {"type": "url_citation", "start_index": 0, "end_index": 3, "title": "t", "url": "https://example.org"},
+            ]},
             {"type": "refusal", "refusal": "Not three."},
         ]}),
     ]
@@ -201,6 +203,21 @@ fn d03_calls_stand_behind_the_texts_of_their_turn() {
     assert_eq!(back[0], raw("a"), "without a blob, as it came");
     assert_eq!(ids(&back), [Some("a"), None, Some("b"), None, None]);
     assert_eq!(sent(&gpt(), &round(&codec, &items)).len(), 3, "elsewhere it is foreign");
+}
+
+// An item of several paragraphs is several parts, and goes back once.
+#[test]
+fn reasoning_of_several_paragraphs() {
+    let long = |id: &str| {
+        let mut item = thought(id, "g");
+        item["summary"] =
+            json!([{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}]);
+        item
+    };
+    let items = [long("rs_1"), long("rs_2"), says("msg_1", "Hm.")];
+    assert_eq!(sent(&gpt(), &round(&gpt(), &items))[..1], [long("rs_2")], "the first one led nowhere");
+    let xai = at("xai-responses", "grok-4.3");
+    assert_eq!(sent(&xai, &round(&xai, &items))[..2], items[..2]);
 }
 
 // openai.md C.9

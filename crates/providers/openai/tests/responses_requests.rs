@@ -7,16 +7,17 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    Capture, ChatRequest, Content, ContentTree, Document, DocumentId, ErrorKind, Message, MessageId,
-    ProviderConfig, ResponseFormat, ResultStatus, Routed, Secret, ToolDefinition, ToolResult, ToolSet,
-    Transcript, UserMessage, UserOrigin,
+    Capture, ChatRequest, Content, ContentTree, Document, DocumentId, Effort, ErrorKind, Message, MessageId,
+    ProviderConfig, Reasoning, ResponseFormat, ResultStatus, Routed, Secret, ToolDefinition, ToolResult,
+    ToolSet, Transcript, UserMessage, UserOrigin,
 };
 use attache_openai::{ResponsesCodec, SystemPlace, SystemRole};
 use attache_testkit::{Api, SeenPlace, seen_documents};
 use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
-use common::items::{at, body, encode, gpt, input, profile, refused};
+use common::items::{answer, at, body, encode, gpt, input, profile, refused, says, thought};
+use common::items::{asks as wants, calls};
 use common::{answers, asks, call, shown, tools, user};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
@@ -300,4 +301,33 @@ fn a_transcript_holds_what_was_rendered() {
     // What is kept at the server changes what goes back.
     let stored = request("four").with_options(ProviderConfig::new().with_extra_body("store", true));
     assert_eq!(body(&other, &stored)["input"][0]["content"], "four");
+}
+
+// One conversation as each bundled profile renders it.
+#[test]
+fn each_profile_in_its_own_way() {
+    for (name, model) in [
+        ("openai", "gpt-5.6"),
+        ("azure-responses", "gpt-5.5"),
+        ("bedrock-mantle", "openai.gpt-5.6-luna"),
+        ("xai-responses", "grok-4.3"),
+        ("deepseek-responses", "deepseek-v4-flash"),
+        ("openrouter-responses", "google/gemini-3-flash-preview"),
+    ] {
+        let codec = at(name, model);
+        let said = says("msg_1", "Let me see.");
+        let reply = answer(&codec, &[thought("rs_1", "gAAA"), wants("fc_1", "call:0", "weather_now"), said]);
+        let results = answers(calls(&reply).iter().map(|call| ToolResult::error(call, "no such city")));
+        let request =
+            ChatRequest::new([Message::system("Be brief.").shared(), user("Weather?"), reply, results])
+                .with_tools(tools())
+                .with_options(
+                    ProviderConfig::new()
+                        .with_system("You are kind.")
+                        .with_max_tokens(100)
+                        .with_reasoning(Reasoning::Effort(Effort::High)),
+                );
+        let body = body(&codec, &request);
+        insta::assert_snapshot!(format!("of_{name}"), shown(&body));
+    }
 }

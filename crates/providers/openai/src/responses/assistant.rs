@@ -13,6 +13,9 @@ use super::items::Renderer;
 use super::rules::{ItemIds, ReasoningItems, ResponsesRules};
 use crate::render::{separate, string, unknown_part};
 
+/// The member that a text has for itself among those of its message.
+const ANNOTATIONS: &str = "annotations";
+
 /// An item of a reply.
 #[derive(Debug)]
 enum Item<'a> {
@@ -119,9 +122,9 @@ impl Renderer<'_> {
         let id = self.item_id(&known, paired && self.own(replay).is_some(), used);
         out.raw(r#"{"type":"message","role":"assistant""#);
         match id {
-            Some(_) => rest(&known, &["type", "role", "content"], out),
+            Some(_) => rest(&known, &["type", "role", "content", ANNOTATIONS], out),
             // The phase is of use without the id; the API is known to have it, since it came from there.
-            None => rest(&known, &["type", "role", "content", "id", "status"], out),
+            None => rest(&known, &["type", "role", "content", ANNOTATIONS, "id", "status"], out),
         }
         out.raw(r#","content":"#);
         let refuses = self.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
@@ -136,7 +139,11 @@ impl Renderer<'_> {
                     out.raw(r#"{"type":"refusal","refusal":"#);
                     out.string(text.text());
                 } else {
-                    out.raw(r#"{"type":"output_text","annotations":[],"text":"#);
+                    let known = self.known(text.replay()).and_then(|replay| members(replay.json()));
+                    let annotations = known.and_then(|known| known.get(ANNOTATIONS).copied());
+                    out.raw(r#"{"type":"output_text","annotations":"#);
+                    out.raw(annotations.map_or("[]", RawValue::get));
+                    out.raw(r#","text":"#);
                     out.string(text.text());
                 }
                 out.raw("}");
@@ -210,8 +217,11 @@ impl<'a> Finder<'a> {
         match self.renderer.own(part.replay()).map(|replay| replay.json()).filter(|json| takes(json)) {
             Some(json) if self.pending.last() == Some(&json) => {}
             Some(json) => self.pending.push(json),
+            // What a server that takes all of it had sent before still goes back.
             None => {
-                self.pending.clear();
+                if self.is_paired() {
+                    self.pending.clear();
+                }
                 self.reason = Reason::Lost;
             }
         }
@@ -230,7 +240,7 @@ impl<'a> Finder<'a> {
 
     fn text(&mut self, text: &'a TextPart) {
         if let (Some(Item::Message(texts, _)), true) = (self.items.last_mut(), self.pending.is_empty())
-            && texts.last().is_some_and(|last| last.replay() == text.replay())
+            && texts.last().is_some_and(|last| is_one_message(last.replay(), text.replay()))
         {
             texts.push(text);
             return;
@@ -250,6 +260,18 @@ impl<'a> Finder<'a> {
         self.product();
         self.items.push(Item::Verbatim(replay.json()));
     }
+}
+
+/// Whether texts with this beside them came in one message.
+fn is_one_message(a: Option<&ReplayData>, b: Option<&ReplayData>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+    let shell = |replay: &ReplayData| {
+        let members = members(replay.json()).unwrap_or_default().into_iter();
+        let members = members.filter(|(name, _)| name != ANNOTATIONS);
+        members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect::<Vec<_>>()
+    };
+    let same_place = a.family() == b.family() && a.model() == b.model();
+    same_place && (a.json() == b.json() || shell(a) == shell(b))
 }
 
 type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;

@@ -1,15 +1,13 @@
 //! What the tests of Responses requests share.
 
-use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, ErrorKind, Message, OpaquePart, ProviderCallId,
-    ReasoningPart, ReplayData, TextPart, ToolCall,
-};
+use std::sync::Arc;
+
+use attache_core::{AssistantMessage, AssistantPart, ChatRequest, ErrorKind, Message, ToolCall};
 use attache_openai::{Profile, Profiles, ResponsesCodec};
 use attache_testkit::{Rules, validate_responses_with};
 use attache_transport::{Codec as _, EncodedRequest};
-use serde_json::value::to_raw_value;
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub(crate) fn profile(name: &str) -> Profile {
     let mut profile = (**Profiles::bundled().get(name).unwrap()).clone();
@@ -55,40 +53,13 @@ pub(crate) fn refused(codec: &ResponsesCodec, request: &ChatRequest) -> (ErrorKi
     (error.kind(), error.param().map(str::to_owned))
 }
 
-fn replay(codec: &ResponsesCodec, item: &Value) -> ReplayData {
-    ReplayData::new(codec.profile().name.as_str(), codec.model(), to_raw_value(item).unwrap())
-}
-
 /// The parts that an answer of these output items is kept as.
 pub(crate) fn kept(codec: &ResponsesCodec, items: &[Value]) -> Vec<Option<AssistantPart>> {
-    let parts = items.iter().flat_map(|item| match item["type"].as_str().unwrap() {
-        "reasoning" => {
-            let text = item["summary"][0]["text"].as_str().map(str::to_owned);
-            let part = text.map_or_else(ReasoningPart::redacted, ReasoningPart::new);
-            vec![Some(AssistantPart::Reasoning(part.with_replay(replay(codec, item))))]
-        }
-        "message" => {
-            let mut envelope = item.clone();
-            envelope.as_object_mut().unwrap().remove("content");
-            let parts = item["content"].as_array().unwrap().iter().map(|part| {
-                let text = |member: &str| TextPart::new(part[member].as_str().unwrap());
-                let part = match part["type"].as_str().unwrap() {
-                    "refusal" => text("refusal").map(TextPart::as_refusal),
-                    _ => text("text"),
-                };
-                part.map(|part| AssistantPart::Text(part.with_replay(replay(codec, &envelope))))
-            });
-            parts.collect()
-        }
-        "function_call" => {
-            let text = |member: &str| item[member].as_str().unwrap();
-            let call = ToolCall::new(text("name"), Arguments::new(text("arguments")));
-            let call = call.with_provider_id(ProviderCallId::parse(text("call_id")));
-            vec![call.with_replay(replay(codec, item)).into()]
-        }
-        kind => vec![Some(AssistantPart::Opaque(OpaquePart::new(kind, replay(codec, item))))],
-    });
-    parts.collect()
+    let body =
+        json!({"id": "resp_1", "object": "response", "status": "completed", "output": items}).to_string();
+    let reply = attache_transport::replay(codec, StatusCode::OK, &HeaderMap::new(), [body]);
+    assert!(reply.error.is_none(), "{:?} in {items:?}", reply.error);
+    reply.completion.message.parts.into_iter().map(Some).collect()
 }
 
 /// An answer of these output items.
