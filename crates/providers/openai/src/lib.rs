@@ -18,6 +18,7 @@ mod capabilities;
 mod chat;
 mod error;
 mod lenient;
+mod ollama;
 mod profile;
 mod profiles;
 mod render;
@@ -26,6 +27,7 @@ mod server;
 mod usage;
 
 pub use chat::{ChatCodec, OpenAiChat};
+pub use ollama::{Ollama, OllamaCodec};
 pub use profile::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Profile,
     Replayed, SystemPlace, SystemRole, ThinkTags, Thinking, ToolsOff,

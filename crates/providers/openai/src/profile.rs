@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use address::{from_environment, missing};
 pub use thinking::Thinking;
+pub(crate) use thinking::merge;
 pub use words::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Replayed,
     SystemPlace, SystemRole, ThinkTags, ToolsOff,
@@ -247,7 +248,7 @@ impl Profile {
         // What does not fit was refused when the profile was read.
         let whole = serde_json::to_value(&**self).and_then(|mut whole| {
             if let Value::Object(whole) = &mut whole {
-                thinking::merge(whole, over);
+                merge(whole, over);
             }
             Self::deserialize(whole)
         });

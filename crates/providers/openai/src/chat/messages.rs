@@ -16,7 +16,7 @@ use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
 
 /// What the model reads where a failed call left no text.
 const FAILED: &str = "the tool failed";
-const NOT_HERE: &str = "the model does not take this media type here";
+pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
 
 /// A piece of a user message.
 enum Piece<'a> {
@@ -240,7 +240,7 @@ impl Renderer<'_> {
 }
 
 /// Hands on the text of a document that reads as text.
-fn text_of(
+pub(crate) fn text_of(
     document: &Document,
     place: &PlaceCapabilities,
     write: impl FnOnce(&str),
@@ -255,7 +255,7 @@ fn text_of(
     Ok(())
 }
 
-fn bytes_of(document: &Document) -> Result<bytes::Bytes, ProviderError> {
+pub(crate) fn bytes_of(document: &Document) -> Result<bytes::Bytes, ProviderError> {
     let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
     bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))
 }
@@ -287,7 +287,7 @@ impl Source<'_> {
 ///
 /// The API has no flag for failures, so a failed result is the JSON object `{"error": …}` (runtime.md 5). What
 /// follows the text stands on lines of its own.
-fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
+pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
     if result.is_unrouted() {
         return Err(invalid(format!(
             "the result of call {} holds documents that were not routed",
@@ -326,7 +326,7 @@ fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), P
 }
 
 /// The text of what is not a document.
-fn plain_text(content: &Content) -> Option<Cow<'_, str>> {
+pub(crate) fn plain_text(content: &Content) -> Option<Cow<'_, str>> {
     match content {
         Content::Text(text) => Some(Cow::Borrowed(text.text())),
         Content::Object(tree) => Some(tree.model_text()),
@@ -334,7 +334,7 @@ fn plain_text(content: &Content) -> Option<Cow<'_, str>> {
     }
 }
 
-fn is_blank(content: &Content) -> bool {
+pub(crate) fn is_blank(content: &Content) -> bool {
     matches!(content, Content::Object(tree) if tree.is_blank())
 }
 
@@ -344,7 +344,7 @@ fn open(role: &str, out: &mut ItemWriter<'_>) {
     out.raw("\",\"content\":");
 }
 
-pub(super) fn separate(first: &mut bool, out: &mut ItemWriter<'_>) {
+pub(crate) fn separate(first: &mut bool, out: &mut ItemWriter<'_>) {
     if !std::mem::take(first) {
         out.raw(",");
     }
@@ -381,7 +381,7 @@ fn file_name(document: &Document) -> Cow<'_, str> {
     }
 }
 
-fn unsupported(document: &Document, why: &str) -> ProviderError {
+pub(crate) fn unsupported(document: &Document, why: &str) -> ProviderError {
     let name = document.file_name().unwrap_or_else(|| document.id().short());
     ProviderError::new(
         ErrorKind::Unsupported,
@@ -390,7 +390,7 @@ fn unsupported(document: &Document, why: &str) -> ProviderError {
 }
 
 /// A part of a kind that is newer than this renderer: it is refused rather than left out.
-pub(super) fn unknown_part(message: &MessageId) -> ProviderError {
+pub(crate) fn unknown_part(message: &MessageId) -> ProviderError {
     let text = format!("message {message} holds a part that this API does not know");
     ProviderError::new(ErrorKind::Unsupported, text)
 }

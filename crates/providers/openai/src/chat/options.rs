@@ -24,7 +24,7 @@ pub(super) struct Options {
 
 /// Which of a request's tools are offered.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Offered {
+pub(crate) enum Offered {
     All,
     None,
     /// The one of this name.
@@ -43,7 +43,8 @@ pub(super) fn options(
     config: &ProviderConfig,
 ) -> Result<Options, ProviderError> {
     let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
-    let reasons = Reasons::new(profile, capabilities, config, &mut refusals)?;
+    let unasked = Profile::covers(&profile.reasons_unasked, &capabilities.model);
+    let reasons = Reasons::new(unasked, capabilities, config, &mut refusals)?;
     let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
     let mut writer = Writer {
         profile,
@@ -58,7 +59,7 @@ pub(super) fn options(
     writer.tools_while_reasoning()?;
     writer.streaming(request.whole);
     writer.limits();
-    writer.reasons.write(profile, &mut writer.members);
+    writer.reasons.write(&profile.thinking, &mut writer.members);
     writer.sampling()?;
     writer.stopping()?;
     let offered = writer.tool_choice(request)?;

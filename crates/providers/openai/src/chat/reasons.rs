@@ -4,7 +4,7 @@ use attache_core::{Effort, ModelCapabilities, ProviderConfig, ProviderError, Rea
 use attache_transport::Refusals;
 use serde_json::{Map, Value};
 
-use crate::profile::Profile;
+use crate::profile::Thinking;
 
 const OPTION: &str = "reasoning";
 
@@ -21,16 +21,16 @@ enum Asked {
 
 /// How a model will reason.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reasons {
+pub(crate) struct Reasons {
     asked: Asked,
     unasked: bool,
     knows_off: bool,
 }
 
 impl Reasons {
-    /// What a request asks for, as far as the model can do it.
-    pub(super) fn new(
-        profile: &Profile,
+    /// What a request asks for, as far as the model can do it; `unasked` says that it reasons anyway.
+    pub(crate) fn new(
+        unasked: bool,
         capabilities: &ModelCapabilities,
         config: &ProviderConfig,
         refusals: &mut Refusals<'_>,
@@ -76,7 +76,6 @@ impl Reasons {
                 Asked::Nothing
             }
         };
-        let unasked = Profile::covers(&profile.reasons_unasked, &capabilities.model);
         Ok(Self { asked, unasked, knows_off: knows("off") })
     }
 
@@ -90,7 +89,7 @@ impl Reasons {
     }
 
     /// Whether the model reasons, if it can at all: what cannot be switched off is on.
-    pub(super) fn perhaps(&self) -> bool {
+    pub(crate) fn perhaps(&self) -> bool {
         self.asked != Asked::Off && (self.surely() || !self.knows_off)
     }
 
@@ -100,8 +99,7 @@ impl Reasons {
     }
 
     /// Writes the members that ask for it.
-    pub(super) fn write(&self, profile: &Profile, body: &mut Map<String, Value>) {
-        let thinking = &profile.thinking;
+    pub(crate) fn write(&self, thinking: &Thinking, body: &mut Map<String, Value>) {
         match self.asked {
             Asked::Nothing => {}
             Asked::Off => thinking.write_off(body),

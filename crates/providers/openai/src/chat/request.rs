@@ -211,11 +211,11 @@ impl Memo {
     }
 }
 
-pub(super) fn invalid(text: impl Into<String>) -> ProviderError {
+pub(crate) fn invalid(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::InvalidHistory, text)
 }
 
-fn same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {
+pub(crate) fn same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }
 
@@ -252,7 +252,11 @@ impl Head {
 }
 
 /// Model and tools, up to the bracket that opens the messages.
-fn before_messages(model: &str, tools: &ToolSet, offered: &Offered) -> Result<String, ProviderError> {
+pub(crate) fn before_messages(
+    model: &str,
+    tools: &ToolSet,
+    offered: &Offered,
+) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
         r#type: &'static str,
@@ -294,7 +298,7 @@ fn before_messages(model: &str, tools: &ToolSet, offered: &Offered) -> Result<St
 }
 
 /// The message whose calls the results at `at` answer.
-fn asked(messages: &[Arc<Message>], at: usize) -> Option<&AssistantMessage> {
+pub(crate) fn asked(messages: &[Arc<Message>], at: usize) -> Option<&AssistantMessage> {
     match &**messages.get(at.checked_sub(1)?)? {
         Message::Assistant(assistant) => Some(assistant),
         _ => None,
@@ -302,14 +306,14 @@ fn asked(messages: &[Arc<Message>], at: usize) -> Option<&AssistantMessage> {
 }
 
 /// Whether both sets give every tool the same name on the wire.
-fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
+pub(crate) fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
     let agree = |names: &ToolSet, other: &ToolSet| {
         names.iter().all(|(wire, definition)| other.wire_name(definition.name()) == wire)
     };
     Arc::ptr_eq(a, b) || agree(a, b) && agree(b, a)
 }
 
-fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut String) -> Result<(), ProviderError> {
+pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut String) -> Result<(), ProviderError> {
     let json = serde_json::to_string(value).map_err(|error| {
         ProviderError::new(ErrorKind::Configuration, "the request cannot be written as JSON")
             .with_source(error)

@@ -9,7 +9,7 @@ use crate::error;
 use crate::lenient::{Count, Object};
 
 /// The meaning of a finish reason. Servers have words of their own (openai.md A.5, C.1, C.2, C.6, C.9, C.10, D 60).
-pub(super) fn finish_reason(word: &str) -> FinishReason {
+pub(crate) fn finish_reason(word: &str) -> FinishReason {
     match word {
         "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
         "length" | "model_length" | "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,

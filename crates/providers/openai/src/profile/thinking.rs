@@ -87,7 +87,7 @@ fn put(body: &mut Map<String, Value>, path: &str, value: Value) {
 }
 
 /// Objects are merged, everything else replaced.
-pub(super) fn merge(into: &mut Map<String, Value>, over: &Map<String, Value>) {
+pub(crate) fn merge(into: &mut Map<String, Value>, over: &Map<String, Value>) {
     for (key, value) in over {
         match (into.get_mut(key), value) {
             (Some(Value::Object(into)), Value::Object(over)) => merge(into, over),

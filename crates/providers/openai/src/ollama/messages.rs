@@ -1,0 +1,188 @@
+//! Messages in the form of Ollama's own API: texts are strings, images stand beside them, arguments are objects.
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Content, Document, MediaKind, ModelCapabilities, PlaceCapabilities,
+    ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+};
+use attache_transport::ItemWriter;
+
+use super::NAME;
+use crate::chat::{
+    NOT_HERE, bytes_of, invalid, is_blank, plain_text, result_content, separate, text_of, unknown_part,
+    unsupported,
+};
+
+/// Writes messages for one model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renderer<'a> {
+    pub(super) capabilities: &'a ModelCapabilities,
+    pub(super) tools: &'a ToolSet,
+}
+
+impl Renderer<'_> {
+    /// Writes instructions; `false` if there are none.
+    pub(super) fn system(&self, message: &SystemMessage, out: &mut ItemWriter<'_>) -> bool {
+        if message.parts.is_empty() {
+            return false;
+        }
+        out.raw(r#"{"role":"system","content":""#);
+        for (at, part) in message.parts.iter().map(TextPart::text).enumerate() {
+            out.escaped(if at == 0 { "" } else { "\n\n" });
+            out.escaped(part);
+        }
+        out.raw("\"}");
+        true
+    }
+
+    /// Writes a message of the user's side; `false` if it says nothing.
+    pub(super) fn user(
+        &self,
+        message: &UserMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let unrouted = |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
+        if message.routed.is_none() && message.parts.iter().any(unrouted) {
+            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
+        }
+        let place = match message.origin {
+            UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
+            _ => &self.capabilities.user,
+        };
+        let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
+        if parts.is_empty() {
+            return Ok(false);
+        }
+        out.raw(r#"{"role":"user","content":""#);
+        let mut images: Vec<&Document> = Vec::new();
+        let mut separator = "";
+        for part in parts {
+            match (part, plain_text(part)) {
+                (_, Some(text)) => {
+                    out.escaped(separator);
+                    out.escaped(&text);
+                }
+                (Content::Document(document), None) if document.media_type().kind() == MediaKind::Image => {
+                    images.push(document);
+                    continue;
+                }
+                (Content::Document(document), None) => text_of(document, place, |text| {
+                    out.escaped(separator);
+                    out.escaped(text);
+                })?,
+                (_, None) => return Err(unknown_part(&message.id)),
+            }
+            separator = "\n";
+        }
+        out.raw("\"");
+        self.images(&images, place, out)?;
+        out.raw("}");
+        Ok(true)
+    }
+
+    /// Images stand beside the text, in their order. The server fetches no URLs.
+    fn images(
+        &self,
+        images: &[&Document],
+        place: &PlaceCapabilities,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        for (at, image) in images.iter().enumerate() {
+            if !place.accepts(image.media_type()) {
+                return Err(unsupported(image, NOT_HERE));
+            }
+            out.raw(if at == 0 { r#","images":[""# } else { ",\"" });
+            out.base64(&bytes_of(image)?);
+            out.raw("\"");
+        }
+        if !images.is_empty() {
+            out.raw("]");
+        }
+        Ok(())
+    }
+
+    /// Writes a reply of the model; `false` if nothing of it goes back.
+    pub(super) fn assistant(
+        &self,
+        message: &AssistantMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let known = |part: &AssistantPart| {
+            matches!(
+                part,
+                AssistantPart::Text(_)
+                    | AssistantPart::ToolCall(_)
+                    | AssistantPart::Reasoning(_)
+                    | AssistantPart::Opaque(_)
+            )
+        };
+        if !message.parts.iter().all(known) {
+            return Err(unknown_part(&message.id));
+        }
+        let says = message.parts.iter().any(|part| matches!(part, AssistantPart::Text(_)));
+        if !says && !message.has_tool_calls() {
+            return Ok(false);
+        }
+        out.raw(r#"{"role":"assistant","content":""#);
+        for part in &message.parts {
+            if let AssistantPart::Text(text) = part {
+                out.escaped(text.text());
+            }
+        }
+        out.raw("\"");
+        // Plain text may go to another model of the same server.
+        let mut thinking = message.parts.iter().filter_map(|part| match part {
+            AssistantPart::Reasoning(part) if part.replay().is_some_and(|replay| replay.family() == NAME) => {
+                Some(part.text())
+            }
+            _ => None,
+        });
+        if let Some(first) = thinking.next() {
+            out.raw(r#","thinking":""#);
+            out.escaped(first);
+            thinking.for_each(|text| out.escaped(text));
+            out.raw("\"");
+        }
+        for (at, call) in message.tool_calls().enumerate() {
+            out.raw(if at == 0 { r#","tool_calls":[{"# } else { ",{" });
+            if let Some(id) = &call.provider_id {
+                out.raw(r#""id":"#);
+                out.string(id.as_str());
+                out.raw(",");
+            }
+            out.raw(r#""function":{"name":"#);
+            out.string(&self.tools.wire_name(&call.name));
+            out.raw(r#","arguments":"#);
+            out.raw(call.arguments.replay_json());
+            out.raw("}}");
+        }
+        out.raw(if message.has_tool_calls() { "]}" } else { "}" });
+        Ok(true)
+    }
+
+    /// Writes the results of the calls of `asked`, in call order; `false` if there are none. Older servers know no ids:
+    /// there order and name tell which call a result belongs to.
+    pub(super) fn results(
+        &self,
+        message: &ToolResultsMessage,
+        asked: &AssistantMessage,
+        out: &mut ItemWriter<'_>,
+    ) -> Result<bool, ProviderError> {
+        let mut first = true;
+        for call in asked.tool_calls() {
+            let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else {
+                continue;
+            };
+            separate(&mut first, out);
+            out.raw(r#"{"role":"tool","tool_name":"#);
+            out.string(&self.tools.wire_name(&call.name));
+            if let Some(id) = &call.provider_id {
+                out.raw(r#","tool_call_id":"#);
+                out.string(id.as_str());
+            }
+            out.raw(r#","content":"#);
+            result_content(result, out)?;
+            out.raw("}");
+        }
+        Ok(!first)
+    }
+}

@@ -1,0 +1,147 @@
+//! Options as members of the request body.
+
+use attache_core::{
+    CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError,
+    ResponseFormat, StructuredOutput, ToolChoice,
+};
+use attache_transport::Refusals;
+use serde_json::{Map, Value, json};
+
+use crate::chat::Reasons;
+use crate::profile::{Thinking, merge};
+
+/// What a request asks for beside its messages.
+#[derive(Debug)]
+pub(super) struct Options {
+    /// The members that follow the messages, in order.
+    pub(super) members: Map<String, Value>,
+    /// Whether the tools are offered.
+    pub(super) offers_tools: bool,
+    pub(super) degradations: Vec<Degradation>,
+}
+
+/// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
+/// leave it out (design.md, invariant 12).
+pub(super) fn options(
+    capabilities: &ModelCapabilities,
+    request: &ChatRequest,
+    config: &ProviderConfig,
+) -> Result<Options, ProviderError> {
+    let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
+    // Left out it means that the server streams.
+    let mut members = Map::from_iter([("stream".to_owned(), Value::from(!request.whole))]);
+    let reasons = Reasons::new(false, capabilities, config, &mut refusals)?;
+    reasons.write(&thinking(), &mut members);
+    if let Some(format) = format(capabilities, config, &mut refusals)? {
+        members.insert("format".to_owned(), format);
+    }
+    let sampling = sampling(capabilities, config, reasons.perhaps(), &mut refusals)?;
+    if !sampling.is_empty() {
+        members.insert("options".to_owned(), Value::Object(sampling));
+    }
+    let offers_tools = tools(capabilities, request, config, &mut refusals)?;
+    if config.cache == Some(CachePolicy::Long) {
+        let why = "it keeps prompts as long as the model is loaded";
+        refusals.refuse("cache", why, "kept as long as it does")?;
+    }
+    merge(&mut members, &config.extra_body);
+    Ok(Options { members, offers_tools, degradations: refusals.into_recorded() })
+}
+
+/// `think` is a boolean, or an effort for models that know one.
+fn thinking() -> Thinking {
+    let mut thinking = Thinking::default();
+    let switch = |on: bool| Map::from_iter([("think".to_owned(), Value::from(on))]);
+    (thinking.on, thinking.off) = (switch(true), switch(false));
+    thinking.effort = "think".to_owned();
+    thinking
+}
+
+fn sampling(
+    capabilities: &ModelCapabilities,
+    config: &ProviderConfig,
+    reasons: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<Map<String, Value>, ProviderError> {
+    let mut options = Map::new();
+    let numbers = [
+        ("temperature", config.temperature),
+        ("top_p", config.top_p),
+        ("presence_penalty", config.presence_penalty),
+        ("frequency_penalty", config.frequency_penalty),
+    ];
+    for (name, value) in numbers {
+        let Some(value) = value else { continue };
+        let value = Refusals::finite(name, value)?;
+        if reasons && !capabilities.sampling {
+            refusals.refuse(name, "it has none while the model reasons", "left out")?;
+        } else {
+            options.insert(name.to_owned(), Value::from(value));
+        }
+    }
+    let stop = config.stop.as_ref().filter(|stop| !stop.is_empty());
+    let others = [
+        ("top_k", config.top_k.map(Value::from)),
+        ("seed", config.seed.map(Value::from)),
+        ("stop", stop.map(|stop| Value::from(stop.as_slice()))),
+        ("num_predict", config.max_tokens.map(Value::from)),
+        // The server's own default is small, and what is longer is cut in silence.
+        ("num_ctx", capabilities.context_window.map(Value::from)),
+    ];
+    options.extend(others.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    Ok(options)
+}
+
+/// Whether the tools are offered. The API knows no choice: all that can be chosen is not to offer them.
+fn tools(
+    capabilities: &ModelCapabilities,
+    request: &ChatRequest,
+    config: &ProviderConfig,
+    refusals: &mut Refusals<'_>,
+) -> Result<bool, ProviderError> {
+    let has_tools = !request.tools.is_empty();
+    if has_tools && !capabilities.tools {
+        let text = format!("{} does not call tools", capabilities.model);
+        return Err(ProviderError::new(ErrorKind::Unsupported, text).with_param("tools".to_owned()));
+    }
+    match &request.tool_choice {
+        ToolChoice::Auto => {}
+        ToolChoice::None => return Ok(false),
+        ToolChoice::Required if has_tools => force(refusals)?,
+        ToolChoice::Tool(name) if request.tools.get(name).is_some() => force(refusals)?,
+        ToolChoice::Required | ToolChoice::Tool(_) => {
+            let text = "a tool is required that is not offered";
+            return Err(
+                ProviderError::new(ErrorKind::InvalidRequest, text).with_param("tool_choice".to_owned())
+            );
+        }
+        _ => refusals.refuse("tool_choice", "this choice is unknown here", "the model decides")?,
+    }
+    if has_tools && config.parallel_tool_calls == Some(false) {
+        refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?;
+    }
+    Ok(has_tools)
+}
+
+fn force(refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
+    refusals.refuse("tool_choice", "no tool can be forced", "the model decides")
+}
+
+fn format(
+    capabilities: &ModelCapabilities,
+    config: &ProviderConfig,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<Value>, ProviderError> {
+    let takes = capabilities.structured_output;
+    Ok(match &config.response_format {
+        None | Some(ResponseFormat::Text) => None,
+        Some(ResponseFormat::JsonObject) if takes != StructuredOutput::None => Some(json!("json")),
+        Some(ResponseFormat::JsonSchema { schema, .. }) if takes == StructuredOutput::JsonSchema => {
+            Some(schema.clone())
+        }
+        Some(_) => {
+            refusals.refuse("response_format", "it promises no form of answers", "left out")?;
+            None
+        }
+    })
+}

@@ -1,0 +1,239 @@
+//! From the bytes of an answer to chunks: lines of JSON, or one object.
+
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Completion, Degradation, ErrorKind, FinishReason, ProviderError,
+    RawUsage, ReasoningPart, ReplayData, ToolCall, ToolCallAssembler, ToolCallFragment, ToolSet, Usage,
+};
+use attache_transport::{ChunkSink, Decoder};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::NAME;
+use super::wire::{Call, Line};
+use crate::chat::finish_reason;
+use crate::error;
+use crate::lenient::Object;
+
+/// The most bytes of one line, and of an answer that is one object.
+const LINE_LIMIT: usize = 64 << 20;
+/// The most bytes of a streamed reply: what a server can make us keep.
+const STREAM_LIMIT: usize = 256 << 20;
+/// The most tool calls of one reply.
+const MAX_CALLS: usize = 1_000;
+
+/// Splits an answer into lines of JSON. One whose first line is not whole is one object over several lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    turn: Turn,
+    /// The start of a line whose end has not come, or of the object.
+    held: Vec<u8>,
+    whole: bool,
+    begun: bool,
+    received: usize,
+}
+
+impl Lines {
+    pub(super) fn new(turn: Turn) -> Self {
+        Self { turn, held: Vec::new(), whole: false, begun: false, received: 0 }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
+        if self.held.len().saturating_add(bytes.len()) > LINE_LIMIT {
+            return Err(too_long(LINE_LIMIT));
+        }
+        self.held.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Takes a line; `last` says that nothing follows.
+    fn line(&mut self, line: &[u8], last: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let first = !self.begun;
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").filter(|_| first).unwrap_or(line).trim_ascii();
+        if line.is_empty() || out.is_done() {
+            return Ok(());
+        }
+        self.begun = true;
+        if first && line.starts_with(b"<") {
+            let message = "the server answered with a web page instead of a reply";
+            return Err(ProviderError::new(ErrorKind::Malformed, message));
+        }
+        let text = std::str::from_utf8(line).map_err(|error| error::malformed(line, error))?;
+        match serde_json::from_str::<Object<Line<'_>>>(text) {
+            Ok(Object(Some(read))) => self.turn.take(&read, line, out),
+            Ok(Object(None)) => Err(error::no_answer(line)),
+            Err(problem) if first && !last && problem.is_eof() => {
+                self.whole = true;
+                self.hold(line)
+            }
+            Err(problem) => Err(error::malformed(line, problem)),
+        }
+    }
+}
+
+impl Decoder for Lines {
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.received = self.received.saturating_add(bytes.len());
+        if self.received > STREAM_LIMIT {
+            return Err(too_long(STREAM_LIMIT));
+        }
+        let mut rest = bytes;
+        while !self.whole
+            && let Some(end) = rest.iter().position(|byte| *byte == b'\n')
+        {
+            let (line, tail) = (rest.get(..end).unwrap_or_default(), rest.get(end + 1..).unwrap_or_default());
+            if self.held.is_empty() {
+                self.line(line, false, out)?;
+            } else {
+                self.hold(line)?;
+                let line = std::mem::take(&mut self.held);
+                self.line(&line, false, out)?;
+            }
+            rest = tail;
+        }
+        self.hold(rest)
+    }
+
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let rest = std::mem::take(&mut self.held);
+        self.line(&rest, true, out)?;
+        if self.begun && !self.turn.seen && !out.is_done() {
+            return Err(error::no_answer(&rest));
+        }
+        Ok(())
+    }
+
+    fn partial(&mut self) -> Completion {
+        self.turn.completion()
+    }
+}
+
+/// A reply, assembled from its lines.
+#[derive(Debug)]
+pub(super) struct Turn {
+    asked: Arc<str>,
+    tools: Arc<ToolSet>,
+    degradations: Vec<Degradation>,
+    model: Option<String>,
+    thinking: String,
+    text: String,
+    /// How many bytes of the text were handed out. Blank text waits until something visible follows.
+    shown: usize,
+    calls: ToolCallAssembler,
+    finish: Option<String>,
+    usage: Usage,
+    /// A line with something of a reply came.
+    seen: bool,
+}
+
+impl Turn {
+    pub(super) fn new(asked: Arc<str>, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Self {
+        Self {
+            asked,
+            tools,
+            degradations,
+            model: None,
+            thinking: String::new(),
+            text: String::new(),
+            shown: 0,
+            calls: ToolCallAssembler::new(),
+            finish: None,
+            usage: Usage::default(),
+            seen: false,
+        }
+    }
+
+    fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        if line.has_error() {
+            return Err(error::reported(json));
+        }
+        self.seen |= line.message.0.is_some() || line.is_last();
+        if self.model.is_none() {
+            self.model = line.model.get().map(str::to_owned);
+        }
+        if let Some(message) = &line.message.0 {
+            if let Some(thinking) = message.thinking.get() {
+                self.thinking.push_str(thinking);
+                out.thinking(thinking);
+            }
+            if let Some(text) = message.content.get() {
+                self.say(text, out);
+            }
+            for call in message.tool_calls.0.iter().filter_map(|call| call.0.as_ref()) {
+                self.call(call, out)?;
+            }
+        }
+        if line.is_last() {
+            self.finish = line.done_reason.get().map(str::to_owned);
+            self.usage = Usage::new(line.prompt_eval_count.0, line.eval_count.0).with_raw(counts(json));
+            let completion = self.completion();
+            out.done(completion);
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str, out: &mut ChunkSink) {
+        self.text.push_str(text);
+        if self.shown > 0 || !self.text.trim().is_empty() {
+            out.content(self.text.get(self.shown..).unwrap_or_default());
+            self.shown = self.text.len();
+        }
+    }
+
+    fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let Some(function) = &call.function.0 else { return Ok(()) };
+        let raw = function.arguments.map(RawValue::get).filter(|raw| *raw != "null");
+        // Text holds the object, as in Chat Completions.
+        let text =
+            raw.filter(|raw| raw.starts_with('"')).and_then(|raw| serde_json::from_str::<String>(raw).ok());
+        let arguments = text.as_deref().or(raw);
+        let fragment = ToolCallFragment::new()
+            .with_index(function.index.0)
+            .with_id(call.id.get())
+            .with_name(function.name.get())
+            .with_arguments(arguments);
+        out.push(self.calls.push(&fragment));
+        if self.calls.len() > MAX_CALLS {
+            return Err(ProviderError::new(ErrorKind::Malformed, "the reply has too many tool calls"));
+        }
+        Ok(())
+    }
+
+    /// What has come so far.
+    fn completion(&mut self) -> Completion {
+        let replay = RawValue::from_string("{}".to_owned()).ok();
+        let thinking = Some(std::mem::take(&mut self.thinking)).filter(|thinking| !thinking.is_empty());
+        let thinking = thinking.map(|text| {
+            let replay = replay.map(|data| ReplayData::new(NAME, Arc::clone(&self.asked), data));
+            AssistantPart::Reasoning(ReasoningPart::new(text).with_replay(replay))
+        });
+        let text = AssistantPart::text(std::mem::take(&mut self.text));
+        let calls = std::mem::take(&mut self.calls).finish().into_iter().map(|call| {
+            let name = self.tools.internal_name(&call.name).to_owned();
+            let call =
+                ToolCall::new(name, call.arguments).with_id(call.id).with_provider_id(call.provider_id);
+            call.into()
+        });
+        let message = AssistantMessage::new([thinking, text].into_iter().chain(calls));
+        let reason = self.finish.as_deref().map_or(FinishReason::Stop, finish_reason);
+        let reason = reason.for_message(message.has_tool_calls());
+        let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
+        completion.raw_finish_reason = self.finish.take();
+        completion.model = self.model.take();
+        completion.degradations = std::mem::take(&mut self.degradations);
+        completion
+    }
+}
+
+/// The counts and durations of the last line.
+fn counts(json: &[u8]) -> Option<RawUsage> {
+    let members: Map<String, Value> = serde_json::from_slice(json).ok()?;
+    let counts =
+        members.into_iter().filter(|(name, _)| name.ends_with("_count") || name.ends_with("_duration"));
+    RawUsage::from_json(&Value::Object(counts.collect()).to_string())
+}
+
+fn too_long(limit: usize) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, format!("the reply is longer than {limit} bytes"))
+}

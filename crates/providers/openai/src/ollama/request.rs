@@ -1,0 +1,156 @@
+//! From a [`ChatRequest`] to an HTTP request.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+};
+use attache_transport::{
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, check_pairing,
+    join_url,
+};
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+
+use super::OllamaCodec;
+use super::messages::Renderer;
+use super::options::options;
+use crate::chat::{Offered, asked, before_messages, invalid, same, same_names, write_json};
+
+/// Every item is a message of its own, so the roles make no difference.
+const ROLE: RoleTag = RoleTag::new(0);
+static ENVELOPE: Envelope = Envelope::LIST;
+
+/// What is kept of a conversation between its requests.
+#[derive(Debug)]
+struct Memo {
+    capabilities: Arc<ModelCapabilities>,
+    /// The tools whose names the items use.
+    tools: Arc<ToolSet>,
+    log: EncodedLog,
+    head: Option<Head>,
+}
+
+/// Model and tools, up to the bracket that opens the messages.
+#[derive(Debug)]
+struct Head {
+    model: String,
+    offered: Offered,
+    text: String,
+}
+
+impl OllamaCodec {
+    /// [`Codec::encode`](attache_transport::Codec::encode).
+    pub(super) fn request(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let mut parts =
+            RequestParts::post_json(join_url(&self.base_url, "api/chat")?, EncodedBody::from(Bytes::new()));
+        if let Some(key) = key.filter(|key| !key.is_empty()) {
+            parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
+        }
+        let mut parts = parts.with_extra_headers(&config.extra_headers)?;
+        check_pairing(&request.messages)?;
+        let wire_key = self.model_id();
+        let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
+        let fits = |memo: &Memo| {
+            same(&memo.capabilities, &self.capabilities) && same_names(&memo.tools, &request.tools)
+        };
+        let mut memo = memo.filter(fits).unwrap_or_else(|| Memo {
+            capabilities: Arc::clone(&self.capabilities),
+            tools: Arc::clone(&request.tools),
+            log: EncodedLog::new(&ENVELOPE),
+            head: None,
+        });
+        if !Arc::ptr_eq(&memo.tools, &request.tools) {
+            memo.tools = Arc::clone(&request.tools);
+            memo.head = None;
+        }
+        let rendered = self.render(&mut memo.log, request);
+        let encoded = rendered.and_then(|()| self.body(&mut memo, request, config));
+        if let Some(transcript) = &request.transcript {
+            transcript.put(&wire_key, memo);
+        }
+        let (body, degradations) = encoded?;
+        parts.body = body;
+        Ok(EncodedRequest::new(parts, degradations))
+    }
+
+    fn render(&self, log: &mut EncodedLog, request: &ChatRequest) -> Result<(), ProviderError> {
+        let messages = &request.messages;
+        let renderer = Renderer { capabilities: self.capabilities(), tools: &request.tools };
+        // Results name the calls before them.
+        let variant = |at: usize, message: &Message| match message {
+            Message::ToolResults(_) => {
+                let before = at.checked_sub(1).and_then(|at| messages.get(at));
+                let mut hasher = DefaultHasher::new();
+                before.map(|before| before.id()).hash(&mut hasher);
+                hasher.finish()
+            }
+            _ => 0,
+        };
+        log.sync(messages, variant, |at, message, out| {
+            let written = match message {
+                Message::System(system) => renderer.system(system, out),
+                Message::User(user) => renderer.user(user, out)?,
+                Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
+                Message::ToolResults(results) => match asked(messages, at) {
+                    Some(asked) => renderer.results(results, asked, out)?,
+                    None => false,
+                },
+                _ => return Err(invalid("a message has a role that this API does not know")),
+            };
+            Ok(written.then_some(ROLE))
+        })
+    }
+
+    fn body(
+        &self,
+        memo: &mut Memo,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+    ) -> Result<(EncodedBody, Vec<attache_core::Degradation>), ProviderError> {
+        let mut options = options(self.capabilities(), request, config)?;
+        let offered = if options.offers_tools { Offered::All } else { Offered::None };
+        let model = options.members.remove("model");
+        let model = model.as_ref().and_then(serde_json::Value::as_str).unwrap_or(self.model());
+        for name in ["messages", "tools"] {
+            if options.members.contains_key(name) {
+                let text = format!("extra_body cannot replace {name}");
+                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
+            }
+        }
+        let known = memo.head.take().filter(|head| head.model == model && head.offered == offered);
+        let known = match known {
+            Some(head) => head,
+            None => {
+                let text = before_messages(model, &request.tools, &offered)?;
+                Head { model: model.to_owned(), offered, text }
+            }
+        };
+        let mut head = memo.head.insert(known).text.clone();
+        let has_items = memo.log.first_role().is_some();
+        match config.system.as_deref().filter(|text| !text.trim().is_empty()) {
+            Some(system) => {
+                head.push_str(r#"{"role":"system","content":"#);
+                write_json(system, &mut head)?;
+                head.push_str(if has_items { "}," } else { "}" });
+            }
+            None if has_items => {}
+            None => return Err(invalid("there is no message to send")),
+        }
+        let mut tail = String::from("]");
+        for (name, value) in &options.members {
+            tail.push(',');
+            write_json(name, &mut tail)?;
+            tail.push(':');
+            write_json(value, &mut tail)?;
+        }
+        tail.push('}');
+        Ok((memo.log.body(head, tail, &[]), options.degradations))
+    }
+}

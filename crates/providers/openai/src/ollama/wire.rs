@@ -1,0 +1,69 @@
+//! What Ollama's answers look like, whole or line by line.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lenient::{Count, List, Object, Text};
+
+/// One line of a stream, or a whole answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Object<Message<'a>>,
+    /// `true` on the last line; lines of other types say nothing of the end.
+    #[serde(borrow)]
+    pub(super) done: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) done_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    pub(super) prompt_eval_count: Count,
+    pub(super) eval_count: Count,
+}
+
+impl Line<'_> {
+    pub(super) fn is_last(&self) -> bool {
+        self.done.is_some_and(|done| done.get() == "true")
+    }
+
+    pub(super) fn has_error(&self) -> bool {
+        self.error.is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"" | "false" | "{}"))
+    }
+}
+
+/// A message, or a piece of one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) content: Text<'a>,
+    #[serde(borrow)]
+    pub(super) thinking: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_calls: List<Object<Call<'a>>>,
+}
+
+/// A tool call, always whole. Older servers send no id.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Call<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) function: Object<Function<'a>>,
+}
+
+/// What is called.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Function<'a> {
+    pub(super) index: Count,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    /// An object, or its text.
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
