@@ -4,20 +4,24 @@
 //! symbolic links cannot lead out, whoever changes the folder meanwhile.
 
 use std::collections::VecDeque;
-use std::io::Read;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use attache_core::MediaType;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use serde::Serialize;
 
-/// The most entries that a listing holds; the rest is counted.
-const MAX_LISTED: usize = 500;
+use super::listing::Listing;
+
 /// The most entries that a listing looks at.
 const MAX_SEEN: usize = 50_000;
 /// How deep a listing goes.
 const MAX_DEPTH: usize = 12;
+
+/// Paths go to the model and come back as text.
+const NOT_UTF8: &str = "its name is not UTF-8";
+const NOT_REGULAR: &str = "it is no regular file";
+const LINK: &str = "it is a link, and links are not followed";
 
 /// The folders and files that the user opened to the model.
 #[derive(Debug)]
@@ -52,44 +56,26 @@ pub(crate) enum FileError {
     Unreadable { path: String, problem: String },
 }
 
-/// What there is.
-#[derive(Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Listing {
-    pub(crate) files: Vec<Listed>,
-    /// Entries that the listing left out, because there are too many.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) omitted: usize,
-}
-
-/// One file.
-#[derive(Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Listed {
-    pub(crate) path: String,
-    pub(crate) size: u64,
-    pub(crate) media_type: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
 impl Folders {
     pub(crate) fn open(paths: &[PathBuf], max_file_bytes: u64) -> Result<Self, FileError> {
         let mut roots: Vec<Root> = Vec::with_capacity(paths.len());
         for path in paths {
-            let failed = |error: std::io::Error| FileError::Open {
+            let refused = |problem: &str| FileError::Open {
                 path: path.display().to_string(),
-                problem: plain(&error),
+                problem: problem.to_owned(),
             };
+            let failed = |error: io::Error| refused(&plain(&error));
             // The user's own path may be a link or climb; what it leads to is the border.
             let real = path.canonicalize().map_err(failed)?;
-            let (folder, only) = match (real.is_dir(), real.parent(), real.file_name()) {
-                (true, _, _) => (real.as_path(), None),
-                (false, Some(parent), Some(name)) => (parent, Some(name.to_string_lossy().into_owned())),
-                _ => return Err(failed(std::io::ErrorKind::NotFound.into())),
+            let kind = real.metadata().map_err(failed)?;
+            let (folder, only) = match (real.parent(), real.file_name()) {
+                _ if kind.is_dir() => (real.as_path(), None),
+                _ if !kind.is_file() => return Err(refused("it is neither a folder nor a regular file")),
+                (Some(parent), Some(name)) => {
+                    let name = name.to_str().ok_or_else(|| refused(NOT_UTF8))?;
+                    (parent, Some(name.to_owned()))
+                }
+                _ => return Err(failed(ErrorKind::NotFound.into())),
             };
             let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
             let base = folder
@@ -109,21 +95,24 @@ impl Folders {
         Ok(Self { roots, max_file_bytes })
     }
 
-    /// Lists everything, or one folder, in a stable order. Hidden files, links and devices are left out.
+    /// Lists everything, or one folder, in a stable order. Hidden files are left out; what cannot be read, links and
+    /// special files, such as pipes, are named apart.
     pub(crate) fn list(&self, folder: Option<&str>) -> Result<Listing, FileError> {
-        let mut listing = Listing { files: Vec::new(), omitted: 0 };
+        let mut listing = Listing::default();
         let folder = folder
             .map(|folder| folder.trim().trim_matches('/'))
             .filter(|folder| !matches!(*folder, "" | "."));
         match folder {
             None => {
                 for root in &self.roots {
-                    root.list("", &mut listing)?;
+                    if let Err(problem) = root.list("", &mut listing) {
+                        listing.leave_out(root.called(), plain(&problem));
+                    }
                 }
             }
             Some(folder) => {
                 let (root, inside) = self.root_of(folder)?;
-                root.list(inside, &mut listing)?;
+                root.list(inside, &mut listing).map_err(|error| unreadable(folder, &error))?;
             }
         }
         Ok(listing)
@@ -135,15 +124,7 @@ impl Folders {
         if root.only.as_deref().is_some_and(|only| only != inside) {
             return Err(FileError::NotFound(path.to_owned()));
         }
-        let problem = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                FileError::NotFound(path.to_owned())
-            }
-            std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-                FileError::Outside(path.to_owned())
-            }
-            _ => FileError::Unreadable { path: path.to_owned(), problem: plain(&error) },
-        };
+        let problem = |error: io::Error| unreadable(path, &error);
         // Looked at before it is opened: opening a pipe or a device may block or do something.
         let metadata = root.dir.metadata(inside).map_err(problem)?;
         if !metadata.is_file() {
@@ -194,152 +175,90 @@ impl Root {
         }
     }
 
-    fn list(&self, folder: &str, listing: &mut Listing) -> Result<(), FileError> {
+    /// What an entry for the whole of it is called.
+    fn called(&self) -> String {
+        match self.shown(self.only.as_deref().unwrap_or_default()) {
+            name if name.is_empty() => ".".to_owned(),
+            name => name,
+        }
+    }
+
+    fn list(&self, folder: &str, listing: &mut Listing) -> io::Result<()> {
         if let Some(only) = &self.only {
-            if let Ok(metadata) = self.dir.metadata(only) {
-                listing.files.push(listed(self.shown(only), metadata.len()));
+            let metadata = self.dir.metadata(only)?;
+            if metadata.is_file() {
+                listing.add(self.shown(only), metadata.len());
+            } else {
+                listing.leave_out(self.shown(only), NOT_REGULAR);
             }
             return Ok(());
         }
         let mut waiting = VecDeque::from([(folder.to_owned(), 0_usize)]);
         let mut seen = 0_usize;
         while let Some((folder, depth)) = waiting.pop_front() {
-            let entries = if folder.is_empty() { self.dir.entries() } else { self.dir.read_dir(&folder) };
-            let entries = match entries {
-                Ok(entries) => entries,
-                Err(_) if depth > 0 => continue,
-                Err(_) => return Err(FileError::NotFound(self.shown(&folder))),
+            let (names, problem) = match self.names(&folder) {
+                Err(problem) if depth == 0 => return Err(problem),
+                Err(problem) => (Vec::new(), Some(problem)),
+                Ok(read) => read,
             };
-            let mut names: Vec<String> = entries
-                .filter_map(Result::ok)
-                .filter_map(|entry| entry.file_name().into_string().ok())
-                .collect();
-            names.sort_unstable();
-            for name in names.into_iter().filter(|name| !name.starts_with('.')) {
+            if let Some(problem) = problem {
+                let folder = self.shown(&folder);
+                listing.leave_out(if folder.is_empty() { self.called() } else { folder }, plain(&problem));
+            }
+            for name in names.into_iter().filter(|name| !name.as_encoded_bytes().starts_with(b".")) {
                 seen += 1;
-                let inside = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-                let Ok(metadata) = self.dir.symlink_metadata(&inside) else { continue };
-                if metadata.is_dir() && depth < MAX_DEPTH && seen < MAX_SEEN {
-                    waiting.push_back((inside, depth + 1));
-                } else if metadata.is_file() && listing.files.len() < MAX_LISTED {
-                    listing.files.push(listed(self.shown(&inside), metadata.len()));
-                } else if metadata.is_file() || metadata.is_dir() {
-                    listing.omitted += 1;
+                let is_text = name.to_str().is_some();
+                let name = name.to_string_lossy();
+                let inside = if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") };
+                if !is_text {
+                    listing.leave_out(self.shown(&inside), NOT_UTF8);
+                    continue;
+                }
+                match self.dir.symlink_metadata(&inside) {
+                    Err(problem) => listing.leave_out(self.shown(&inside), plain(&problem)),
+                    Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH && seen < MAX_SEEN => {
+                        waiting.push_back((inside, depth + 1));
+                    }
+                    Ok(metadata) if metadata.is_dir() => listing.omitted += 1,
+                    Ok(metadata) if metadata.is_file() => listing.add(self.shown(&inside), metadata.len()),
+                    Ok(metadata) if metadata.is_symlink() => listing.leave_out(self.shown(&inside), LINK),
+                    Ok(_) => listing.leave_out(self.shown(&inside), NOT_REGULAR),
                 }
             }
         }
         Ok(())
     }
+
+    /// The names in a folder in a stable order, and what kept the others from being read.
+    fn names(&self, folder: &str) -> io::Result<(Vec<OsString>, Option<io::Error>)> {
+        let entries = if folder.is_empty() { self.dir.entries() } else { self.dir.read_dir(folder) };
+        let mut names = Vec::new();
+        let mut problem = None;
+        for entry in entries? {
+            match entry {
+                Ok(entry) => names.push(entry.file_name()),
+                Err(error) => problem = Some(error),
+            }
+        }
+        names.sort_unstable();
+        Ok((names, problem))
+    }
 }
 
-fn listed(path: String, size: u64) -> Listed {
-    let media_type = MediaType::from_file_name(&path).unwrap_or_else(MediaType::octet_stream);
-    Listed { path, size, media_type: media_type.to_string() }
+/// Why what the model asked for cannot be read.
+fn unreadable(path: &str, error: &io::Error) -> FileError {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::NotFound(path.to_owned()),
+        ErrorKind::PermissionDenied if error.raw_os_error().is_none() => FileError::Outside(path.to_owned()),
+        _ => FileError::Unreadable { path: path.to_owned(), problem: plain(error) },
+    }
 }
 
 /// What the system says, without its number.
-fn plain(error: &std::io::Error) -> String {
+fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    fn folders(build: impl FnOnce(&Path)) -> (tempfile::TempDir, Folders) {
-        let outside = tempfile::tempdir().unwrap();
-        let inbox = outside.path().join("inbox");
-        fs::create_dir(&inbox).unwrap();
-        fs::write(outside.path().join("secret.txt"), "canary").unwrap();
-        build(&inbox);
-        let folders = Folders::open(&[inbox], 100).unwrap();
-        (outside, folders)
-    }
-
-    #[test]
-    fn lists_and_reads_in_a_stable_order() {
-        let (_kept, folders) = folders(|inbox| {
-            fs::create_dir(inbox.join("sub")).unwrap();
-            fs::write(inbox.join("sub/b.csv"), "a,b").unwrap();
-            fs::write(inbox.join("a.pdf"), "%PDF").unwrap();
-            fs::write(inbox.join(".hidden"), "x").unwrap();
-        });
-        let listing = folders.list(None).unwrap();
-        let seen: Vec<_> = listing
-            .files
-            .iter()
-            .map(|file| (file.path.as_str(), file.size, file.media_type.as_str()))
-            .collect();
-        assert_eq!(seen, [("a.pdf", 4, "application/pdf"), ("sub/b.csv", 3, "text/csv")]);
-        assert_eq!(folders.list(Some("sub")).unwrap().files.len(), 1);
-        assert_eq!(folders.read("sub/b.csv").unwrap(), ("sub/b.csv".to_owned(), b"a,b".to_vec()));
-        assert_eq!(folders.read("./a.pdf").unwrap().1, b"%PDF");
-        assert!(matches!(folders.read("c.pdf"), Err(FileError::NotFound(_))));
-        assert!(matches!(folders.list(Some("nowhere")), Err(FileError::NotFound(_))));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn nothing_outside_can_be_reached() {
-        let (kept, folders) = folders(|inbox| {
-            std::os::unix::fs::symlink("../secret.txt", inbox.join("link.txt")).unwrap();
-            std::os::unix::fs::symlink("..", inbox.join("up")).unwrap();
-            std::os::unix::fs::symlink("/etc", inbox.join("etc")).unwrap();
-        });
-        let absolute = kept.path().join("secret.txt").display().to_string();
-        let ways = [
-            "../secret.txt",
-            "x/../../secret.txt",
-            "link.txt",
-            "up/secret.txt",
-            "etc/hostname",
-            "/etc/hostname",
-            absolute.as_str(),
-            "..",
-            "",
-        ];
-        for way in ways {
-            let error = folders.read(way).unwrap_err().to_string();
-            assert!(!error.contains("canary"), "{way}: {error}");
-        }
-        for way in ["..", "up", "etc", "/etc"] {
-            assert!(folders.list(Some(way)).map_or(true, |listing| listing.files.is_empty()), "{way}");
-        }
-        assert!(folders.list(None).unwrap().files.is_empty(), "links are not listed");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn pipes_folders_and_huge_files_are_refused() {
-        let (_kept, folders) = folders(|inbox| {
-            fs::create_dir(inbox.join("folder")).unwrap();
-            fs::write(inbox.join("huge.txt"), vec![b'x'; 101]).unwrap();
-            assert!(std::process::Command::new("mkfifo").arg(inbox.join("pipe")).status().unwrap().success());
-        });
-        assert!(matches!(folders.read("folder"), Err(FileError::NotAFile(_))));
-        assert!(matches!(folders.read("pipe"), Err(FileError::NotAFile(_))), "it does not block either");
-        assert!(matches!(folders.read("huge.txt"), Err(FileError::TooLarge { size: 101, limit: 100, .. })));
-    }
-
-    #[test]
-    fn several_folders_and_single_files() {
-        let (kept, _) = folders(|inbox| fs::write(inbox.join("a.txt"), "a").unwrap());
-        let one = kept.path().join("inbox");
-        let two = kept.path().join("other");
-        fs::create_dir(&two).unwrap();
-        fs::write(two.join("b.txt"), "b").unwrap();
-        fs::write(two.join("c.txt"), "c").unwrap();
-        let folders = Folders::open(&[one, two.join("b.txt")], 100).unwrap();
-        let seen: Vec<_> = folders.list(None).unwrap().files.into_iter().map(|file| file.path).collect();
-        assert_eq!(seen, ["inbox/a.txt", "other/b.txt"]);
-        assert!(folders.read("other/b.txt").is_ok());
-        assert!(
-            matches!(folders.read("other/c.txt"), Err(FileError::NotFound(_))),
-            "only the file that was opened"
-        );
-        assert!(matches!(Folders::open(&[kept.path().join("none")], 1), Err(FileError::Open { .. })));
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! The tools that let a model look into folders, and no further.
 
 mod folder;
+mod listing;
 
 use std::path::PathBuf;
 use std::sync::Arc;
