@@ -1,0 +1,257 @@
+//! The codec: requests and replies of Converse without I/O.
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+};
+use attache_transport::{
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, join_url, shown_url,
+};
+
+use crate::capabilities::{self, FAMILY, Family, PROVIDER};
+use crate::credentials::{self, Profiles};
+use crate::sigv4::encoded;
+use crate::stream::{Reading, ReplyReader};
+use crate::{error, region};
+
+/// The variables that hold a region, and another base URL.
+const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
+const URLS: [&str; 2] = ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"];
+
+/// The region in which requests are shown that are never sent.
+const SHOWN_REGION: &str = "us-east-1";
+
+/// One model behind Converse, by its id, that of an inference profile, or an ARN.
+///
+/// [`from_env`](HttpModel::from_env) takes an API key from `AWS_BEARER_TOKEN_BEDROCK`, else signs with the credentials
+/// of `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`, else with those of `AWS_PROFILE` in the
+/// shared files (`AWS_SHARED_CREDENTIALS_FILE`, `AWS_CONFIG_FILE`), else, with the feature `aws-config`, with what the
+/// usual chain of AWS yields. The region is the one that an ARN names, that of `AWS_REGION` or `AWS_DEFAULT_REGION`, or
+/// the profile's. `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` sets another base URL (FIPS, dual stack, a private endpoint).
+///
+/// ```
+/// use attache_bedrock::{Bedrock, ConverseCodec};
+/// use attache_core::{ModelHandle, ProviderConfig};
+///
+/// let codec = ConverseCodec::new("us.anthropic.claude-sonnet-4-5-20250929-v1:0").with_region("us-east-1");
+/// let model = Bedrock::new(codec, "an API key of Bedrock")?
+///     .with_config(ProviderConfig::new().with_system("Answer in one sentence."));
+/// assert_eq!(ModelHandle::new(model).id(), "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0");
+/// # Ok::<(), attache_core::ProviderError>(())
+/// ```
+pub type Bedrock = HttpModel<ConverseCodec>;
+
+/// Makes the HTTP requests of Converse and ConverseStream and reads their replies, without sending anything.
+///
+/// It knows the model and how the API is addressed: everything about a request that is not the conversation and
+/// its options. A key goes into `authorization`, unless the options bring their own.
+///
+/// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
+///   block in angle brackets where it was given, so that the cache keeps what stands before it.
+/// * Neighbours of one role share a message. Messages that leave nothing are left out, and so are those of the
+///   assistant with nothing but reasoning. A conversation that begins with the assistant gets a `.` of the user before
+///   it where the model demands that.
+/// * What a model does not let stand beside tool results follows in a message of its own, with a `.` of the assistant
+///   between the two.
+/// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
+///   time, on the call and on its result.
+/// * Reasoning goes back byte for byte if it is signed and of this model. All other reasoning stays out.
+/// * Blocks of the provider's own tools go back verbatim to the same model, except calls that were never answered.
+/// * Tools are declared as long as the history holds calls, those that were called if none are offered. The API
+///   cannot forbid calls; with Claude its own API is asked to, with others a degradation says so.
+/// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time,
+///   where the model has cache points.
+/// * Members of [`ProviderConfig::extra_body`] are merged over others, but tools are added behind the request's tools.
+///   So guardrails, service tiers and fields of a model's own are asked for.
+///
+/// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the
+/// rest is skipped. A reply without text and calls ends in [`StreamChunk::Done`](attache_core::StreamChunk::Done) with
+/// an empty message: whether that is an error is the caller's policy.
+///
+/// ```
+/// use attache_bedrock::ConverseCodec;
+/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_transport::Codec;
+///
+/// let codec = ConverseCodec::new("amazon.nova-lite-v1:0").with_region("eu-west-1");
+/// let request = ChatRequest::new([Message::user("Hello").shared()]);
+/// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
+/// assert_eq!(
+///     encoded.parts.url,
+///     "https://bedrock-runtime.eu-west-1.amazonaws.com/model/amazon.nova-lite-v1%3A0/converse-stream",
+/// );
+/// assert_eq!(
+///     String::from_utf8_lossy(&encoded.parts.body.to_vec()),
+///     r#"{"messages":[{"role":"user","content":[{"text":"Hello"}]}]}"#,
+/// );
+/// # Ok::<(), attache_core::ProviderError>(())
+/// ```
+#[derive(Clone)]
+pub struct ConverseCodec {
+    model: Arc<str>,
+    region: Option<String>,
+    base_url: Option<String>,
+    plain_slashes: bool,
+    capabilities: Arc<ModelCapabilities>,
+    family: &'static Family,
+}
+
+impl ConverseCodec {
+    /// A model, with what the bundled matrix knows of it. Of the ARN of an application's own profile it knows nothing;
+    /// [`with_capabilities`](Self::with_capabilities) says what stands behind it.
+    pub fn new(model: &str) -> Self {
+        let model = model.trim();
+        let capabilities = Arc::new(capabilities::of(model));
+        Self {
+            model: Arc::from(model),
+            region: region::of_arn(model).map(str::to_owned),
+            base_url: None,
+            plain_slashes: false,
+            family: Family::of(&capabilities),
+            capabilities,
+        }
+    }
+
+    /// Sets the region. An ARN brings its own.
+    #[must_use]
+    pub fn with_region(mut self, region: impl Into<String>) -> Self {
+        self.region = Some(region.into());
+        self
+    }
+
+    /// Sends requests elsewhere, as [`set_base_url`](Codec::set_base_url). `/model/…` is added.
+    #[must_use]
+    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// Leaves the slashes of an ARN as they are in the address, for gateways that do not know them as `%2F`.
+    #[must_use]
+    pub fn with_plain_slashes(mut self) -> Self {
+        self.plain_slashes = true;
+        self
+    }
+
+    /// Sets what the model takes and can do, as a configured matrix says. The model that they are of decides on the
+    /// rules of its family too, so they say what stands behind an ARN:
+    ///
+    /// ```
+    /// use attache_bedrock::ConverseCodec;
+    /// use attache_core::Matrix;
+    ///
+    /// let arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3";
+    /// let claude = Matrix::bundled().resolve("bedrock-converse", "anthropic.claude-opus-4-6-v1");
+    /// let codec = ConverseCodec::new(arn).with_capabilities(claude);
+    /// # let _ = codec;
+    /// ```
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
+        self.capabilities = capabilities.into();
+        self.family = Family::of(&self.capabilities);
+        self
+    }
+
+    /// The model's id, profile or ARN.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    pub(crate) fn family(&self) -> &'static Family {
+        self.family
+    }
+
+    /// The address of the endpoint, for replies that come whole or in events.
+    pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
+        if self.model.is_empty() {
+            return Err(error::configuration("the model has no name"));
+        }
+        let base = match &self.base_url {
+            Some(url) => url.clone(),
+            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?,
+        };
+        let mut model = encoded(self.model.as_bytes());
+        if self.plain_slashes {
+            model = model.replace("%2F", "/");
+        }
+        join_url(&base, &format!("model/{model}/{}", if whole { "converse" } else { "converse-stream" }))
+    }
+}
+
+impl From<&str> for ConverseCodec {
+    fn from(model: &str) -> Self {
+        Self::new(model)
+    }
+}
+
+impl Codec for ConverseCodec {
+    fn model_id(&self) -> String {
+        format!("{PROVIDER}/{}", self.model)
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(matrix.resolve(FAMILY, &self.model));
+        self.family = Family::of(&self.capabilities);
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        self.base_url = Some(url);
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        let profiles = Profiles::load(environment);
+        let profile = |name: &str| profiles.get(name).map(str::to_owned);
+        self.region = self.region.take().or_else(|| environment.first(REGIONS)).or_else(|| profile("region"));
+        self.base_url = environment.first(URLS).or_else(|| profile("endpoint_url")).or(self.base_url.take());
+        let region = self.region.as_deref().ok_or_else(no_region)?;
+        region::endpoint(region)?;
+        credentials::find(environment, &profiles, region)
+    }
+
+    fn check(&self, _: &Auth) -> Result<(), ProviderError> {
+        if self.model.is_empty() {
+            return Err(error::configuration("the model has no name"));
+        }
+        if self.region.is_none() && self.base_url.is_none() {
+            return Err(no_region());
+        }
+        Ok(())
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        self.request(request, config, key)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        Box::new(ReplyReader::new(Reading { tools, model: Arc::clone(&self.model), degradations }))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
+    }
+}
+
+fn no_region() -> ProviderError {
+    error::configuration("no AWS region for bedrock: set AWS_REGION, or name one in the model's ARN")
+}
+
+impl fmt::Debug for ConverseCodec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConverseCodec")
+            .field("model", &self.model)
+            .field("region", &self.region)
+            .field("base_url", &self.base_url.as_deref().map(shown_url))
+            .finish_non_exhaustive()
+    }
+}

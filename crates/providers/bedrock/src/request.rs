@@ -1,0 +1,362 @@
+//! Encodes a request of Converse or ConverseStream.
+
+mod blocks;
+mod cache;
+mod history;
+mod ids;
+mod media;
+mod options;
+mod roots;
+mod schema;
+mod tools;
+
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError, Secret, ToolSet,
+};
+use attache_transport::{
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
+    check_pairing,
+};
+use http::header::{ACCEPT, AUTHORIZATION};
+use serde_json::{Map, Value};
+
+use self::blocks::{PLACEHOLDER, Renderer};
+use self::cache::Points;
+use self::history::{ASSISTANT, Plan};
+use crate::capabilities::{FAMILY, takes_prefill};
+use crate::codec::ConverseCodec;
+use crate::error;
+
+/// What is to be encoded.
+#[derive(Clone, Copy, Debug)]
+struct Ask<'a> {
+    request: &'a ChatRequest,
+    config: &'a ProviderConfig,
+    codec: &'a ConverseCodec,
+}
+
+impl ConverseCodec {
+    /// [`Codec::encode`](attache_transport::Codec::encode).
+    pub(crate) fn request(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let ask = Ask { request, config, codec: self };
+        let mut parts = parts(ask, key)?;
+        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
+        let mut state = kept.unwrap_or_else(State::new);
+        let encoded = state.encode(ask);
+        if let Some(transcript) = &request.transcript {
+            transcript.put(FAMILY, state);
+        }
+        let (body, degradations) = encoded?;
+        parts.body = body;
+        Ok(EncodedRequest::new(parts, degradations))
+    }
+}
+
+/// What is kept of a conversation between its requests.
+#[derive(Debug)]
+struct State {
+    log: EncodedLog,
+    plan: Plan,
+    /// The model that was planned for, and what it was taken for.
+    model: (Arc<str>, String),
+    tools: Arc<ToolSet>,
+    /// The tools as they were written last, unless that took a degradation.
+    written_tools: Option<Arc<str>>,
+}
+
+static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
+
+fn opening(role: RoleTag) -> &'static str {
+    if role == ASSISTANT { r#"{"role":"assistant","content":["# } else { r#"{"role":"user","content":["# }
+}
+
+/// Neighbours of one role share a message. What may not stand beside tool results is kept apart from them by words of
+/// the assistant, since the API would merge two messages of the user.
+fn joint(before: RoleTag, after: RoleTag) -> &'static str {
+    match (before, after) {
+        (before, after) if before == after => ",",
+        (_, ASSISTANT) => r#"]},{"role":"assistant","content":["#,
+        (ASSISTANT, _) => r#"]},{"role":"user","content":["#,
+        _ => r#"]},{"role":"assistant","content":[{"text":"."}]},{"role":"user","content":["#,
+    }
+}
+
+impl State {
+    fn new() -> Self {
+        Self {
+            log: EncodedLog::new(&ENVELOPE),
+            plan: Plan::default(),
+            model: (Arc::from(""), String::new()),
+            tools: Arc::default(),
+            written_tools: None,
+        }
+    }
+
+    fn encode(&mut self, ask: Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+        let Ask { request, config, codec } = ask;
+        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        check_pairing(&request.messages)?;
+        self.messages(ask)?;
+
+        let mut options = options::read(ask, &mut refusals)?;
+        self.check_ends(ask, &options)?;
+        let extra = Extra::read(&config.extra_body)?;
+        let point = cache::point(ask, &mut refusals)?;
+        let tool_config = self.tool_config(ask, &mut options, &extra, &mut refusals)?;
+        merge(&mut options.additional, &extra.additional);
+        if !options.additional.is_empty() {
+            let additional = Value::Object(options.additional);
+            options.members.insert("additionalModelRequestFields".to_owned(), additional);
+        }
+        merge(&mut options.members, &extra.members);
+
+        let system = self.system(ask);
+        let cached_tools = codec.family().cached_tools && tool_config.is_some();
+        let cached_system = codec.family().system && !system.is_empty();
+        let points = match point {
+            Some(_) => Points::place(&request.messages, &self.log, cached_tools, cached_system),
+            None => Points::default(),
+        };
+        let mark = |wanted: bool| if wanted { point.unwrap_or_default() } else { "" };
+
+        let mut head = head(&options.members)?;
+        if let Some(ToolConfig { tools, members }) = tool_config {
+            head.push_str(r#""toolConfig":{"tools":["#);
+            head.push_str(&tools);
+            head.push_str(mark(points.tools));
+            head.push(']');
+            for (name, value) in members {
+                head.push_str(&format!(",{}:{value}", Value::String(name)));
+            }
+            head.push_str("},");
+        }
+        if cached_system {
+            head.push_str(r#""system":["#);
+            head.push_str(&system);
+            head.push_str(mark(points.system));
+            head.push_str("],");
+        }
+        head.push_str(r#""messages":["#);
+        self.begin(ask, &system, &mut head);
+        let markers: Vec<Marker> =
+            points.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
+        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded()))
+    }
+
+    /// Plans and renders what is new of the conversation.
+    fn messages(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
+        let Ask { request, codec, .. } = ask;
+        let taken_for = &codec.capabilities().model;
+        let same_model = *self.model.0 == *codec.model() && self.model.1 == *taken_for;
+        if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
+            // What was rendered stays; what it depends on is looked at again.
+            self.plan = Plan::default();
+            self.model = (Arc::from(codec.model()), taken_for.clone());
+            if !same_model || self.tools != request.tools {
+                self.written_tools = None;
+            }
+            self.tools = Arc::clone(&request.tools);
+        }
+        let messages = &request.messages;
+        self.plan.extend(messages, &request.tools, codec);
+        let plan = &self.plan;
+        let is_said = |message: &Arc<Message>| matches!(&**message, Message::Assistant(_));
+        let ending = messages.len().checked_sub(1).filter(|_| messages.last().is_some_and(is_said));
+        let renderer = Renderer { codec, tools: &request.tools, plan, ending };
+        let variant = |index: usize, _: &Message| {
+            // The end of a conversation is written without white space behind it.
+            plan.variant(index) ^ u64::from(ending == Some(index)) << 63
+        };
+        self.log.sync(messages, variant, |index, message, item| renderer.message(index, message, item))
+    }
+
+    /// Holds the ends of the conversation against the rules of the API.
+    fn check_ends(&self, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
+        let codec = ask.codec;
+        let invalid = |message: String| Err(ProviderError::new(ErrorKind::InvalidHistory, message));
+        match self.log.last_role() {
+            None => return invalid("there is no message to answer".to_owned()),
+            Some(ASSISTANT) => {}
+            Some(_) => return Ok(()),
+        }
+        if takes_prefill(codec.capabilities()) && !options.manual_thinking && !options.structured {
+            return Ok(());
+        }
+        invalid(format!("the conversation ends with the assistant, {} answers only the user", codec.model()))
+    }
+
+    /// The tools to declare and the choice among them; none if no tool need be declared.
+    fn tool_config(
+        &mut self,
+        ask: Ask<'_>,
+        options: &mut options::Options,
+        extra: &Extra,
+        refusals: &mut Refusals<'_>,
+    ) -> Result<Option<ToolConfig>, ProviderError> {
+        let offered = self.tools(ask, refusals)?;
+        let mut tools = String::from(&*offered);
+        for tool in &extra.tools {
+            if !tools.is_empty() {
+                tools.push(',');
+            }
+            tools.push_str(&tool.to_string());
+        }
+        let has_calls = !self.plan.called().is_empty();
+        let choice = tools::choice(ask, !tools.is_empty(), has_calls, options.manual_thinking, refusals)?;
+        if let Some(own) = choice.own {
+            options.additional.insert("tool_choice".to_owned(), own);
+        }
+        if choice.none {
+            return Ok(None);
+        }
+        if tools.is_empty() {
+            tools = tools::render_called(self.plan.called())?;
+        }
+        let mut members = Map::new();
+        members.extend(choice.member.map(|member| ("toolChoice".to_owned(), member)));
+        merge(&mut members, &extra.tool_config);
+        Ok((!tools.is_empty()).then_some(ToolConfig { tools, members }))
+    }
+
+    /// The tools, joined by commas; written once for as long as they stay the same.
+    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>, ProviderError> {
+        if ask.request.tools.is_empty() {
+            return Ok(Arc::default());
+        }
+        if !ask.codec.capabilities().tools {
+            refusals.refuse("tools", "the model calls no tools", "there are none")?;
+            return Ok(Arc::default());
+        }
+        if let Some(written) = &self.written_tools {
+            return Ok(Arc::clone(written));
+        }
+        let before = refusals.count();
+        let rule = ask.codec.family().tool_schema;
+        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, rule, refusals)?);
+        if refusals.count() == before {
+            self.written_tools = Some(Arc::clone(&written));
+        }
+        Ok(written)
+    }
+
+    /// The system blocks, joined by commas.
+    fn system(&self, ask: Ask<'_>) -> String {
+        let own = ask.config.system.as_deref().filter(|text| !text.trim().is_empty());
+        let leading = ask.request.messages.iter().take(self.plan.leading());
+        let parts = leading.filter_map(|message| match &**message {
+            Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
+            _ => None,
+        });
+        let mut blocks = String::new();
+        for text in own.into_iter().chain(parts.flatten()) {
+            if !blocks.is_empty() {
+                blocks.push(',');
+            }
+            blocks.push_str(r#"{"text":"#);
+            // A string always serialises.
+            blocks.push_str(&serde_json::to_string(text).unwrap_or_default());
+            blocks.push('}');
+        }
+        blocks
+    }
+
+    /// What stands before the conversation: instructions for a model that has no place of their own for them, and a
+    /// word of the user where a model does not let the assistant begin.
+    fn begin(&self, ask: Ask<'_>, system: &str, head: &mut String) {
+        let family = ask.codec.family();
+        let assistant_begins = self.log.first_role() == Some(ASSISTANT);
+        if !family.system && !system.is_empty() {
+            head.push_str(&format!(r#"{{"role":"user","content":[{system}]}},"#));
+            if !assistant_begins {
+                head.push_str(&format!(r#"{{"role":"assistant","content":[{{"text":"{PLACEHOLDER}"}}]}},"#));
+            }
+        } else if assistant_begins && !family.leading_assistant {
+            head.push_str(&format!(r#"{{"role":"user","content":[{{"text":"{PLACEHOLDER}"}}]}},"#));
+        }
+    }
+}
+
+/// The member `toolConfig`.
+struct ToolConfig {
+    /// JSON objects, joined by commas.
+    tools: String,
+    /// What stands beside them.
+    members: Map<String, Value>,
+}
+
+/// The caller's own members of the body.
+struct Extra {
+    members: Map<String, Value>,
+    additional: Map<String, Value>,
+    tools: Vec<Value>,
+    tool_config: Map<String, Value>,
+}
+
+impl Extra {
+    fn read(body: &Map<String, Value>) -> Result<Self, ProviderError> {
+        let mut extra =
+            Self { members: body.clone(), additional: Map::new(), tools: Vec::new(), tool_config: Map::new() };
+        for name in ["messages", "system"] {
+            if body.contains_key(name) {
+                let message = format!("extra_body must not hold {name}, which come from the conversation");
+                return Err(error::configuration(message));
+            }
+        }
+        let mut object = |name: &str| match extra.members.shift_remove(name) {
+            None => Ok(Map::new()),
+            Some(Value::Object(object)) => Ok(object),
+            Some(_) => Err(error::configuration(format!("{name} of extra_body must be an object"))),
+        };
+        extra.additional = object("additionalModelRequestFields")?;
+        extra.tool_config = object("toolConfig")?;
+        extra.tools = match extra.tool_config.shift_remove("tools") {
+            None => Vec::new(),
+            Some(Value::Array(tools)) => tools,
+            Some(_) => return Err(error::configuration("the tools of extra_body must be a list")),
+        };
+        Ok(extra)
+    }
+}
+
+/// Lays the members of `over` over others; objects are merged.
+fn merge(into: &mut Map<String, Value>, over: &Map<String, Value>) {
+    for (name, value) in over {
+        match (into.get_mut(name), value) {
+            (Some(Value::Object(into)), Value::Object(over)) => merge(into, over),
+            _ => {
+                into.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// The body up to its lists.
+fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
+    let mut head = serde_json::to_string(members)
+        .map_err(|cause| error::configuration("the options cannot be written as JSON").with_source(cause))?;
+    head.pop();
+    if !members.is_empty() {
+        head.push(',');
+    }
+    Ok(head)
+}
+
+/// The request without its body.
+fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
+    let (whole, extra) = (ask.request.whole, &ask.config.extra_headers);
+    let accept = if whole { "application/json" } else { "application/vnd.amazon.eventstream" };
+    let mut parts = RequestParts::post_json(ask.codec.url(whole)?, EncodedBody::default())
+        .with_header(ACCEPT, accept);
+    let authorised = extra.iter().any(|(name, _)| name == "authorization");
+    if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
+        parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
+    }
+    parts.with_extra_headers(extra)
+}

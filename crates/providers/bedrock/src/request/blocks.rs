@@ -1,0 +1,359 @@
+//! Messages as content blocks (fact sheet §3).
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, Message,
+    OpaquePart, Place, ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
+};
+use attache_transport::{Codec as _, ItemWriter, RoleTag};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::history::{ASSISTANT, Plan, RESULTS, is_file, is_of_model, is_replayed};
+use super::media;
+use crate::capabilities::FAMILY;
+use crate::codec::ConverseCodec;
+use crate::error;
+
+/// What stands where the API demands words and there are none.
+pub(super) const PLACEHOLDER: &str = ".";
+
+/// Renders the messages of one conversation.
+pub(super) struct Renderer<'a> {
+    pub(super) codec: &'a ConverseCodec,
+    pub(super) tools: &'a ToolSet,
+    pub(super) plan: &'a Plan,
+    /// The assistant's message that the conversation ends with, if it does: its text must not end in white space.
+    pub(super) ending: Option<usize>,
+}
+
+/// A message that is being written.
+struct Page<'w, 'i, 'n> {
+    item: &'w mut ItemWriter<'i>,
+    /// The names of the message's documents that are left.
+    names: std::slice::Iter<'n, String>,
+    has_text: bool,
+    has_file: bool,
+}
+
+impl Renderer<'_> {
+    /// Writes the blocks of the message at `index`, separated by commas; nothing for one that leaves nothing.
+    pub(super) fn message(
+        &self,
+        index: usize,
+        message: &Message,
+        item: &mut ItemWriter<'_>,
+    ) -> Result<Option<RoleTag>, ProviderError> {
+        let names = self.plan.names(index).iter();
+        let role = match message {
+            Message::System(_) if index < self.plan.leading() => return Ok(None),
+            // Instructions have one place. Later ones stay where they were given, as marked text, so that what
+            // stands before them is still read from the cache.
+            Message::System(system) => {
+                for part in &system.parts {
+                    next(item);
+                    item.raw(r#"{"text":"<system>\n"#);
+                    item.escaped(part.text());
+                    item.raw(r#"\n</system>"}"#);
+                    item.marker_here();
+                }
+                self.plan.role(index)
+            }
+            Message::User(user) => {
+                self.user(user, &mut Page { item, names, has_text: false, has_file: false })?;
+                self.plan.role(index)
+            }
+            Message::Assistant(assistant) => {
+                // Reasoning alone is taken for the beginning of an answer, and refused.
+                if assistant.parts.iter().any(|part| self.is_said(part, assistant)) {
+                    self.assistant(assistant, self.ending == Some(index), item);
+                }
+                ASSISTANT
+            }
+            Message::ToolResults(results) => {
+                let mut page = Page { item, names, has_text: false, has_file: false };
+                for result in &results.results {
+                    self.result(result, &mut page)?;
+                }
+                RESULTS
+            }
+            _ => return Err(error::configuration("this kind of message is not known here")),
+        };
+        Ok((!item.is_empty()).then_some(role))
+    }
+
+    fn user(&self, message: &UserMessage, page: &mut Page<'_, '_, '_>) -> Result<(), ProviderError> {
+        let unrouted = message.routed.is_none();
+        let place = match message.origin {
+            UserOrigin::ToolCallDocuments => Place::BesideResult,
+            _ => Place::User,
+        };
+        for content in message.shown() {
+            match content {
+                Content::Object(tree) if unrouted && !tree.documents().is_empty() => {
+                    let count = tree.documents().len();
+                    return Err(unrouted_documents(&format!("the message {}", message.id), count));
+                }
+                content => self.content(content, place, page)?,
+            }
+        }
+        if page.has_file && !page.has_text {
+            page.text(&format!("\"{PLACEHOLDER}\""));
+        }
+        Ok(())
+    }
+
+    fn content(
+        &self,
+        content: &Content,
+        place: Place,
+        page: &mut Page<'_, '_, '_>,
+    ) -> Result<(), ProviderError> {
+        match content {
+            Content::Text(part) => {
+                next(page.item);
+                page.item.raw(r#"{"text":"#);
+                page.item.string(part.text());
+                page.end_text();
+            }
+            Content::Object(tree) if tree.is_blank() => {}
+            Content::Object(tree) => page.text(&tree.model_text_literal()),
+            Content::Document(document) => self.document(document, place, page)?,
+            _ => return Err(error::configuration("this kind of content is not known here")),
+        }
+        Ok(())
+    }
+
+    fn document(
+        &self,
+        document: &Document,
+        place: Place,
+        page: &mut Page<'_, '_, '_>,
+    ) -> Result<(), ProviderError> {
+        let name = if is_file(document) { page.names.next() } else { None };
+        let media = document.media_type();
+        let accepted = self.codec.capabilities().place(place);
+        if !accepted.accepts(media) {
+            return Err(self.cannot_take(document, place, "the model does not take this type there"));
+        }
+        if let (Some(size), Some(limit)) = (document.size(), accepted.byte_limit(media))
+            && size > limit
+        {
+            let why = format!("it has {size} bytes, the limit is {limit}");
+            return Err(self.cannot_take(document, place, &why));
+        }
+        let Some((block, format)) = media::block(media) else {
+            return Err(self.cannot_take(document, place, "the API has no block for this type"));
+        };
+        if let DocumentSource::External { .. } = document.source() {
+            return Err(self.cannot_take(document, place, "the API fetches nothing from addresses"));
+        }
+        let bytes =
+            document.bytes().ok_or_else(|| self.cannot_take(document, place, "its bytes are not loaded"))?;
+        if bytes.is_empty() {
+            return Err(self.cannot_take(document, place, "it is empty"));
+        }
+        next(page.item);
+        page.item.raw("{\"");
+        page.item.raw(block);
+        page.item.raw(r#"":{"format":""#);
+        page.item.raw(format);
+        if let Some(name) = name {
+            page.has_file = true;
+            page.item.raw(r#"","name":""#);
+            page.item.raw(name);
+        }
+        page.item.raw(r#"","source":{"bytes":""#);
+        page.item.base64(&bytes);
+        page.item.raw(r#""}}}"#);
+        if media.kind() == MediaKind::Image {
+            page.item.marker_here();
+        }
+        Ok(())
+    }
+
+    /// What C25 asks for: the document, its type, the model, and why.
+    fn cannot_take(&self, document: &Document, place: Place, why: &str) -> ProviderError {
+        let name = document.file_name().unwrap_or_else(|| document.id().as_str());
+        let message = format!(
+            "{} cannot take the {} {name} ({}) in a {}: {why}",
+            self.codec.model(),
+            document.media_type().kind().as_str(),
+            document.media_type().essence(),
+            place.as_str().replace('_', " ")
+        );
+        ProviderError::new(ErrorKind::Unsupported, message)
+    }
+
+    fn result(&self, result: &ToolResult, page: &mut Page<'_, '_, '_>) -> Result<(), ProviderError> {
+        if result.is_unrouted() {
+            let place = format!("the result of {}", result.call_id);
+            return Err(unrouted_documents(&place, result.documents.len()));
+        }
+        let family = self.codec.family();
+        let theirs = || result.provider_id.as_ref().map(|id| id.as_str());
+        let id = self.plan.renamed(&result.call_id).or_else(theirs).unwrap_or(result.call_id.as_str());
+        let item = &mut *page.item;
+        next(item);
+        item.raw(r#"{"toolResult":{"toolUseId":"#);
+        item.string(id);
+        if result.is_error() && family.status {
+            item.raw(r#","status":"error""#);
+        }
+        let text = result.tree.model_text_literal();
+        if result.is_error() && !family.status {
+            item.raw(r#","content":[{"text":"Error: "#);
+            item.raw(text.strip_prefix('"').unwrap_or(&text));
+            item.raw("}");
+        } else if !family.json_results {
+            item.raw(r#","content":[{"text":"#);
+            item.raw(&text);
+            item.raw("}");
+        } else if result.tree.json().starts_with('{') {
+            item.raw(r#","content":[{"json":"#);
+            item.raw(result.tree.json());
+            item.raw("}");
+        } else {
+            item.raw(r#","content":[{"json":{"result":"#);
+            item.raw(if result.tree.is_blank() { &text } else { result.tree.json() });
+            item.raw("}}");
+        }
+        let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+        for content in result.attached() {
+            self.content(content, place, page)?;
+        }
+        page.item.raw("]}}");
+        // Nothing inside a result takes a cache point behind it; the result does.
+        page.item.marker_here();
+        Ok(())
+    }
+
+    /// Whether a part of the assistant's leaves a block other than reasoning.
+    fn is_said(&self, part: &AssistantPart, message: &AssistantMessage) -> bool {
+        match part {
+            AssistantPart::Text(_) | AssistantPart::ToolCall(_) => true,
+            AssistantPart::Opaque(part) => self.goes_back(part, message),
+            _ => false,
+        }
+    }
+
+    /// Whether a block of the provider goes back. Media may not stand on the assistant's side, and a call of a server
+    /// tool that was never answered never will be.
+    fn goes_back(&self, part: &OpaquePart, message: &AssistantMessage) -> bool {
+        if !is_of_model(&part.replay, self.codec)
+            || matches!(part.kind.as_str(), "image" | "document" | "video" | "audio")
+        {
+            return false;
+        }
+        let Some(ServerBlock { tool_use: Some(ServerId { id: Some(id) }), .. }) = part.replay.read(FAMILY) else {
+            return true;
+        };
+        message.parts.iter().any(|part| match part {
+            AssistantPart::Opaque(part) => {
+                let block: Option<ServerBlock> = part.replay.read(FAMILY);
+                block.and_then(|block| block.tool_result).is_some_and(|answer| answer.id.as_ref() == Some(&id))
+            }
+            _ => false,
+        })
+    }
+
+    fn assistant(&self, message: &AssistantMessage, ending: bool, item: &mut ItemWriter<'_>) {
+        let last = message.parts.len().saturating_sub(1);
+        for (at, part) in message.parts.iter().enumerate() {
+            match part {
+                AssistantPart::Text(part) => {
+                    next(item);
+                    item.raw(r#"{"text":"#);
+                    item.string(if ending && at == last { part.text().trim_end() } else { part.text() });
+                    item.raw("}");
+                    item.marker_here();
+                }
+                AssistantPart::Reasoning(part) if is_replayed(part, self.codec) => reasoning(part, item),
+                AssistantPart::ToolCall(call) => self.call(call, item),
+                AssistantPart::Opaque(part) if self.goes_back(part, message) => {
+                    next(item);
+                    item.raw(part.replay.json().trim());
+                }
+                // Reasoning and blocks that mean nothing to this model.
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
+        let theirs = || call.provider_id.as_ref().map(|id| id.as_str());
+        let id = self.plan.renamed(&call.id).or_else(theirs).unwrap_or(call.id.as_str());
+        next(item);
+        item.raw(r#"{"toolUse":{"toolUseId":"#);
+        item.string(id);
+        item.raw(r#","name":"#);
+        item.string(&self.tools.wire_name(&call.name));
+        item.raw(r#","input":"#);
+        item.raw(call.arguments.replay_json());
+        item.raw("}}");
+        item.marker_here();
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerBlock {
+    #[serde(default)]
+    tool_use: Option<ServerId>,
+    #[serde(default)]
+    tool_result: Option<ServerId>,
+}
+
+#[derive(Deserialize)]
+struct ServerId {
+    #[serde(default, rename = "toolUseId")]
+    id: Option<String>,
+}
+
+impl Page<'_, '_, '_> {
+    /// A block of a text that is a JSON string already.
+    fn text(&mut self, literal: &str) {
+        next(self.item);
+        self.item.raw(r#"{"text":"#);
+        self.item.raw(literal);
+        self.end_text();
+    }
+
+    fn end_text(&mut self) {
+        self.item.raw("}");
+        self.item.marker_here();
+        self.has_text = true;
+    }
+}
+
+/// Thinking with its signature, or the hidden block as it came. Neither takes a cache point behind it.
+fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
+    #[derive(Deserialize)]
+    struct Replay {
+        signature: Box<RawValue>,
+    }
+    let Some(replay) = part.replay() else { return };
+    if part.is_redacted() {
+        next(item);
+        item.raw(r#"{"reasoningContent":"#);
+        item.raw(replay.json().trim());
+        item.raw("}");
+    } else if let Some(Replay { signature }) = replay.read(FAMILY) {
+        next(item);
+        item.raw(r#"{"reasoningContent":{"reasoningText":{"text":"#);
+        item.string(part.text());
+        item.raw(r#","signature":"#);
+        item.raw(signature.get());
+        item.raw("}}}");
+    }
+}
+
+fn next(item: &mut ItemWriter<'_>) {
+    if !item.is_empty() {
+        item.raw(",");
+    }
+}
+
+fn unrouted_documents(place: &str, count: usize) -> ProviderError {
+    let message = format!("{place} holds {count} documents that were not routed");
+    ProviderError::new(ErrorKind::InvalidHistory, message)
+}

@@ -1,0 +1,222 @@
+//! Tools and the choice among them (fact sheet §3, §11).
+
+use std::borrow::Cow;
+
+use attache_core::{ProviderError, ToolChoice, ToolSet};
+use attache_transport::{Codec as _, Refusals};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Ask;
+use super::roots::{bare_root, root_combinator, without_root_combinators};
+use crate::capabilities::ToolSchema;
+use crate::error;
+
+/// A tool as the API wants it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tool<'a> {
+    tool_spec: Spec<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    input_schema: Schema<'a>,
+}
+
+#[derive(Serialize)]
+struct Schema<'a> {
+    json: &'a Value,
+}
+
+/// The tools as JSON objects joined by commas; empty if there are none.
+pub(super) fn render(
+    tools: &ToolSet,
+    rule: ToolSchema,
+    refusals: &mut Refusals<'_>,
+) -> Result<String, ProviderError> {
+    let mut text = String::new();
+    for (name, definition) in tools.iter() {
+        let schema = fitting(definition.name(), definition.input_schema(), rule, refusals)?;
+        let mut description = definition.description().trim().to_owned();
+        // The API has no member for examples.
+        for (at, example) in definition.examples().iter().enumerate() {
+            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
+            description.push_str(&example.to_string());
+        }
+        add(&mut text, name, description.trim_start(), &schema)?;
+    }
+    Ok(text)
+}
+
+/// Stands for tools of the history where a request offers none: the API demands tools as long as it holds calls.
+pub(super) fn render_called(called: &[String]) -> Result<String, ProviderError> {
+    let mut text = String::new();
+    for name in called {
+        add(&mut text, name, "", &json!({"type": "object", "properties": {}}))?;
+    }
+    Ok(text)
+}
+
+fn add(text: &mut String, name: &str, description: &str, schema: &Value) -> Result<(), ProviderError> {
+    let tool = Tool { tool_spec: Spec { name, description, input_schema: Schema { json: schema } } };
+    let json = serde_json::to_string(&tool).map_err(|cause| {
+        error::configuration(format!("the tool {name} cannot be written as JSON")).with_source(cause)
+    })?;
+    if !text.is_empty() {
+        text.push(',');
+    }
+    text.push_str(&json);
+    Ok(())
+}
+
+/// The schema as the model takes it; one that it does not take would fail the whole request.
+fn fitting<'s>(
+    name: &str,
+    schema: &'s Value,
+    rule: ToolSchema,
+    refusals: &mut Refusals<'_>,
+) -> Result<Cow<'s, Value>, ProviderError> {
+    let mut fitting = Cow::Borrowed(schema);
+    let problem = match root_combinator(schema).filter(|_| rule != ToolSchema::Any) {
+        Some(keyword) => Some(format!("has {keyword} at its root")),
+        None if schema.get("type").and_then(Value::as_str) != Some("object") => {
+            Some("is not of an object".to_owned())
+        }
+        None => None,
+    };
+    if let Some(problem) = problem {
+        let why = format!("the schema of the tool {name} {problem}");
+        refusals.refuse("tools", &why, "its branches were put side by side")?;
+        fitting = Cow::Owned(without_root_combinators(schema));
+    }
+    if rule == ToolSchema::BareRoot {
+        match bare_root(&fitting) {
+            Ok(bare) => fitting = Cow::Owned(bare),
+            Err(problem) => {
+                let why = format!("the schema of the tool {name} cannot be written without definitions: {problem}");
+                refusals.refuse("tools", &why, "the model may call it with anything")?;
+                fitting = Cow::Owned(json!({"type": "object", "properties": {}}));
+            }
+        }
+    }
+    Ok(fitting)
+}
+
+/// What is said about the choice among tools.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Choice {
+    /// `toolConfig.toolChoice`.
+    pub(super) member: Option<Value>,
+    /// `additionalModelRequestFields.tool_choice`: what only the model's own API can say. Never beside the other.
+    pub(super) own: Option<Value>,
+    /// No tool may be called, and none need be declared.
+    pub(super) none: bool,
+}
+
+/// Reads the choice among tools. `has_tools` says whether any are offered, `has_calls` whether the history holds some.
+pub(super) fn choice(
+    ask: Ask<'_>,
+    has_tools: bool,
+    has_calls: bool,
+    manual_thinking: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<Choice, ProviderError> {
+    let Ask { request, config, codec } = ask;
+    let (capabilities, family) = (codec.capabilities(), codec.family());
+    let forced = match &request.tool_choice {
+        ToolChoice::Auto | ToolChoice::None => None,
+        ToolChoice::Required => Some(None),
+        ToolChoice::Tool(name) => Some(Some(name)),
+        _ => return Err(error::configuration("this choice of tools is not known here")),
+    };
+    if !has_tools {
+        return match forced {
+            Some(_) => Err(error::configuration("a tool call is required, but no tool is offered")),
+            // Those that were called are declared, but there is nothing to call.
+            None => Ok(Choice { own: own(family.own_tool_choice && has_calls, "none"), ..Choice::default() }),
+        };
+    }
+    if request.tool_choice == ToolChoice::None {
+        if family.own_tool_choice {
+            return Ok(Choice { own: own(true, "none"), ..Choice::default() });
+        }
+        if has_calls {
+            let note = "the API cannot forbid calls once the history holds some; the model may still make one";
+            refusals.note("tool_choice", note);
+        }
+        return Ok(Choice { none: !has_calls, ..Choice::default() });
+    }
+    let mut choice = Choice::default();
+    if let Some(name) = forced {
+        choice.member = force(ask, name, manual_thinking, refusals)?;
+    }
+    if config.parallel_tool_calls == Some(false) && capabilities.parallel_tools {
+        if family.own_tool_choice {
+            // The two ways to choose must not meet, so the choice moves.
+            let mut own = match choice.member.take() {
+                Some(Value::Object(member)) => own_form(&member),
+                _ => Map::from_iter([("type".to_owned(), json!("auto"))]),
+            };
+            own.insert("disable_parallel_tool_use".to_owned(), json!(true));
+            choice.own = Some(Value::Object(own));
+        } else {
+            refusals.refuse("parallel_tool_calls", "the API has no such option", "there may be several calls")?;
+        }
+    }
+    Ok(choice)
+}
+
+fn own(applies: bool, kind: &str) -> Option<Value> {
+    applies.then(|| json!({"type": kind}))
+}
+
+/// A choice of this API as the model's own API writes it.
+fn own_form(member: &Map<String, Value>) -> Map<String, Value> {
+    let mut own = Map::new();
+    for (kind, value) in member {
+        own.insert("type".to_owned(), json!(kind));
+        if let Some(name) = value.get("name") {
+            own.insert("name".to_owned(), name.clone());
+        }
+    }
+    own
+}
+
+/// The member that forces a call: of one tool, or of any.
+fn force(
+    ask: Ask<'_>,
+    name: Option<&String>,
+    manual_thinking: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<Value>, ProviderError> {
+    let Ask { request, codec, .. } = ask;
+    let refused = if !codec.capabilities().forced_tools {
+        Some("the model cannot be forced to call a tool")
+    } else if manual_thinking {
+        Some("a tool cannot be forced while a thinking budget is set")
+    } else {
+        None
+    };
+    if let Some(why) = refused {
+        refusals.refuse("tool_choice", why, "the model decides")?;
+        return Ok(None);
+    }
+    let Some(name) = name else { return Ok(Some(json!({"any": {}}))) };
+    if request.tools.get(name).is_none() {
+        return Err(error::configuration(format!("the required tool {name:?} is not offered")));
+    }
+    // Where there is one tool, any is that one.
+    if !codec.family().forced_by_name {
+        if request.tools.len() > 1 {
+            let why = "the model can be forced to call some tool, but not which";
+            refusals.refuse("tool_choice", why, "it calls any")?;
+        }
+        return Ok(Some(json!({"any": {}})));
+    }
+    Ok(Some(json!({"tool": {"name": request.tools.wire_name(name)}})))
+}

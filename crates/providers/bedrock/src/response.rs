@@ -1,0 +1,357 @@
+//! A reply, streamed or whole, put together block by block into one message.
+
+mod block;
+mod usage;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, ReplayData,
+    TextPart, Usage,
+};
+use attache_transport::ChunkSink;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use self::block::{Block, Kind};
+use crate::capabilities::FAMILY;
+use crate::stream::Reading;
+
+/// A JSON string, borrowed where it holds no escapes. (An `Option<Cow<str>>` alone is always copied.)
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+impl Text<'_> {
+    pub(crate) fn into_filled(self) -> Option<String> {
+        (!self.0.is_empty()).then(|| self.0.into_owned())
+    }
+}
+
+/// A whole reply.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Whole<'a> {
+    #[serde(borrow, default)]
+    output: Option<Output<'a>>,
+    #[serde(borrow, default, rename = "stopReason")]
+    pub(crate) stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) usage: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Output<'a> {
+    #[serde(borrow, default)]
+    message: Option<Message<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    content: Option<Vec<&'a RawValue>>,
+}
+
+impl<'a> Whole<'a> {
+    /// The content blocks, if this is a reply at all.
+    pub(crate) fn blocks(&self) -> Option<Vec<&'a RawValue>> {
+        let message = self.output.as_ref()?.message.as_ref();
+        Some(message.and_then(|message| message.content.clone()).unwrap_or_default())
+    }
+}
+
+/// The `delta` of an event: a union, of which one member is set.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Delta<'a> {
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    tool_use: Option<InputDelta<'a>>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<ReasoningDelta<'a>>,
+    #[serde(borrow, default)]
+    tool_result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    citation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    image: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct InputDelta<'a> {
+    /// A piece of JSON as a string; some models send the object itself.
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+}
+
+/// Flat, where a block nests it in `reasoningText`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReasoningDelta<'a> {
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    redacted_content: Option<Text<'a>>,
+}
+
+/// One piece of a block.
+#[derive(Debug)]
+pub(crate) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    Signature(Cow<'a, str>),
+    /// Base64.
+    Redacted(Cow<'a, str>),
+    /// Of the text of a JSON object.
+    Json(Cow<'a, str>),
+    /// A list of result contents.
+    Results(&'a RawValue),
+    Citation(&'a RawValue),
+    Image(&'a RawValue),
+}
+
+impl<'a> Delta<'a> {
+    fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {
+        let thought = self.reasoning_content;
+        let (thinking, signature, redacted) = match thought {
+            Some(ReasoningDelta { text, signature, redacted_content }) => (text, signature, redacted_content),
+            None => (None, None, None),
+        };
+        let input = self.tool_use.and_then(|delta| delta.input).map(|raw| {
+            // Not a string: the object itself.
+            serde_json::from_str::<Text<'_>>(raw.get()).map_or(Cow::Borrowed(raw.get()), |text| text.0)
+        });
+        let pieces = [
+            self.text.map(|text| Piece::Text(text.0)),
+            thinking.map(|text| Piece::Thinking(text.0)),
+            signature.map(|text| Piece::Signature(text.0)),
+            redacted.map(|text| Piece::Redacted(text.0)),
+            input.map(Piece::Json),
+            self.tool_result.map(Piece::Results),
+            self.citation.map(Piece::Citation),
+            self.image.map(Piece::Image),
+        ];
+        pieces.into_iter().flatten()
+    }
+}
+
+/// The most content blocks of a reply. A cited answer has hundreds.
+const MAX_BLOCKS: usize = 10_000;
+
+/// A reply as far as it has come.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    reading: Reading,
+    blocks: Vec<Block>,
+    /// The place in `blocks` of the block that came last; deltas nearly always belong to it.
+    current: usize,
+    calls: usize,
+    usage: Usage,
+    stop_reason: Option<String>,
+}
+
+impl Reply {
+    /// An empty reply.
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            blocks: Vec::new(),
+            current: 0,
+            calls: 0,
+            usage: Usage::default(),
+            stop_reason: None,
+        }
+    }
+
+    /// Takes a block of a whole reply.
+    pub(crate) fn block(&mut self, raw: &RawValue, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        match Block::whole(self.next_index(), raw, self.calls)? {
+            Some(block) => self.add(block, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the `start` of a `contentBlockStart`.
+    pub(crate) fn open(
+        &mut self,
+        index: Option<u64>,
+        start: &RawValue,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        match Block::open(index.unwrap_or_else(|| self.next_index()), start, self.calls)? {
+            Some(block) => self.add(block, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the `delta` of a `contentBlockDelta`.
+    pub(crate) fn delta(
+        &mut self,
+        index: Option<u64>,
+        delta: Delta<'_>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        delta.into_pieces().try_for_each(|piece| self.piece(index, piece, out))
+    }
+
+    fn piece(
+        &mut self,
+        index: Option<u64>,
+        piece: Piece<'_>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let known = self.place(index).and_then(|at| self.blocks.get_mut(at));
+        let piece = match known {
+            Some(block) => match block.extend(piece, out) {
+                None => return Ok(()),
+                Some(piece) => piece,
+            },
+            None => piece,
+        };
+        // Blocks of text and reasoning have no start but their first piece.
+        match Block::implied(index.unwrap_or_else(|| self.next_index()), &piece) {
+            Some(block) => {
+                self.add(block, out)?;
+                if let Some(block) = self.blocks.last_mut() {
+                    block.extend(piece, out);
+                }
+                Ok(())
+            }
+            None if matches!(&piece, Piece::Json(json) if !json.is_empty()) => {
+                Err(malformed("a piece of a tool call without its start"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the reason for the end.
+    pub(crate) fn stopped(&mut self, reason: Option<Text<'_>>) {
+        if let Some(reason) = reason.and_then(Text::into_filled) {
+            self.stop_reason = Some(reason);
+        }
+    }
+
+    /// Takes the token counts.
+    pub(crate) fn used(&mut self, usage: Option<&RawValue>) {
+        if let Some(usage) = usage.and_then(usage::normalised) {
+            self.usage = usage;
+        }
+    }
+
+    /// The error that a reason for the end is: what the model wrote is neither text nor a call.
+    pub(crate) fn failure(&self) -> Option<ProviderError> {
+        let what = match self.stop_reason.as_deref()? {
+            "malformed_tool_use" => "the model wrote a tool call that cannot be read",
+            "malformed_model_output" => "the model wrote what cannot be read",
+            _ => return None,
+        };
+        // The model may do better next time.
+        Some(malformed(what).with_code(self.stop_reason.clone()).with_retryable(true))
+    }
+
+    fn next_index(&self) -> u64 {
+        self.blocks.last().map_or(0, |block| block.index.saturating_add(1))
+    }
+
+    fn add(&mut self, block: Block, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        if self.blocks.len() >= MAX_BLOCKS {
+            return Err(malformed(format!("the reply has more than {MAX_BLOCKS} content blocks")));
+        }
+        block.announce(out);
+        self.calls += usize::from(matches!(block.kind, Kind::Call(_)));
+        self.current = self.blocks.len();
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    /// The block of that index, or the last one.
+    fn place(&self, index: Option<u64>) -> Option<usize> {
+        let Some(index) = index else { return self.blocks.len().checked_sub(1) };
+        if self.blocks.get(self.current).is_some_and(|block| block.index == index) {
+            return Some(self.current);
+        }
+        self.blocks.iter().rposition(|block| block.index == index)
+    }
+
+    /// The finished reply; `cut` if it never came to its end. What is left is empty.
+    pub(crate) fn finish(&mut self, cut: bool) -> Completion {
+        let reason = finish_reason(self.stop_reason.as_deref());
+        let origin = Origin::new(&self.reading.model);
+        let cut =
+            cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
+        let last = self.blocks.len().saturating_sub(1);
+        let mut parts = Vec::with_capacity(self.blocks.len());
+        // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last
+        // one, so that the message still reads as it was streamed.
+        let mut blank = String::new();
+        for (at, block) in self.blocks.drain(..).enumerate() {
+            parts.extend(match block.kind {
+                Kind::Text(text) => text.into_part(&mut blank, &origin),
+                Kind::Thinking(thinking) => thinking.into_part(&origin),
+                Kind::Redacted(redacted) => redacted.into_part(&origin),
+                Kind::Call(call) => Some(call.into_part(cut && at == last, &self.reading.tools)),
+                Kind::Opaque(block) => Some(block.into_part(&origin)),
+            });
+        }
+        append(&mut parts, &blank);
+        let message = AssistantMessage::new(parts.into_iter().map(Some));
+        let reason = reason.for_message(message.has_tool_calls());
+        let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
+        completion.raw_finish_reason = self.stop_reason.take();
+        completion.degradations = std::mem::take(&mut self.reading.degradations);
+        completion
+    }
+}
+
+/// Where replay data comes from: this API, and the model that was asked.
+struct Origin {
+    family: Arc<str>,
+    model: Arc<str>,
+}
+
+impl Origin {
+    fn new(model: &Arc<str>) -> Self {
+        Self { family: Arc::from(FAMILY), model: Arc::clone(model) }
+    }
+
+    fn tag(&self, raw: Box<RawValue>) -> ReplayData {
+        ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw)
+    }
+}
+
+/// Appends white space to the last text.
+fn append(parts: &mut [AssistantPart], blank: &str) {
+    if blank.is_empty() {
+        return;
+    }
+    let last = parts.iter_mut().rev().find_map(|part| match part {
+        AssistantPart::Text(text) => Some(text),
+        _ => None,
+    });
+    if let Some(text) = last
+        && let Some(longer) = TextPart::new([text.text(), blank].concat())
+    {
+        *text = longer.with_replay(text.replay().cloned());
+    }
+}
+
+/// What a `stopReason` means. Unknown ones are kept in the provider's word; none at all is taken for an end. Whether
+/// there are calls is seen in the message: some models say `end_turn` with calls in it.
+fn finish_reason(word: Option<&str>) -> FinishReason {
+    match word {
+        None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
+        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+        Some("tool_use") => FinishReason::ToolCalls,
+        Some("guardrail_intervened" | "content_filtered") => FinishReason::ContentFilter,
+        Some("refusal") => FinishReason::Refusal,
+        Some("pause_turn") => FinishReason::Pause,
+        Some("malformed_model_output" | "malformed_tool_use") => FinishReason::Error,
+        Some(other) => FinishReason::Other(other.to_owned()),
+    }
+}
+
+pub(crate) fn malformed(what: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, what)
+}
