@@ -43,10 +43,12 @@ pub(crate) fn frame(code: Option<&str>, message: Option<&str>) -> ProviderError 
 
 fn coded(code: Option<String>, message: Option<&str>, original: Option<&str>) -> ProviderError {
     let filled = |text: &&str| !text.trim().is_empty();
-    let text = message.filter(filled).or(original.filter(filled));
-    let text = text.or(code.as_deref()).unwrap_or("the provider reported an error without saying which");
+    let text = message.filter(filled).or(original.filter(filled)).or(code.as_deref());
+    let text = text.unwrap_or("the provider reported an error without saying which").to_owned();
+    let text = text.as_str();
     let kind = code.as_deref().and_then(|code| kind_of(code, text)).or_else(|| kind_of_message(text));
-    describe(ProviderError::new(kind.unwrap_or(ErrorKind::Api), with_hint(text)), text, code.clone())
+    let error = ProviderError::new(kind.unwrap_or(ErrorKind::Api), with_hint(text));
+    describe(error, text, code)
 }
 
 /// Reads a JSON body under status 200 that is no reply.

@@ -22,7 +22,7 @@ use attache_transport::{
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
 
-use self::blocks::{PLACEHOLDER, Renderer};
+use self::blocks::{APART, PLACEHOLDER, Renderer};
 use self::cache::Points;
 use self::history::{ASSISTANT, Plan};
 use crate::capabilities::{FAMILY, takes_prefill};
@@ -84,7 +84,7 @@ fn joint(before: RoleTag, after: RoleTag) -> &'static str {
         (before, after) if before == after => ",",
         (_, ASSISTANT) => r#"]},{"role":"assistant","content":["#,
         (ASSISTANT, _) => r#"]},{"role":"user","content":["#,
-        _ => r#"]},{"role":"assistant","content":[{"text":"."}]},{"role":"user","content":["#,
+        _ => APART,
     }
 }
 

@@ -17,6 +17,10 @@ use crate::error;
 /// What stands where the API demands words and there are none.
 pub(super) const PLACEHOLDER: &str = ".";
 
+/// What keeps two messages of the user apart, which the API would merge otherwise.
+pub(super) const APART: &str =
+    r#"]},{"role":"assistant","content":[{"text":"."}]},{"role":"user","content":["#;
+
 /// Renders the messages of one conversation.
 pub(super) struct Renderer<'a> {
     pub(super) codec: &'a ConverseCodec,
@@ -32,8 +36,14 @@ struct Page<'w, 'i, 'n> {
     /// The names of the message's documents that are left.
     names: std::slice::Iter<'n, String>,
     has_text: bool,
-    has_file: bool,
+    /// Whether a message on the wire has just begun within this one.
+    begins: bool,
+    /// How many documents the message on the wire holds.
+    files: usize,
 }
+
+/// The most documents of one message.
+const MAX_FILES: usize = 5;
 
 impl Renderer<'_> {
     /// Writes the blocks of the message at `index`, separated by commas; nothing for one that leaves nothing.
@@ -59,7 +69,7 @@ impl Renderer<'_> {
                 self.plan.role(index)
             }
             Message::User(user) => {
-                self.user(user, &mut Page { item, names, has_text: false, has_file: false })?;
+                self.user(user, &mut Page { item, names, has_text: false, begins: false, files: 0 })?;
                 self.plan.role(index)
             }
             Message::Assistant(assistant) => {
@@ -70,7 +80,7 @@ impl Renderer<'_> {
                 ASSISTANT
             }
             Message::ToolResults(results) => {
-                let mut page = Page { item, names, has_text: false, has_file: false };
+                let mut page = Page { item, names, has_text: false, begins: false, files: 0 };
                 for result in &results.results {
                     self.result(result, &mut page)?;
                 }
@@ -96,9 +106,7 @@ impl Renderer<'_> {
                 content => self.content(content, place, page)?,
             }
         }
-        if page.has_file && !page.has_text {
-            page.text(&format!("\"{PLACEHOLDER}\""));
-        }
+        page.say_something();
         Ok(())
     }
 
@@ -110,7 +118,7 @@ impl Renderer<'_> {
     ) -> Result<(), ProviderError> {
         match content {
             Content::Text(part) => {
-                next(page.item);
+                page.next();
                 page.item.raw(r#"{"text":"#);
                 page.item.string(part.text());
                 page.end_text();
@@ -152,13 +160,17 @@ impl Renderer<'_> {
         if bytes.is_empty() {
             return Err(self.cannot_take(document, place, "it is empty"));
         }
-        next(page.item);
+        let beside = matches!(place, Place::User | Place::BesideResult);
+        if name.is_some() && beside && page.files == MAX_FILES {
+            page.turn_over();
+        }
+        page.next();
         page.item.raw("{\"");
         page.item.raw(block);
         page.item.raw(r#"":{"format":""#);
         page.item.raw(format);
         if let Some(name) = name {
-            page.has_file = true;
+            page.files += usize::from(beside);
             page.item.raw(r#"","name":""#);
             page.item.raw(name);
         }
@@ -192,8 +204,8 @@ impl Renderer<'_> {
         let family = self.codec.family();
         let theirs = || result.provider_id.as_ref().map(|id| id.as_str());
         let id = self.plan.renamed(&result.call_id).or_else(theirs).unwrap_or(result.call_id.as_str());
+        page.next();
         let item = &mut *page.item;
-        next(item);
         item.raw(r#"{"toolResult":{"toolUseId":"#);
         item.string(id);
         if result.is_error() && family.status {
@@ -310,9 +322,15 @@ struct ServerId {
 }
 
 impl Page<'_, '_, '_> {
+    fn next(&mut self) {
+        if !std::mem::take(&mut self.begins) {
+            next(self.item);
+        }
+    }
+
     /// A block of a text that is a JSON string already.
     fn text(&mut self, literal: &str) {
-        next(self.item);
+        self.next();
         self.item.raw(r#"{"text":"#);
         self.item.raw(literal);
         self.end_text();
@@ -322,6 +340,20 @@ impl Page<'_, '_, '_> {
         self.item.raw("}");
         self.item.marker_here();
         self.has_text = true;
+    }
+
+    /// Documents need words beside them.
+    fn say_something(&mut self) {
+        if self.files > 0 && !self.has_text {
+            self.text(&format!("\"{PLACEHOLDER}\""));
+        }
+    }
+
+    /// Goes on in another message of the user's, with a word of the assistant's before it.
+    fn turn_over(&mut self) {
+        self.say_something();
+        self.item.raw(APART);
+        (self.files, self.has_text, self.begins) = (0, false, true);
     }
 }
 

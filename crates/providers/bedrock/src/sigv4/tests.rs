@@ -110,20 +110,19 @@ async fn sign(signer: &SigV4) -> RequestParts {
 async fn credentials_are_fetched_once_and_again_when_refused() {
     let source = Arc::new(Counted::default());
     let signer = SigV4::new("us-east-1", Arc::clone(&source));
-    let (first, second) = tokio::join!(sign(&signer), sign(&signer));
-    assert!(first.redactor().redact("Credential=AKID0/").len() > 3 && !sent(&second).is_empty());
-    // A request that is given up leaves them to be fetched by the next.
-    let error = |code: &str| {
-        ProviderError::new(ErrorKind::Authentication, "x").with_code(code.to_owned())
-    };
+    tokio::join!(sign(&signer), sign(&signer));
+    assert_eq!(source.fetched.load(Ordering::SeqCst), 1);
+    let error = |code: &str| ProviderError::new(ErrorKind::Authentication, "x").with_code(code.to_owned());
     assert!(!signer.refused(&error("AccessDeniedException")));
     assert!(!signer.refused(&ProviderError::new(ErrorKind::Network, "x")));
+    sign(&signer).await;
     assert_eq!(source.fetched.load(Ordering::SeqCst), 1);
     assert!(signer.refused(&error("ExpiredTokenException")));
-    drop(tokio::time::timeout(Duration::ZERO, sign(&signer)).await);
+    // A request that is given up leaves them to be fetched by the next.
+    assert!(futures_util::FutureExt::now_or_never(sign(&signer)).is_none());
     sign(&signer).await;
     sign(&signer).await;
-    assert!(source.fetched.load(Ordering::SeqCst) <= 3);
+    assert_eq!(source.fetched.load(Ordering::SeqCst), 2);
 
     let fixed = SigV4::new("us-east-1", keys());
     assert!(!fixed.refused(&error("ExpiredTokenException")), "there are no others");
