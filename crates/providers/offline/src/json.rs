@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::passages::{Form, Passage, Pieces};
+use crate::passages::{self, Form, Passage, Pieces};
 use crate::table::Table;
 use crate::words::{head, name_stems};
 
@@ -13,6 +13,9 @@ const MAX_ENTRIES: usize = 10_000;
 const TEXT_FROM: usize = 160;
 /// The most bytes of a value in a quote.
 const MAX_VALUE: usize = 400;
+
+/// The most bytes of what stands above a quote for each object and key around it.
+const MAX_ABOUT: usize = 1_000;
 
 /// One thing that a result names: a file of a listing, a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +109,15 @@ pub(crate) struct Data {
     pub(crate) items: Vec<Item>,
     /// The path that the result itself names.
     pub(crate) path: Option<String>,
+    /// Whether it is the content of a file: all of it can be quoted, and nothing in it names another source.
+    is_content: bool,
+}
+
+/// Takes the content of a file apart.
+pub(crate) fn read_content(value: &Value) -> Pieces {
+    let mut data = Data { is_content: true, ..Data::default() };
+    data.walk(value, "");
+    data.pieces
 }
 
 /// Takes a result apart.
@@ -123,7 +135,7 @@ impl Data {
         match value {
             Value::Array(entries) => self.entries(entries, above),
             Value::Object(object) => self.object(object, above),
-            Value::String(text) => self.texts.push((None, text.clone())),
+            Value::String(text) => self.text(text, None, above),
             Value::Number(_) | Value::Bool(_) => self.pieces.passages.push(Passage {
                 text: value.to_string(),
                 heading: above.to_owned(),
@@ -134,14 +146,13 @@ impl Data {
     }
 
     fn object(&mut self, object: &Map<String, Value>, above: &str) {
-        if is_reference(object) {
+        if self.is_elsewhere(object) {
             return;
         }
         let item = Item { fields: scalars(object) };
-        // What the object is about stands in its short texts: each member is quoted beside them.
-        let about: Vec<&str> = item.fields.iter().filter_map(|(_, value)| value.as_str()).collect();
-        let heading = format!("{above} {}", about.join(" "));
-        if !item.is_listing() {
+        // Each member is quoted beside what the object is about.
+        let heading = format!("{above} {}", about(object));
+        if self.is_content || !item.is_listing() {
             for (key, value) in &item.fields {
                 let value = shown(value);
                 self.pieces.passages.push(Passage {
@@ -160,18 +171,42 @@ impl Data {
 
     /// What is no scalar in an object.
     fn nested(&mut self, object: &Map<String, Value>, above: &str) {
+        let (about, path) = (about(object), path_of(object));
         for (key, value) in object {
+            let key = name_stems(head(key, MAX_ABOUT)).join(" ");
             match value {
                 Value::String(text) if is_text(text) => {
-                    self.texts.push((path_of(object).map(str::to_owned), text.clone()));
+                    let above = format!("{above} {about} {key}");
+                    self.text(text, path, above.trim());
                 }
-                Value::Array(_) | Value::Object(_) => {
-                    let above = format!("{above} {}", name_stems(key).join(" "));
-                    self.walk(value, above.trim());
-                }
+                Value::Array(_) | Value::Object(_) => self.walk(value, format!("{above} {key}").trim()),
                 _ => {}
             }
         }
+    }
+
+    /// A text, and the path that stands beside it.
+    fn text(&mut self, text: &str, path: Option<&str>, above: &str) {
+        if !self.is_content {
+            self.texts.push((path.map(str::to_owned), text.to_owned()));
+            return;
+        }
+        let mut read = passages::read(text, "");
+        let tables = self.pieces.tables.len();
+        for passage in &mut read.passages {
+            passage.heading = format!("{above} {}", passage.heading).trim().to_owned();
+            if let Form::Row { table, .. } = &mut passage.form {
+                *table += tables;
+            }
+        }
+        self.pieces.passages.append(&mut read.passages);
+        self.pieces.tables.append(&mut read.tables);
+        self.pieces.cut = self.pieces.cut.take().or(read.cut);
+    }
+
+    /// Whether an object only stands for a document, which comes by itself.
+    fn is_elsewhere(&self, object: &Map<String, Value>) -> bool {
+        !self.is_content && is_reference(object)
     }
 
     /// A list: of records, which are rows of a table, or of anything else.
@@ -183,7 +218,7 @@ impl Data {
         let mut rows = Vec::new();
         for entry in entries.iter().take(MAX_ENTRIES) {
             match entry {
-                Value::Object(object) if is_reference(object) => {}
+                Value::Object(object) if self.is_elsewhere(object) => {}
                 Value::Object(object) => {
                     let item = Item { fields: scalars(object) };
                     if !item.fields.is_empty() {
@@ -198,7 +233,8 @@ impl Data {
             }
         }
         let Some(first) = rows.first() else { return };
-        let pieces = if rows.iter().all(Item::is_listing) { &mut self.listing } else { &mut self.pieces };
+        let is_listing = !self.is_content && rows.iter().all(Item::is_listing);
+        let pieces = if is_listing { &mut self.listing } else { &mut self.pieces };
         let columns: Vec<&str> = first.fields.iter().map(|(key, _)| key.as_str()).collect();
         let table = pieces.tables.len();
         pieces.tables.push(Table::new(&columns, &columns.join(", ")));
@@ -249,6 +285,20 @@ fn scalars(object: &Map<String, Value>) -> Vec<(String, Value)> {
         .filter(|(_, value)| is_scalar(value))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
+}
+
+/// What an object is about stands in its short texts.
+fn about(object: &Map<String, Value>) -> String {
+    let mut about = String::new();
+    for text in object.values().filter_map(Value::as_str).filter(|text| !is_text(text)) {
+        // It stands above every member, of which there may be many.
+        if about.len() + text.len() > MAX_ABOUT {
+            break;
+        }
+        about.push_str(text);
+        about.push(' ');
+    }
+    about
 }
 
 fn is_text(text: &str) -> bool {

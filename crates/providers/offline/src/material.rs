@@ -16,6 +16,9 @@ use crate::words::{count, head, name_stems};
 /// The most bytes of text that are looked at in one request; what comes after is said to be left out.
 const MAX_TEXT: usize = 8 << 20;
 
+/// Why something is left out after [`MAX_TEXT`].
+const TOO_MUCH: &str = "there was more text than I look at";
+
 /// Everything that a conversation holds.
 #[derive(Debug, Default)]
 pub(crate) struct Material {
@@ -289,8 +292,13 @@ impl Material {
         }
         for (kind, pieces) in [(SourceKind::Data, data.pieces), (SourceKind::Listing, data.listing)] {
             let bytes: usize = pieces.passages.iter().map(|passage| passage.text.len()).sum();
-            if bytes > 0 && self.room(bytes) > 0 {
-                let name = tool.to_owned();
+            if bytes == 0 {
+                continue;
+            }
+            let name = tool.to_owned();
+            if self.room(bytes) == 0 {
+                self.note(Note { name, reason: TOO_MUCH.to_owned() });
+            } else {
                 let cut = pieces.cut.clone();
                 self.sources.push(Source { name, kind, about: about.to_owned(), cut, pieces });
             }
@@ -306,10 +314,7 @@ impl Material {
         let known = |source: &Source| source.kind == kind && source.name == name;
         let shown = head(text, self.room(text.len()));
         if shown.trim().is_empty() {
-            self.notes.push(Note {
-                name: name.to_owned(),
-                reason: "there was more text than I look at".to_owned(),
-            });
+            self.note(Note { name: name.to_owned(), reason: TOO_MUCH.to_owned() });
             return;
         }
         let cut =
@@ -318,7 +323,7 @@ impl Material {
         let structured =
             if trimmed.starts_with(['{', '[']) { serde_json::from_str::<Value>(trimmed).ok() } else { None };
         let pieces = match structured {
-            Some(value) => json::read(&value).pieces,
+            Some(value) => json::read_content(&value),
             None => passages::read(shown, name),
         };
         let cut = cut.or_else(|| pieces.cut.clone());

@@ -201,3 +201,49 @@ fn one_line_of_a_megabyte_is_bounded() {
         assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     }
 }
+
+// Silence about what was not looked at would be a wrong answer.
+#[test]
+fn data_beyond_the_limit_is_said_to_be_left_out() {
+    let mut messages = vec![Message::user("Who painted the ceiling?").shared()];
+    let mut say = |tool: &str, result: &str| {
+        let call = ToolCall::new(tool, Arguments::new("{}"));
+        let result = ToolResult::ok(&call, result);
+        messages.push(Message::Assistant(AssistantMessage::new([call.into()])).shared());
+        messages.push(Message::ToolResults(ToolResultsMessage::new([result])).shared());
+    };
+    say("read_notes", &"x".repeat(8 << 20));
+    say("get_ceiling", r#"{"ceiling": "vault", "painted by": "A. Moss"}"#);
+    let reply = ModelHandle::new(OfflineModel::new())
+        .complete(ChatRequest::new(messages))
+        .now_or_never()
+        .unwrap()
+        .unwrap();
+    let said = reply.message.text();
+    assert!(said.contains("Not shown to me: get_ceiling (there was more text than I look at)"), "{said}");
+}
+
+#[test]
+fn an_object_of_a_megabyte_is_bounded() {
+    let members =
+        |value: &str| (0..8_000).map(|at| format!("\"k{at}\":\"{value}\"")).collect::<Vec<_>>().join(",");
+    let long = "of many words ".repeat(12);
+    for text in [
+        format!("{{{}}}", members("some short words of a value")),
+        format!("{{{},{}}}", members("short"), members(&long)),
+        format!("{{\"{}\":{{{}}}}}", "k".repeat(1 << 20), members("short")),
+    ] {
+        let call = ToolCall::new("read_file", Arguments::new(r#"{"path":"a.json"}"#));
+        let messages = [
+            Message::user("What is the total of a?").shared(),
+            Message::Assistant(AssistantMessage::new([call.clone().into()])).shared(),
+            Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, &text)])).shared(),
+        ];
+        let reply = ModelHandle::new(OfflineModel::new())
+            .complete(ChatRequest::new(messages))
+            .now_or_never()
+            .unwrap()
+            .unwrap();
+        assert!(reply.message.text().len() < 10_000);
+    }
+}

@@ -288,3 +288,52 @@ async fn large_folders_are_read_within_bounds() {
     assert!(named.calls.contains(&r#"read_file {"path":"note-371.txt"}"#.to_owned()), "{:?}", named.calls);
     assert_eq!(named.calls.len(), 2, "{:?}", named.calls);
 }
+
+/// Long texts, records that look like entries of a listing, and bare strings: all of them content of a file.
+const SITE: &str = r#"{
+  "site": "Quayside Studio",
+  "terms": {
+    "warranty": "The warranty begins on the day of handover and is renewed by every repair. Claims are sent in writing to the site office within fourteen days of discovery. The warranty period for the roof membrane is eleven years, for all other works it is five."
+  },
+  "rooms": [
+    {"name": "Server room", "type": "archive", "size": "31 m2"},
+    {"name": "Loading bay", "type": "storage", "size": "88 m2"}
+  ],
+  "areas": [
+    {"title": "Roof terrace", "note": "It may be entered by staff only, in groups of at most nine, and never in a storm. Whoever locks it last hands the badge to the porter, who keeps a list of all who went up there."},
+    {"title": "Cellar", "note": "It may be entered by the porter only, alone, and never after heavy rain, as the pumps are switched off at night. Whoever needs a box from there asks for it on the day before, in writing."}
+  ],
+  "gate": {"name": "North gate", "type": "double leaf"},
+  "minutes": ["Access", "The caretaker opens the shutters at half past six.\nDeliveries wait behind the weighbridge."],
+  "keys": ["brass key for the boiler house", "steel key for the attic"]
+}"#;
+
+#[tokio::test]
+async fn everything_in_a_json_file_can_be_quoted() {
+    let files = [File("site.json", "application/json", SITE)];
+    for (question, fact) in [
+        ("What is the warranty period for the roof membrane?", "eleven years"),
+        ("What is the size of the server room?", "31 m2"),
+        ("What type is the north gate?", "double leaf"),
+        ("When does the caretaker open the shutters?", "half past six"),
+        ("Which staff groups may enter the roof terrace?", "entered by staff only"),
+        ("Which key is for the boiler house?", "brass key"),
+    ] {
+        let said = ask(&files, question).await.answer;
+        assert!(said.contains(fact) && said.contains("site.json"), "{question} {said}");
+    }
+    let list = r#"[{"name": "Server room", "type": "archive", "size": "31 m2"}, {"name": "Bay", "type": "storage"}]"#;
+    let said =
+        ask(&[File("rooms.json", "application/json", list)], "What is the size of the server room?").await;
+    assert!(said.answer.contains("31 m2"), "{}", said.answer);
+}
+
+#[tokio::test]
+async fn tables_in_texts_of_a_json_file_keep_their_columns() {
+    let json = r#"{
+        "first": "| Bench | Lamps |\n|---|--:|\n| North | 12 |\n| South | 10 |",
+        "second": "| Room | Chairs |\n|---|--:|\n| Attic | 7 |\n| Cellar | 9 |"
+    }"#;
+    let said = ask(&[File("plan.json", "application/json", json)], "How many chairs are in the attic?").await;
+    assert!(said.answer.contains("| Attic | 7 |") && !said.answer.contains("Lamps"), "{}", said.answer);
+}
