@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
+use attache_bedrock::ConverseCodec;
 use attache_core::{
     ChatRequest, Effort, ModelCapabilities, ModelHandle, ProviderConfig, ProviderError, Reasoning, ToolSet,
     Transcript,
@@ -10,7 +11,9 @@ use attache_core::{
 use attache_documents::{Materials, RoutingReport, route};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, ResponsesCodec};
-use attache_testkit::{Violation, validate_chat, validate_gemini, validate_messages, validate_responses};
+use attache_testkit::{
+    Violation, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses,
+};
 use attache_transport::{Codec, HttpModel};
 use serde_json::{Value, json};
 
@@ -28,10 +31,12 @@ pub enum Api {
     Anthropic,
     /// generateContent.
     Gemini,
+    /// Converse.
+    Bedrock,
 }
 
 /// Every API.
-pub const APIS: [Api; 4] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini];
+pub const APIS: [Api; 5] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini, Api::Bedrock];
 
 /// What a scenario becomes on the wire.
 #[derive(Debug)]
@@ -54,6 +59,7 @@ impl Api {
             Self::OpenAiChat => "openai-chat",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
+            Self::Bedrock => "bedrock-converse",
         }
     }
 
@@ -64,6 +70,7 @@ impl Api {
             Self::OpenAiChat => "gpt-4o",
             Self::Anthropic => "claude-sonnet-4-5",
             Self::Gemini => "gemini-3-pro-preview",
+            Self::Bedrock => "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
         }
     }
 
@@ -79,6 +86,7 @@ impl Api {
             Self::OpenAiChat => Box::new(ChatCodec::from(model)),
             Self::Anthropic => Box::new(MessagesCodec::from(model)),
             Self::Gemini => Box::new(GenerateCodec::from(model)),
+            Self::Bedrock => Box::new(ConverseCodec::new(model).with_region("us-east-1")),
         }
     }
 
@@ -100,6 +108,11 @@ impl Api {
             Self::OpenAiChat => at::<ChatCodec>(self.model(), format!("{url}/v1"), config),
             Self::Anthropic => at::<MessagesCodec>(self.model(), url.to_owned(), config),
             Self::Gemini => at::<GenerateCodec>(self.model(), url.to_owned(), config),
+            Self::Bedrock => at::<ConverseCodec>(
+                ConverseCodec::new(self.model()).with_region("us-east-1"),
+                url.to_owned(),
+                config,
+            ),
         }
     }
 
@@ -155,6 +168,7 @@ impl Api {
             Self::OpenAiChat => (&["/tools"], "/messages", ""),
             Self::Anthropic => (&["/tools", "/system"], "/messages", "content"),
             Self::Gemini => (&["/tools", "/systemInstruction/parts"], "/contents", "parts"),
+            Self::Bedrock => (&["/toolConfig/tools", "/system"], "/messages", "content"),
         };
         let mut blocks: Vec<Value> = heads.iter().flat_map(|head| at(head)).collect();
         for message in at(messages) {
@@ -178,7 +192,7 @@ impl Api {
     pub fn messages(self, body: &Value) -> Value {
         let member = match self {
             Self::OpenAi => "input",
-            Self::OpenAiChat | Self::Anthropic => "messages",
+            Self::OpenAiChat | Self::Anthropic | Self::Bedrock => "messages",
             Self::Gemini => "contents",
         };
         body.get(member).cloned().unwrap_or_default()
@@ -189,6 +203,7 @@ impl Api {
         match self {
             Self::OpenAi | Self::OpenAiChat | Self::Anthropic => "metadata",
             Self::Gemini => "labels",
+            Self::Bedrock => "requestMetadata",
         }
     }
 
@@ -208,14 +223,25 @@ impl Api {
         match self {
             Self::OpenAiChat => config,
             Self::OpenAi => config.with_reasoning(Reasoning::Effort(Effort::Medium)),
-            Self::Anthropic => config.with_reasoning(Reasoning::Budget(2048)),
+            Self::Anthropic | Self::Bedrock => config.with_reasoning(Reasoning::Budget(2048)),
             Self::Gemini => config.with_reasoning(Reasoning::Effort(Effort::High)),
+        }
+    }
+
+    /// The type of the error that a wrong key gets.
+    pub fn refusal_of_a_key(self) -> &'static str {
+        match self {
+            Self::OpenAi | Self::OpenAiChat => "invalid_request_error",
+            Self::Anthropic => "authentication_error",
+            Self::Gemini => "UNAUTHENTICATED",
+            Self::Bedrock => "UnrecognizedClientException",
         }
     }
 
     /// Whether files in requests can have names.
     pub fn names_files(self) -> bool {
-        !matches!(self, Self::Gemini)
+        // Those of Converse are made of ids, since they are read by the model and hold few characters.
+        !matches!(self, Self::Gemini | Self::Bedrock)
     }
 
     /// What the real API would say to a body.
@@ -236,6 +262,7 @@ impl Api {
             Self::OpenAiChat => validate_chat(body),
             Self::Anthropic => validate_messages(body),
             Self::Gemini => validate_gemini(model, body),
+            Self::Bedrock => validate_converse(model, body),
         }
     }
 
@@ -246,6 +273,7 @@ impl Api {
             Self::OpenAiChat => attache_testkit::Api::ChatCompletions,
             Self::Anthropic => attache_testkit::Api::Messages,
             Self::Gemini => attache_testkit::Api::Gemini,
+            Self::Bedrock => attache_testkit::Api::Converse,
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use attache_anthropic::MessagesCodec;
+use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
 use attache_gemini::GenerateCodec;
-use attache_openai::{ChatCodec, Profile, ResponsesCodec};
+use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 use attache_testkit::{Cassette, CassetteError, CassetteIndex, Expectation, RecordedResponse};
 use attache_transport::Codec;
 
@@ -24,7 +25,8 @@ pub struct Recorded {
 }
 
 /// The protocols in the order of the index's README, each with a codec that reads it.
-pub const PROTOCOLS: [&str; 5] = ["openai-chat", "openai-responses", "anthropic", "gemini", "cohere"];
+pub const PROTOCOLS: [&str; 7] =
+    ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock-converse", "ollama", "cohere"];
 
 /// A codec for answers of a protocol, whichever server and model gave them: decoders ask for neither.
 pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
@@ -35,6 +37,8 @@ pub fn codec(protocol: &str) -> Option<Box<dyn Codec>> {
         "openai-responses" => Box::new(ResponsesCodec::from("recorded")),
         "anthropic" => Box::new(MessagesCodec::from("recorded")),
         "gemini" => Box::new(GenerateCodec::from("recorded")),
+        "bedrock-converse" => Box::new(ConverseCodec::new("recorded").with_region("us-east-1")),
+        "ollama" => Box::new(OllamaCodec::new("recorded")),
         "cohere" => Box::new(CohereCodec::new("recorded")),
         _ => return None,
     })

@@ -24,8 +24,15 @@ use serde_json::Value;
 use changes::CHANGES;
 
 /// Those that are read, with how many there are: a recording that is lost shows.
-const EXPECTED: [(&str, usize); 5] =
-    [("openai-chat", 109), ("openai-responses", 62), ("anthropic", 37), ("gemini", 36), ("cohere", 3)];
+const EXPECTED: [(&str, usize); 7] = [
+    ("openai-chat", 109),
+    ("openai-responses", 62),
+    ("anthropic", 37),
+    ("gemini", 36),
+    ("bedrock-converse", 28),
+    ("ollama", 11),
+    ("cohere", 3),
+];
 
 fn read(recorded: &Recorded, chunks: &[Bytes]) -> Replay {
     let codec = codec(&recorded.protocol).expect("the protocol is read");

@@ -67,8 +67,9 @@ fn models(family: &str) -> Vec<(String, ModelCapabilities)> {
     let matrix = Matrix::bundled();
     let names = matrix.patterns(family).into_iter().map(|pattern| {
         let inner = pattern.trim_matches('*').trim_end_matches(['-', '.']);
+        let inner = inner.replace("claude-*", "claude-sonnet").replace('*', "x");
         // Ids of one provider begin with the region.
-        if pattern.starts_with('*') { format!("us.{inner}") } else { inner.replace('*', "x") }
+        if pattern.starts_with('*') { format!("us.{inner}") } else { inner }
     });
     let resolved = names.map(|name| {
         let row = matrix.resolve(family, &name);

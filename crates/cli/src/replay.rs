@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use attache_anthropic::MessagesCodec;
+use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
 use attache_core::{Completion, ToolCall, Usage};
 use attache_gemini::GenerateCodec;
-use attache_openai::{ChatCodec, Profile, ResponsesCodec};
+use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 use attache_testkit::{Cassette, Interaction, chunked};
 use attache_transport::{Codec, Replay as Replayed};
 use bytes::Bytes;
@@ -102,6 +103,10 @@ fn api(interaction: &Interaction) -> Option<(&'static str, Box<dyn Codec>)> {
         ("anthropic", Box::new(MessagesCodec::from(model)))
     } else if is(":generateContent") || is(":streamGenerateContent") {
         ("gemini", Box::new(GenerateCodec::from(model)))
+    } else if is("/converse") || is("/converse-stream") {
+        ("bedrock-converse", Box::new(ConverseCodec::new(model).with_region("us-east-1")))
+    } else if is("/api/chat") {
+        ("ollama", Box::new(OllamaCodec::new(model)))
     } else if is("/v2/chat") {
         ("cohere", Box::new(CohereCodec::new(model)))
     } else {

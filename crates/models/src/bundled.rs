@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "openai")]
-use attache_openai::{Api, ChatCodec, Profile, ResponsesCodec};
+use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 
 use crate::registry::Registry;
 
@@ -13,10 +13,13 @@ pub(crate) fn add(registry: Registry) -> Registry {
     #[cfg(feature = "openai")]
     let registry = {
         let profiles = Arc::clone(&registry.profiles);
-        profiles.iter().fold(registry, |registry, profile| with_profile(registry, profile))
+        let registry = profiles.iter().fold(registry, with_profile);
+        registry.with_codec("ollama", "ollama", OllamaCodec::new)
     };
     #[cfg(feature = "anthropic")]
     let registry = registry.with_codec("anthropic", "anthropic", attache_anthropic::MessagesCodec::new);
+    #[cfg(feature = "bedrock")]
+    let registry = registry.with_codec("bedrock", "bedrock-converse", attache_bedrock::ConverseCodec::new);
     #[cfg(feature = "gemini")]
     let registry = registry.with_codec("gemini", "gemini", attache_gemini::GenerateCodec::new).with_codec(
         "vertex",
