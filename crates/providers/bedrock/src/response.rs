@@ -202,14 +202,10 @@ impl Reply {
         piece: Piece<'_>,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let known = self.place(index).and_then(|at| self.blocks.get_mut(at));
-        let piece = match known {
-            Some(block) => match block.extend(piece, out) {
-                None => return Ok(()),
-                Some(piece) => piece,
-            },
-            None => piece,
-        };
+        if let Some(block) = self.place(index, &piece).and_then(|at| self.blocks.get_mut(at)) {
+            block.extend(piece, out);
+            return Ok(());
+        }
         // Blocks of text and reasoning have no start but their first piece.
         match Block::implied(index.unwrap_or_else(|| self.next_index()), &piece) {
             Some(block) => {
@@ -266,13 +262,16 @@ impl Reply {
         Ok(())
     }
 
-    /// The block of that index, or the last one.
-    fn place(&self, index: Option<u64>) -> Option<usize> {
-        let Some(index) = index else { return self.blocks.len().checked_sub(1) };
-        if self.blocks.get(self.current).is_some_and(|block| block.index == index) {
+    /// The block of that index, or the last one, if it takes the piece.
+    fn place(&self, index: Option<u64>, piece: &Piece<'_>) -> Option<usize> {
+        let takes = |block: &Block| block.takes(piece) && index.is_none_or(|index| block.index == index);
+        if self.blocks.get(self.current).is_some_and(takes) {
             return Some(self.current);
         }
-        self.blocks.iter().rposition(|block| block.index == index)
+        match index {
+            Some(_) => self.blocks.iter().rposition(takes),
+            None => None,
+        }
     }
 
     /// The finished reply; `cut` if it never came to its end. What is left is empty.

@@ -173,8 +173,19 @@ impl Block {
         }
     }
 
-    /// Takes a piece and hands it out; returns what belongs into a block of another kind.
-    pub(super) fn extend<'a>(&mut self, piece: Piece<'a>, out: &mut ChunkSink) -> Option<Piece<'a>> {
+    /// Whether the piece is of this kind of block.
+    pub(super) fn takes(&self, piece: &Piece<'_>) -> bool {
+        match &self.kind {
+            Kind::Text(_) => matches!(piece, Piece::Text(_) | Piece::Citation(_)),
+            Kind::Thinking(_) => matches!(piece, Piece::Thinking(_) | Piece::Signature(_)),
+            Kind::Redacted(_) => matches!(piece, Piece::Redacted(_)),
+            Kind::Call(_) => matches!(piece, Piece::Json(_)),
+            Kind::Opaque(_) => matches!(piece, Piece::Json(_) | Piece::Results(_) | Piece::Image(_)),
+        }
+    }
+
+    /// Takes a piece that it takes, and hands it out.
+    pub(super) fn extend(&mut self, piece: Piece<'_>, out: &mut ChunkSink) {
         match (&mut self.kind, piece) {
             (Kind::Text(block), Piece::Text(text)) => {
                 block.text.push_str(&text);
@@ -187,17 +198,14 @@ impl Block {
             }
             (Kind::Thinking(block), Piece::Signature(signature)) => block.signature.push_str(&signature),
             (Kind::Redacted(block), Piece::Redacted(data)) => block.pieces.push(data.into_owned()),
-            (Kind::Call(call), Piece::Json(json)) => {
-                if !json.is_empty() {
-                    call.arguments.push_str(&json);
-                    let delta = call.delta(None, json.into_owned());
-                    out.push(delta);
-                }
+            (Kind::Call(call), Piece::Json(json)) if !json.is_empty() => {
+                call.arguments.push_str(&json);
+                let delta = call.delta(None, json.into_owned());
+                out.push(delta);
             }
-            (Kind::Opaque(block), piece) => return block.extend(piece),
-            (_, piece) => return Some(piece),
+            (Kind::Opaque(block), piece) => block.extend(piece),
+            _ => {}
         }
-        None
     }
 }
 
@@ -305,16 +313,15 @@ impl OpaqueBlock {
         }
     }
 
-    fn extend<'a>(&mut self, piece: Piece<'a>) -> Option<Piece<'a>> {
+    fn extend(&mut self, piece: Piece<'_>) {
         match piece {
             Piece::Json(json) => self.input.push_str(&json),
             Piece::Results(list) => {
                 self.results.extend(serde_json::from_str::<Vec<Box<RawValue>>>(list.get()).unwrap_or_default());
             }
             Piece::Image(image) => self.images.push(image.to_owned()),
-            piece => return Some(piece),
+            _ => {}
         }
-        None
     }
 
     /// The block as it came or, where pieces followed, as it would have come whole.
