@@ -238,6 +238,15 @@ impl Api {
         }
     }
 
+    /// The type of the error inside a stream when the provider is overloaded.
+    pub fn overload(self) -> &'static str {
+        match self {
+            Self::Gemini => "UNAVAILABLE",
+            Self::Bedrock => "serviceUnavailableException",
+            _ => "overloaded_error",
+        }
+    }
+
     /// Whether files in requests can have names.
     pub fn names_files(self) -> bool {
         // Those of Converse are made of ids, since they are read by the model and hold few characters.

@@ -197,7 +197,7 @@ async fn failures_are_typed() {
             (Reply::error(400, "no"), ErrorKind::InvalidRequest, false),
             (Reply::new().text_pieces(vec!["word "; 100]).end_after(3_000), ErrorKind::StreamCut, false),
             (
-                Reply::new().text_pieces(vec!["word "; 100]).error_event(20, "overloaded_error", "busy"),
+                Reply::new().text_pieces(vec!["word "; 100]).error_event(20, api.overload(), "busy"),
                 ErrorKind::Overloaded,
                 false,
             ),

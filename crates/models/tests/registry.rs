@@ -105,3 +105,17 @@ fn an_author_adds_a_provider_without_touching_ours() {
     assert_eq!(registry.providers().collect::<Vec<_>>(), [("mine", "mine")]);
     assert_eq!(registry.model("mine/x").unwrap().id(), "offline/x");
 }
+
+// openai.md C.13: Ollama's own API has the name, its dialect of Chat Completions another
+#[test]
+fn ollama_is_spoken_to_in_its_own_api() {
+    let environment = Environment::new(|name| (name == "OLLAMA_HOST").then(|| "box".to_owned()));
+    let registry = Registry::bundled().with_environment(environment);
+    let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
+    let url = |name: &str| {
+        registry.codec(name).unwrap().encode(&request, &request.options, None).unwrap().parts.url
+    };
+    assert_eq!(url("ollama/qwen3:4b"), "http://box:11434/api/chat");
+    assert_eq!(url("ollama-chat/qwen3:4b"), "http://box:11434/v1/chat/completions");
+    assert_eq!(registry.model("ollama/hf.co/a/b").unwrap().id(), "ollama/hf.co/a/b");
+}

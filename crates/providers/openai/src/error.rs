@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::{ErrorBody, ErrorResponse, excerpt};
+use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
 use serde::Deserialize;
 
 use crate::lenient::{Count, Object};
@@ -12,7 +12,14 @@ use crate::lenient::{Count, Object};
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let common = response.to_error();
     let body = ErrorBody::parse(response.body.as_bytes()).unwrap_or_default();
-    match special(&body, response.body.as_bytes()) {
+    // Some servers call every error `api_error`; what is wrong with a request the status says (openai.md C.13).
+    let unspecific =
+        body.error_type.as_deref() == Some("api_error") && common.kind() == ErrorKind::Overloaded;
+    let by_status = || {
+        let client_error = unspecific && response.status.is_client_error();
+        client_error.then(|| Special { kind: kind_of_status(response.status.as_u16()), retryable: None })
+    };
+    match special(&body, response.body.as_bytes()).or_else(by_status) {
         Some(special) => {
             let error = response.error(special.kind, common.message());
             let error = error
@@ -109,6 +116,8 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
     }
     match body.code.as_deref() {
         Some("data_inspection_failed") => return of(ErrorKind::Refused),
+        // openai.md C.12
+        Some("tokens_limit_reached") => return of(ErrorKind::ContextTooLong),
         // The model's call did not fit the tool's schema; another try may (openai.md C.7, D 55).
         Some("tool_use_failed") => {
             return Some(Special { kind: ErrorKind::InvalidRequest, retryable: Some(true) });
@@ -128,6 +137,7 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
         return of(ErrorKind::Authentication);
     }
     let unpaired = says(&["tool_call_id", "tool_calls"])
+        || says(&["role 'assistant'", "must not be empty"])
         || says(&["number of function calls and responses"])
         || says(&["reasoning_content", "passed back"]);
     if unpaired { of(ErrorKind::InvalidHistory) } else { None }

@@ -7,6 +7,8 @@
 //! What a server does in its own way is data: a [`Profile`] names each quirk, and no code asks for a server's name.
 //! Answers are read leniently whatever the profile says, since every server leaves out, nulls or renames something.
 //!
+//! [`Ollama`] speaks Ollama's own API, which is none of OpenAI's: `ollama/<model>`.
+//!
 //! # What the API cannot say
 //! - A tool message takes only text. Documents of tool results stand in the synthetic user message that routing
 //!   makes; one that is attached to a result is an error.

@@ -384,3 +384,19 @@ fn the_profile_of_openai_reads_alike() {
     let message = replay_with((*Profile::openai_chat()).clone(), &body).completion.message;
     assert_eq!((message.thinking().as_str(), message.text().as_str()), ("a", "Hi"));
 }
+
+// openai.md C.1: what keeps a connection alive while the answer is made
+#[test]
+fn blank_lines_and_comments_before_an_answer() {
+    let whole = format!("\n\n \r\n\n{}", whole(json!({"content": "Hi"}), "stop"));
+    assert_eq!(reply(&whole).message.text(), "Hi");
+    let streamed = sse(&[delta(json!({"content": "Hi"}), Some("stop"))]);
+    assert_eq!(reply(&format!(": keep-alive\n\n: OPENROUTER PROCESSING\n\n{streamed}")).message.text(), "Hi");
+}
+
+// openai.md C.3: the whole message once more at the end of a stream
+#[test]
+fn a_message_repeated_at_the_end_is_read_once() {
+    let last = json!({"object": "chat.completion", "choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}]});
+    assert_eq!(reply(&sse(&[delta(json!({"content": "Hi"}), None), last])).message.text(), "Hi");
+}

@@ -193,3 +193,13 @@ fn keys_and_urls_come_from_the_variables_of_the_profile() {
     let model = OpenAiChat::from_env(ChatCodec::new(profile, "m")).unwrap();
     assert_eq!(model.codec().profile().base_url, "http://localhost:1/v1");
 }
+
+// openai.md D 67
+#[tokio::test]
+async fn d67_no_encoding_is_advertised_that_cannot_be_read() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST")).respond_with(whole()).mount(&server).await;
+    ModelHandle::new(model(&server)).complete(hello()).await.unwrap();
+    let requests = server.received_requests().await.unwrap();
+    assert_eq!(requests[0].headers.get("accept-encoding"), None);
+}

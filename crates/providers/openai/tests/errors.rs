@@ -159,6 +159,7 @@ fn errors_in_the_words_of_some_servers() {
     for message in [
         "The `reasoning_content` in the thinking mode must be passed back to the API.",
         "Not the same number of function calls and responses",
+        "the message at position 3 with role 'assistant' must not be empty",
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
     ] {
         assert_eq!(
@@ -173,4 +174,95 @@ fn errors_in_the_words_of_some_servers() {
     );
     assert_eq!(listed.kind(), ErrorKind::InvalidRequest);
     assert!(listed.message().contains("extra fields"), "{listed}");
+}
+
+// openai.md C.1, C.4, C.7, C.9, C.10, C.11, C.12, C.13, C.15, C.16, C.17
+#[test]
+fn error_bodies_of_servers() {
+    for (status, body, kind, retryable) in [
+        (
+            402,
+            json!({"error": {"message": "Insufficient Balance", "type": "unknown_error", "code": "invalid_request_error"}}),
+            ErrorKind::QuotaExceeded,
+            false,
+        ),
+        (
+            429,
+            json!({"error": {"message": "m", "type": "exceeded_current_quota_error"}}),
+            ErrorKind::QuotaExceeded,
+            false,
+        ),
+        (
+            429,
+            json!({"error": {"message": "m", "type": "engine_overloaded_error"}}),
+            ErrorKind::Overloaded,
+            true,
+        ),
+        (
+            413,
+            json!({"error": {"message": "m", "type": "tokens", "code": "rate_limit_exceeded"}}),
+            ErrorKind::InvalidRequest,
+            false,
+        ),
+        (498, json!({"error": {"message": "m"}}), ErrorKind::Overloaded, true),
+        (
+            403,
+            json!({"error": {"message": "m", "code": 403, "metadata": {"reasons": []}}}),
+            ErrorKind::Permission,
+            false,
+        ),
+        (502, json!({"error": {"message": "m", "code": 502}}), ErrorKind::Overloaded, true),
+        (
+            422,
+            json!({"error": {"message": "m", "type": "invalid_request_error", "param": null, "code": null}}),
+            ErrorKind::InvalidRequest,
+            false,
+        ),
+        (
+            400,
+            json!({"error": {"code": "content_filter", "message": "m", "status": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+            ErrorKind::Refused,
+            false,
+        ),
+        (404, json!({"error": {"code": "DeploymentNotFound", "message": "m"}}), ErrorKind::NotFound, false),
+        (
+            413,
+            json!({"error": {"code": "tokens_limit_reached", "message": "m", "details": "m"}}),
+            ErrorKind::ContextTooLong,
+            false,
+        ),
+        (
+            404,
+            json!({"error": {"message": "model 'm' not found", "type": "api_error", "param": null, "code": null}}),
+            ErrorKind::NotFound,
+            false,
+        ),
+        (
+            400,
+            json!({"object": "error", "message": "m", "type": "BadRequestError", "code": 400}),
+            ErrorKind::InvalidRequest,
+            false,
+        ),
+        (
+            503,
+            json!({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+            ErrorKind::Overloaded,
+            true,
+        ),
+        (
+            400,
+            json!({"error": {"code": 400, "message": "m", "type": "exceed_context_size_error", "n_prompt_tokens": 9, "n_ctx": 8}}),
+            ErrorKind::ContextTooLong,
+            false,
+        ),
+        (
+            400,
+            json!({"error": "'response_format.type' must be 'json_schema' or 'text'"}),
+            ErrorKind::InvalidRequest,
+            false,
+        ),
+    ] {
+        let error = refused(status, &body);
+        assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{status} {body}");
+    }
 }
