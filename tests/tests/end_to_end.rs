@@ -193,7 +193,11 @@ async fn failures_are_typed() {
     for api in APIS {
         let cases = [
             // Converse has a word of its own for each of the two. (bedrock.md 8)
-            (Reply::error(401, "wrong key").error_kind(api.refusal_of_a_key()), ErrorKind::Authentication, false),
+            (
+                Reply::error(401, "wrong key").error_kind(api.refusal_of_a_key()),
+                ErrorKind::Authentication,
+                false,
+            ),
             (Reply::error(400, "no"), ErrorKind::InvalidRequest, false),
             (Reply::new().text_pieces(vec!["word "; 100]).end_after(3_000), ErrorKind::StreamCut, false),
             (

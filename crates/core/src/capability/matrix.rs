@@ -48,7 +48,19 @@ pub enum MatrixError {
 }
 
 static BUNDLED: OnceLock<Matrix> = OnceLock::new();
-const BUNDLED_TEXT: &str = include_str!("matrix.toml");
+const BUNDLED_TEXT: &str = concat!(
+    include_str!("matrix/openai.toml"),
+    "\n",
+    include_str!("matrix/anthropic.toml"),
+    "\n",
+    include_str!("matrix/gemini.toml"),
+    "\n",
+    include_str!("matrix/bedrock.toml"),
+    "\n",
+    include_str!("matrix/servers.toml"),
+    "\n",
+    include_str!("matrix/offline.toml"),
+);
 
 impl Matrix {
     /// The table that comes with attache, parsed at first use.

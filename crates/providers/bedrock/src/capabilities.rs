@@ -142,7 +142,12 @@ static FAMILIES: [Family; 13] = [
     Family { names: &["mistral.mistral-7b", "mistral.mixtral"], system: false, ..MISTRAL },
     MISTRAL,
     Family { names: &["writer."], beside_results: Beside::Nothing, status: false, ..OTHER },
-    Family { names: &["qwen."], leading_assistant: true, reasoning: ReasoningFields::Word("reasoning_config"), ..OTHER },
+    Family {
+        names: &["qwen."],
+        leading_assistant: true,
+        reasoning: ReasoningFields::Word("reasoning_config"),
+        ..OTHER
+    },
     Family { names: &["zai."], leading_assistant: true, ..OTHER },
     Family { names: &["moonshot"], leading_assistant: true, ..OTHER },
     Family { names: &["openai.gpt-oss"], reasoning: ReasoningFields::Word("reasoning_effort"), ..OTHER },
@@ -222,7 +227,10 @@ mod tests {
             ("us.amazon.nova-2-lite-v1:0", "amazon.nova-2"),
             ("us.mistral.pixtral-large-2502-v1:0", "mistral."),
             ("mistral.mixtral-8x7b-instruct-v0:1", "mistral.mistral-7b"),
-            ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama4-scout-17b-instruct-v1:0", "meta."),
+            (
+                "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama4-scout-17b-instruct-v1:0",
+                "meta.",
+            ),
         ] {
             assert_eq!(of(model).first(), Some(&name), "{model}");
         }

@@ -127,7 +127,9 @@ fn of_environment(environment: &Environment) -> Result<Option<Credentials>, Prov
                 None => credentials,
             }))
         }
-        (Some(_), None) => Err(error::configuration("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not")),
+        (Some(_), None) => {
+            Err(error::configuration("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not"))
+        }
         (None, _) => Ok(None),
     }
 }

@@ -114,8 +114,15 @@ fn kind_of(code: &str, message: &str) -> Option<ErrorKind> {
             kind_of_message(message).unwrap_or(ErrorKind::InvalidRequest)
         }
         "accessdenied" | "optinrequired" => ErrorKind::Permission,
-        "unrecognizedclient" | "invalidsignature" | "expiredtoken" | "invalidclienttokenid" | "requestexpired"
-        | "signaturedoesnotmatch" | "incompletesignature" | "missingauthenticationtoken" | "notauthorized"
+        "unrecognizedclient"
+        | "invalidsignature"
+        | "expiredtoken"
+        | "invalidclienttokenid"
+        | "requestexpired"
+        | "signaturedoesnotmatch"
+        | "incompletesignature"
+        | "missingauthenticationtoken"
+        | "notauthorized"
         | "invalidtoken" => ErrorKind::Authentication,
         "resourcenotfound" | "unknownoperation" => ErrorKind::NotFound,
         "servicequotaexceeded" => ErrorKind::QuotaExceeded,
@@ -204,6 +211,7 @@ fn describe(error: ProviderError, message: &str, code: Option<String>) -> Provid
 fn param(message: &str) -> Option<&str> {
     let at = message.find("messages.").or_else(|| message.find("tools."))?;
     let field = message.get(at..)?;
-    let end = field.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_')).unwrap_or(field.len());
+    let end =
+        field.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_')).unwrap_or(field.len());
     field.get(..end).map(|field| field.trim_end_matches('.')).filter(|field| field.contains('.'))
 }

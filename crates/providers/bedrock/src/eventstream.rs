@@ -54,7 +54,8 @@ impl FrameDecoder {
             self.partial = frame;
             self.partial.clear();
         }
-        while let Some((frame, rest)) = frame_length(bytes)?.and_then(|length| bytes.split_at_checked(length)) {
+        while let Some((frame, rest)) = frame_length(bytes)?.and_then(|length| bytes.split_at_checked(length))
+        {
             take(&read(frame)?)?;
             bytes = rest;
         }
@@ -96,7 +97,8 @@ fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProviderError> {
 /// Reads a whole frame.
 fn read(frame: &[u8]) -> Result<Frame<'_>, ProviderError> {
     let short = || malformed("a frame is shorter than it says");
-    let (content, checksum) = frame.split_last_chunk::<CHECKSUM>().map(|(c, s)| (c, &s[..])).ok_or_else(short)?;
+    let (content, checksum) =
+        frame.split_last_chunk::<CHECKSUM>().map(|(c, s)| (c, &s[..])).ok_or_else(short)?;
     if crc32fast::hash(content) != integer(checksum) {
         return Err(malformed("the checksum of a frame is wrong"));
     }
@@ -106,7 +108,8 @@ fn read(frame: &[u8]) -> Result<Frame<'_>, ProviderError> {
     let mut frame = Frame { payload, ..Frame::default() };
     let mut headers = Headers(headers);
     while !headers.0.is_empty() {
-        let (name, text) = headers.next().ok_or_else(|| malformed("a header of a frame is not as the format says"))?;
+        let (name, text) =
+            headers.next().ok_or_else(|| malformed("a header of a frame is not as the format says"))?;
         match name {
             b":message-type" => frame.message_type = text,
             b":event-type" => frame.event_type = text,

@@ -24,7 +24,8 @@ pub(crate) fn endpoint(region: &str) -> Result<String, ProviderError> {
     if region.is_empty() || !region.bytes().all(legal) {
         return Err(error::configuration(format!("{region:?} is no name of an AWS region")));
     }
-    let (_, suffix) = SUFFIXES.iter().find(|(start, _)| region.starts_with(start)).unwrap_or(&("", "amazonaws.com"));
+    let (_, suffix) =
+        SUFFIXES.iter().find(|(start, _)| region.starts_with(start)).unwrap_or(&("", "amazonaws.com"));
     Ok(format!("https://bedrock-runtime.{region}.{suffix}"))
 }
 

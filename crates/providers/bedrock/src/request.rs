@@ -301,8 +301,12 @@ struct Extra {
 
 impl Extra {
     fn read(body: &Map<String, Value>) -> Result<Self, ProviderError> {
-        let mut extra =
-            Self { members: body.clone(), additional: Map::new(), tools: Vec::new(), tool_config: Map::new() };
+        let mut extra = Self {
+            members: body.clone(),
+            additional: Map::new(),
+            tools: Vec::new(),
+            tool_config: Map::new(),
+        };
         for name in ["messages", "system"] {
             if body.contains_key(name) {
                 let message = format!("extra_body must not hold {name}, which come from the conversation");
@@ -352,8 +356,8 @@ fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
     let (whole, extra) = (ask.request.whole, &ask.config.extra_headers);
     let accept = if whole { "application/json" } else { "application/vnd.amazon.eventstream" };
-    let mut parts = RequestParts::post_json(ask.codec.url(whole)?, EncodedBody::default())
-        .with_header(ACCEPT, accept);
+    let mut parts =
+        RequestParts::post_json(ask.codec.url(whole)?, EncodedBody::default()).with_header(ACCEPT, accept);
     let authorised = extra.iter().any(|(name, _)| name == "authorization");
     if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
         parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);

@@ -155,14 +155,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
-        Self {
-            reading,
-            blocks: Vec::new(),
-            current: 0,
-            calls: 0,
-            usage: Usage::default(),
-            stop_reason: None,
-        }
+        Self { reading, blocks: Vec::new(), current: 0, calls: 0, usage: Usage::default(), stop_reason: None }
     }
 
     /// Takes a block of a whole reply.
@@ -278,8 +271,8 @@ impl Reply {
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
         let origin = Origin::new(&self.reading.model);
-        let cut =
-            cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
+        let cut = cut
+            || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
         let last = self.blocks.len().saturating_sub(1);
         let mut parts = Vec::with_capacity(self.blocks.len());
         // White space that fills a whole block cannot be sent back. It joins the text that follows, or the last

@@ -221,7 +221,8 @@ fn canonical_path(path: &str) -> String {
             segment => segments.push(segment),
         }
     }
-    let mut canonical: String = segments.iter().map(|segment| format!("/{}", encoded(segment.as_bytes()))).collect();
+    let mut canonical: String =
+        segments.iter().map(|segment| format!("/{}", encoded(segment.as_bytes()))).collect();
     if canonical.is_empty() || path.ends_with('/') {
         canonical.push('/');
     }

@@ -62,7 +62,9 @@ impl Decoder for ReplyReader {
             self.framing = match bytes.first() {
                 None => return Ok(()),
                 Some(0 | 1) => Framing::Frames(FrameDecoder::default()),
-                Some(b'<') => return Err(malformed("the server answered with a web page instead of a reply")),
+                Some(b'<') => {
+                    return Err(malformed("the server answered with a web page instead of a reply"));
+                }
                 Some(_) => Framing::Whole(Vec::new()),
             };
         }

@@ -95,21 +95,32 @@ fn texts_alone_are_an_answer_and_nothing_is_nothing() {
 #[test]
 fn calls_decide_and_not_the_reason() {
     let body = reply(
-        &[start(0, &json!({"toolUse": {"toolUseId": "t", "name": "a"}})), delta(0, &json!({"toolUse": {"input": "{}"}}))],
+        &[
+            start(0, &json!({"toolUse": {"toolUseId": "t", "name": "a"}})),
+            delta(0, &json!({"toolUse": {"input": "{}"}})),
+        ],
         "end_turn",
     );
     let done = completion(&body);
-    assert_eq!((done.finish_reason, done.raw_finish_reason.as_deref()), (FinishReason::ToolCalls, Some("end_turn")));
+    assert_eq!(
+        (done.finish_reason, done.raw_finish_reason.as_deref()),
+        (FinishReason::ToolCalls, Some("end_turn"))
+    );
 }
 
 // bedrock.md (a) 14, 16: nested in messages, flat in streams; a signature without text counts.
 #[test]
 fn signatures_are_kept() {
     let streamed = reply(
-        &[delta(0, &json!({"reasoningContent": {"signature": "s"}})), stop(0), delta(1, &json!({"text": "a"}))],
+        &[
+            delta(0, &json!({"reasoningContent": {"signature": "s"}})),
+            stop(0),
+            delta(1, &json!({"text": "a"})),
+        ],
         "end_turn",
     );
-    let blocks = json!([{"reasoningContent": {"reasoningText": {"text": "", "signature": "s"}}}, {"text": "a"}]);
+    let blocks =
+        json!([{"reasoningContent": {"reasoningText": {"text": "", "signature": "s"}}}, {"text": "a"}]);
     for body in [streamed, whole(&blocks, "end_turn")] {
         let done = completion(&body);
         let AssistantPart::Reasoning(reasoning) = &done.message.parts[0] else { panic!("{done:?}") };
@@ -132,7 +143,8 @@ fn reasoning_without_signature_has_nothing_to_go_back() {
         "end_turn",
     );
     let done = completion(&body);
-    let [AssistantPart::Reasoning(reasoning), AssistantPart::Text(text)] = done.message.parts.as_slice() else {
+    let [AssistantPart::Reasoning(reasoning), AssistantPart::Text(text)] = done.message.parts.as_slice()
+    else {
         panic!("{done:?}")
     };
     assert_eq!((reasoning.text(), reasoning.replay(), text.text()), ("Hm.", None, "Hi"));
@@ -149,8 +161,10 @@ fn the_cost_comes_behind_the_end() {
 // bedrock.md (a) 21: several events in one piece, and one event that yields several chunks
 #[test]
 fn no_event_is_lost() {
-    let both = json!({"text": "a", "toolUse": {"input": "{}"}, "reasoningContent": {"text": "t", "signature": "s"}});
-    let body = reply(&[start(0, &json!({"toolUse": {"toolUseId": "t", "name": "f"}})), delta(0, &both)], "tool_use");
+    let both =
+        json!({"text": "a", "toolUse": {"input": "{}"}, "reasoningContent": {"text": "t", "signature": "s"}});
+    let body =
+        reply(&[start(0, &json!({"toolUse": {"toolUseId": "t", "name": "f"}})), delta(0, &both)], "tool_use");
     let done = completion(&body);
     assert_eq!((done.message.text(), done.message.thinking()), ("a".to_owned(), "t".to_owned()));
     assert_eq!(done.message.tool_calls().next().unwrap().arguments.raw(), "{}");
@@ -172,7 +186,10 @@ fn inputs_that_are_no_objects() {
         assert_eq!(arguments.json().map_err(|_| ()), expected, "{input}");
         // Some stream the object itself, not a string of it.
         let streamed = reply(
-            &[start(0, &json!({"toolUse": {"toolUseId": "t", "name": "a"}})), delta(0, &json!({"toolUse": {"input": input}}))],
+            &[
+                start(0, &json!({"toolUse": {"toolUseId": "t", "name": "a"}})),
+                delta(0, &json!({"toolUse": {"input": input}})),
+            ],
             "tool_use",
         );
         let done = completion(&streamed);
@@ -187,7 +204,8 @@ fn inputs_that_are_no_objects() {
 // bedrock.md (a) 27
 #[test]
 fn cited_answers_are_text_with_their_citations() {
-    let citation = json!({"title": "D", "location": {"documentPage": {"documentIndex": 0, "start": 1, "end": 2}}});
+    let citation =
+        json!({"title": "D", "location": {"documentPage": {"documentIndex": 0, "start": 1, "end": 2}}});
     let blocks = json!([{"citationsContent": {"content": [{"text": "An "}, {"text": "answer"}], "citations": [citation]}}]);
     let streamed = reply(
         &[delta(0, &json!({"text": "An answer"})), delta(0, &json!({"citation": citation})), stop(0)],
@@ -237,11 +255,23 @@ fn the_table_of_errors() {
 fn wording_refines_the_kind() {
     for (message, kind) in [
         ("Input is too long for requested model.", ErrorKind::ContextTooLong),
-        ("The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum", ErrorKind::ContextTooLong),
+        (
+            "The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum",
+            ErrorKind::ContextTooLong,
+        ),
         ("The provided model identifier is invalid.", ErrorKind::NotFound),
-        ("The text field in the ContentBlock object at messages.1.content.0 is blank.", ErrorKind::InvalidHistory),
-        ("Expected toolResult blocks at messages.2.content for the following Ids: t", ErrorKind::InvalidHistory),
-        ("The toolConfig field must be defined when using toolUse and toolResult content blocks.", ErrorKind::InvalidHistory),
+        (
+            "The text field in the ContentBlock object at messages.1.content.0 is blank.",
+            ErrorKind::InvalidHistory,
+        ),
+        (
+            "Expected toolResult blocks at messages.2.content for the following Ids: t",
+            ErrorKind::InvalidHistory,
+        ),
+        (
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+            ErrorKind::InvalidHistory,
+        ),
         ("User messages cannot contain reasoning content. Please remove it", ErrorKind::InvalidHistory),
         ("This model doesn't support the status field.", ErrorKind::Unsupported),
         ("Malformed input request: #: extraneous key [x] is not permitted", ErrorKind::InvalidRequest),
@@ -250,10 +280,11 @@ fn wording_refines_the_kind() {
         assert_eq!(failed(400, Some("ValidationException"), &body).0, kind, "{message}");
         assert_eq!(failed(400, None, &body).0, kind, "{message}");
     }
-    let blank = json!({"message": "The text field in the ContentBlock object at messages.1.content.0 is blank."});
+    let blank =
+        json!({"message": "The text field in the ContentBlock object at messages.1.content.0 is blank."});
     assert_eq!(error(400, None, &blank.to_string()).param(), Some("messages.1.content.0"));
     let daily = json!({"message": "Too many tokens per day, please wait before trying again."}).to_string();
-    assert_eq!(failed(429, Some("ThrottlingException"), &daily).2, false);
+    assert!(!failed(429, Some("ThrottlingException"), &daily).2);
 }
 
 // bedrock.md (a) 19
@@ -286,11 +317,16 @@ fn exceptions_inside_a_stream() {
         let error = after.error.unwrap();
         assert!(!error.is_retryable() && error.is_after_output());
     }
-    let original = exception("modelStreamErrorException", &json!({"message": "", "originalMessage": "overloaded"}));
+    let original =
+        exception("modelStreamErrorException", &json!({"message": "", "originalMessage": "overloaded"}));
     assert_eq!(decode(&original).unwrap_err().message(), "overloaded");
-    let headers = [(":message-type", "error"), (":error-code", "InternalFailure"), (":error-message", "oops")];
+    let headers =
+        [(":message-type", "error"), (":error-code", "InternalFailure"), (":error-message", "oops")];
     let error = decode(&attache_testkit::event_frame(&headers, b"")).unwrap_err();
-    assert_eq!((error.kind(), error.code(), error.message()), (ErrorKind::Overloaded, Some("InternalFailure"), "oops"));
+    assert_eq!(
+        (error.kind(), error.code(), error.message()),
+        (ErrorKind::Overloaded, Some("InternalFailure"), "oops")
+    );
     let bare = attache_testkit::event_frame(&[(":message-type", "exception")], b"");
     assert_eq!(decode(&bare).unwrap_err().kind(), ErrorKind::Api);
 }
@@ -300,6 +336,9 @@ fn exceptions_inside_a_stream() {
 fn json_under_200() {
     let error = decode(br#"{"message":"Too many requests","__type":"ThrottlingException"}"#).unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::RateLimited, Some("ThrottlingException")));
-    assert_eq!(decode(br#"{"error":{"message":"no such route","code":404}}"#).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        decode(br#"{"error":{"message":"no such route","code":404}}"#).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
     assert_eq!(completion(&whole(&json!([{"text": "a"}]), "end_turn")).message.text(), "a");
 }

@@ -65,7 +65,10 @@ fn streamed_or_whole_is_the_same() {
             delta(3, &input("{\"path\":")),
             delta(3, &input("\"a\"}")),
             stop(3),
-            start(4, &json!({"toolUse": {"toolUseId": "s1", "name": "nova_grounding", "type": "server_tool_use"}})),
+            start(
+                4,
+                &json!({"toolUse": {"toolUseId": "s1", "name": "nova_grounding", "type": "server_tool_use"}}),
+            ),
             delta(4, &input("{\"q\":1.50}")),
             stop(4),
             start(5, &json!({"toolResult": {"toolUseId": "s1", "status": "success", "type": "x_result"}})),
@@ -187,10 +190,7 @@ fn images_come_in_pieces() {
         ],
         "end_turn",
     );
-    assert_eq!(
-        shape(&completion(&hidden).message.parts),
-        ["thinking hidden {\"redactedContent\":\"YWI=\"}"]
-    );
+    assert_eq!(shape(&completion(&hidden).message.parts), ["thinking hidden {\"redactedContent\":\"YWI=\"}"]);
 }
 
 // P24

@@ -73,6 +73,9 @@ impl CredentialSource for Chain {
 
 impl fmt::Debug for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chain").field("profile", &self.profile).field("region", &self.region).finish_non_exhaustive()
+        f.debug_struct("Chain")
+            .field("profile", &self.profile)
+            .field("region", &self.region)
+            .finish_non_exhaustive()
     }
 }

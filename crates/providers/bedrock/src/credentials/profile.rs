@@ -178,7 +178,8 @@ fn section(text: &str, headings: &[&str]) -> Option<HashMap<String, String>> {
             if inside {
                 settings.get_or_insert_with(HashMap::new);
             }
-        } else if let (Some(settings), Some((name, value)), false) = (&mut settings, line.split_once('='), nested)
+        } else if let (Some(settings), Some((name, value)), false) =
+            (&mut settings, line.split_once('='), nested)
             && inside
         {
             let end = [" #", " ;", "\t#", "\t;"].iter().filter_map(|mark| value.find(mark)).min();

@@ -93,8 +93,11 @@ async fn keys_of_a_profile_are_read_anew() {
     let keys = profiles.keys().unwrap().unwrap();
     let first = Credentials::new("A1", "s").with_session_token("t");
     assert_eq!(keys.fetch().await.unwrap(), first);
-    std::fs::write(folder.path().join("credentials"), "[work]\naws_access_key_id=A2\naws_secret_access_key=s\n")
-        .unwrap();
+    std::fs::write(
+        folder.path().join("credentials"),
+        "[work]\naws_access_key_id=A2\naws_secret_access_key=s\n",
+    )
+    .unwrap();
     assert_eq!(keys.fetch().await.unwrap(), Credentials::new("A2", "s"));
     std::fs::write(folder.path().join("credentials"), "").unwrap();
     assert_eq!(keys.fetch().await.unwrap_err().kind(), ErrorKind::Authentication);

@@ -256,13 +256,16 @@ impl Renderer<'_> {
         {
             return false;
         }
-        let Some(ServerBlock { tool_use: Some(ServerId { id: Some(id) }), .. }) = part.replay.read(FAMILY) else {
+        let Some(ServerBlock { tool_use: Some(ServerId { id: Some(id) }), .. }) = part.replay.read(FAMILY)
+        else {
             return true;
         };
         message.parts.iter().any(|part| match part {
             AssistantPart::Opaque(part) => {
                 let block: Option<ServerBlock> = part.replay.read(FAMILY);
-                block.and_then(|block| block.tool_result).is_some_and(|answer| answer.id.as_ref() == Some(&id))
+                block
+                    .and_then(|block| block.tool_result)
+                    .is_some_and(|answer| answer.id.as_ref() == Some(&id))
             }
             _ => false,
         })

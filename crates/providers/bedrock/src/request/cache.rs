@@ -27,7 +27,10 @@ pub(super) struct Points {
 /// Where the caller says nothing, they are placed as soon as the request can be expected to be followed by one that
 /// repeats it: with tools, or after a first answer. They cost a quarter of the price of what is new, once, and save
 /// nine tenths of it at each later step. A single question without tools is sent without.
-pub(super) fn point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>, ProviderError> {
+pub(super) fn point(
+    ask: Ask<'_>,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<&'static str>, ProviderError> {
     let capabilities = ask.codec.capabilities();
     let explicit = capabilities.caching == Caching::Explicit;
     let policy = match ask.config.cache {

@@ -15,7 +15,9 @@ pub(super) fn block(media: &MediaType) -> Option<(&'static str, &'static str)> {
         (MediaKind::Text, "text/markdown") => ("document", "md"),
         (MediaKind::Text, _) => ("document", "txt"),
         (_, "application/msword") => ("document", "doc"),
-        (_, "application/vnd.openxmlformats-officedocument.wordprocessingml.document") => ("document", "docx"),
+        (_, "application/vnd.openxmlformats-officedocument.wordprocessingml.document") => {
+            ("document", "docx")
+        }
         (_, "application/vnd.ms-excel") => ("document", "xls"),
         (_, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet") => ("document", "xlsx"),
         (MediaKind::Video, "video/mp4") => ("video", "mp4"),

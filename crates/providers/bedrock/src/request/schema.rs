@@ -69,8 +69,8 @@ fn node(schema: &Value, path: &str, described: &mut Vec<String>, depth: usize) -
                 fitted.insert(key.clone(), value.clone());
             }
             (
-                "type" | "required" | "enum" | "const" | "$ref" | "title" | "description" | "default" | "minLength"
-                | "maxLength",
+                "type" | "required" | "enum" | "const" | "$ref" | "title" | "description" | "default"
+                | "minLength" | "maxLength",
                 _,
             ) => {
                 fitted.insert(key.clone(), value.clone());

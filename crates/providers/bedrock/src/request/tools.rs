@@ -98,7 +98,8 @@ fn fitting<'s>(
         match bare_root(&fitting) {
             Ok(bare) => fitting = Cow::Owned(bare),
             Err(problem) => {
-                let why = format!("the schema of the tool {name} cannot be written without definitions: {problem}");
+                let why =
+                    format!("the schema of the tool {name} cannot be written without definitions: {problem}");
                 refusals.refuse("tools", &why, "the model may call it with anything")?;
                 fitting = Cow::Owned(json!({"type": "object", "properties": {}}));
             }
@@ -146,7 +147,8 @@ pub(super) fn choice(
             return Ok(Choice { own: own(true, "none"), ..Choice::default() });
         }
         if has_calls {
-            let note = "the API cannot forbid calls once the history holds some; the model may still make one";
+            let note =
+                "the API cannot forbid calls once the history holds some; the model may still make one";
             refusals.note("tool_choice", note);
         }
         return Ok(Choice { none: !has_calls, ..Choice::default() });
@@ -165,7 +167,11 @@ pub(super) fn choice(
             own.insert("disable_parallel_tool_use".to_owned(), json!(true));
             choice.own = Some(Value::Object(own));
         } else {
-            refusals.refuse("parallel_tool_calls", "the API has no such option", "there may be several calls")?;
+            refusals.refuse(
+                "parallel_tool_calls",
+                "the API has no such option",
+                "there may be several calls",
+            )?;
         }
     }
     Ok(choice)

@@ -317,7 +317,8 @@ impl OpaqueBlock {
         match piece {
             Piece::Json(json) => self.input.push_str(&json),
             Piece::Results(list) => {
-                self.results.extend(serde_json::from_str::<Vec<Box<RawValue>>>(list.get()).unwrap_or_default());
+                self.results
+                    .extend(serde_json::from_str::<Vec<Box<RawValue>>>(list.get()).unwrap_or_default());
             }
             Piece::Image(image) => self.images.push(image.to_owned()),
             _ => {}

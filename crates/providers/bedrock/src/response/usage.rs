@@ -12,7 +12,8 @@ pub(super) fn normalised(raw: &RawValue) -> Option<Usage> {
     let cached = count(["cacheReadInputTokens", "cacheReadInputTokenCount"]);
     let written = count(["cacheWriteInputTokens", "cacheWriteInputTokenCount"]).or_else(|| details(&counts));
     let rest = count(["inputTokens", "inputTokenCount"]);
-    let input = rest.map(|rest| rest.saturating_add(cached.unwrap_or(0)).saturating_add(written.unwrap_or(0)));
+    let input =
+        rest.map(|rest| rest.saturating_add(cached.unwrap_or(0)).saturating_add(written.unwrap_or(0)));
     let usage = Usage::new(input, count(["outputTokens", "outputTokenCount"]))
         .with_cached_tokens(cached)
         .with_cache_write_tokens(written);

@@ -145,8 +145,7 @@ pub(crate) fn unchecked_body(request: &ChatRequest, codec: &ConverseCodec) -> Re
 
 /// A frame of an event.
 pub(crate) fn event(kind: &str, payload: &Value) -> Vec<u8> {
-    let headers =
-        [(":event-type", kind), (":content-type", "application/json"), (":message-type", "event")];
+    let headers = [(":event-type", kind), (":content-type", "application/json"), (":message-type", "event")];
     event_frame(&headers, payload.to_string().as_bytes()).to_vec()
 }
 
