@@ -8,10 +8,10 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Content, Document, Effort, Message, ProviderConfig, Reasoning, ResponseFormat, Routed,
-    Secret, ToolResult, Unsupported, UserMessage, UserOrigin,
+    ChatRequest, Content, Document, Effort, Matrix, Message, ProviderConfig, Reasoning, ResponseFormat,
+    Routed, Secret, ToolResult, Unsupported, UserMessage, UserOrigin,
 };
-use attache_openai::{Api, ChatCodec, Profile, Profiles};
+use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles};
 use attache_testkit::{Rules, validate_chat_with};
 use attache_transport::{Auth, Codec as _, Environment};
 use http::{HeaderMap, StatusCode};
@@ -264,4 +264,32 @@ fn what_models_take() {
     for profile in Profiles::bundled().iter() {
         assert_ne!(codec(&profile.name, "m").capabilities().row, "unknown", "{} has no rows", profile.name);
     }
+}
+
+// design.md §4: what the rows declare can be sent, by both codecs of this crate
+#[test]
+fn what_rows_declare_is_sent() {
+    let matrix = Matrix::bundled();
+    let mut sent = 0;
+    for profile in Profiles::bundled().iter().filter(|profile| profile.api == Api::Chat) {
+        for model in matrix.patterns(&profile.family).into_iter().chain(["m"]) {
+            let chat = codec(&profile.name, model);
+            let native = OllamaCodec::new(model);
+            let codecs: [&dyn attache_transport::Codec; 2] = [&chat, &native];
+            for codec in codecs.into_iter().take(if profile.name == "ollama-chat" { 2 } else { 1 }) {
+                for media in codec.capabilities().user.media.iter().filter(|media| *media != "text") {
+                    let document = Document::from_bytes(&[0_u8, 1, 2, 3][..], media);
+                    assert_eq!(document.media_type().essence(), media);
+                    let message = Message::User(UserMessage::new([document.into()])).shared();
+                    let request = ChatRequest::new([message]);
+                    let encoded = codec.encode(&request, &request.options, None);
+                    let encoded = encoded.unwrap_or_else(|error| panic!("{}: {error}", codec.model_id()));
+                    let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
+                    assert!(body.contains("AAECAw=="), "{} {media}: {body}", codec.model_id());
+                    sent += 1;
+                }
+            }
+        }
+    }
+    assert!(sent > 100, "only {sent}");
 }
