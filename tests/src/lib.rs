@@ -33,6 +33,12 @@ mod pages {
     #[doc = include_str!("../../docs/guide/providers/gemini.md")]
     struct Gemini;
 
+    #[doc = include_str!("../../docs/guide/providers/bedrock.md")]
+    struct Bedrock;
+
+    #[doc = include_str!("../../docs/guide/providers/compatible.md")]
+    struct Compatible;
+
     #[doc = include_str!("../../docs/guide/providers/offline.md")]
     struct Offline;
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use attache_cohere::CohereCodec;
 use attache_core::{ErrorKind, ProviderError};
 use attache_models::{Registry, RegistryError, Unresolved};
 
@@ -29,7 +30,8 @@ impl From<RegistryError> for SetupError {
 
 /// The bundled providers, with what the user's files say on top.
 pub(crate) fn registry(args: &Args) -> Result<Registry, SetupError> {
-    let mut registry = Registry::bundled();
+    // A provider crate that the registry does not know is added like one of a stranger's.
+    let mut registry = Registry::bundled().with_codec("cohere", "cohere", CohereCodec::new);
     if let Some(file) = args.config.as_deref() {
         let added = registry.with_config(&read(file)?);
         registry = added.map_err(|error| SetupError(format!("{}: {error}", file.display())))?;

@@ -261,7 +261,7 @@ fn cuts_and_garbage() {
         let done = replay_pieces(chunked(&Bytes::from(body.clone()), seed));
         assert_eq!(done.completion.message.text(), "Hello");
     }
-    let mut broken = body.clone();
+    let mut broken = body;
     broken[200] ^= 1;
     assert_eq!(decode(&broken).unwrap_err().kind(), ErrorKind::Malformed);
     for (body, kind) in [
