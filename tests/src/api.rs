@@ -14,7 +14,7 @@ use attache_openai::{ChatCodec, ResponsesCodec};
 use attache_testkit::{
     Violation, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses,
 };
-use attache_transport::{Codec, HttpModel};
+use attache_transport::{Codec, HttpClient, HttpModel, RetryPolicy};
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
@@ -95,24 +95,30 @@ impl Api {
     /// # Errors
     /// What is wrong with the settings.
     pub fn connected(self, url: &str, config: ProviderConfig) -> Result<ModelHandle, ProviderError> {
-        fn at<C: Codec + Clone>(
-            codec: impl Into<C>,
-            url: String,
-            config: ProviderConfig,
-        ) -> Result<ModelHandle, ProviderError> {
-            let model = HttpModel::<C>::new(codec, "sk-canary")?;
-            Ok(model.with_base_url(url).with_config(config).into())
-        }
+        self.reached_through(url, config, HttpClient::shared(), RetryPolicy::default())
+    }
+
+    /// The same through connections of its own, asking again as `retry` says.
+    ///
+    /// # Errors
+    /// What is wrong with the settings.
+    pub fn reached_through(
+        self,
+        url: &str,
+        config: ProviderConfig,
+        http: HttpClient,
+        retry: RetryPolicy,
+    ) -> Result<ModelHandle, ProviderError> {
+        let at = |path: &str| format!("{url}{path}");
         match self {
-            Self::OpenAi => at::<ResponsesCodec>(self.model(), format!("{url}/v1"), config),
-            Self::OpenAiChat => at::<ChatCodec>(self.model(), format!("{url}/v1"), config),
-            Self::Anthropic => at::<MessagesCodec>(self.model(), url.to_owned(), config),
-            Self::Gemini => at::<GenerateCodec>(self.model(), url.to_owned(), config),
-            Self::Bedrock => at::<ConverseCodec>(
-                ConverseCodec::new(self.model()).with_region("us-east-1"),
-                url.to_owned(),
-                config,
-            ),
+            Self::OpenAi => reached::<ResponsesCodec>(self.model(), at("/v1"), config, http, retry),
+            Self::OpenAiChat => reached::<ChatCodec>(self.model(), at("/v1"), config, http, retry),
+            Self::Anthropic => reached::<MessagesCodec>(self.model(), at(""), config, http, retry),
+            Self::Gemini => reached::<GenerateCodec>(self.model(), at(""), config, http, retry),
+            Self::Bedrock => {
+                let codec = ConverseCodec::new(self.model()).with_region("us-east-1");
+                reached::<ConverseCodec>(codec, at(""), config, http, retry)
+            }
         }
     }
 
@@ -212,6 +218,11 @@ impl Api {
         !matches!(self, Self::Gemini)
     }
 
+    /// Whether a reply can be of several generations.
+    pub fn has_choices(self) -> bool {
+        matches!(self, Self::OpenAiChat | Self::Gemini)
+    }
+
     /// Whether reasoning comes with something that proves its origin and goes back with it.
     pub fn signs_reasoning(self) -> bool {
         !matches!(self, Self::OpenAiChat)
@@ -285,6 +296,17 @@ impl Api {
             Self::Bedrock => attache_testkit::Api::Converse,
         }
     }
+}
+
+fn reached<C: Codec + Clone>(
+    codec: impl Into<C>,
+    url: String,
+    config: ProviderConfig,
+    http: HttpClient,
+    retry: RetryPolicy,
+) -> Result<ModelHandle, ProviderError> {
+    let model = HttpModel::<C>::new(codec, "sk-canary")?.with_base_url(url);
+    Ok(model.with_config(config).with_http(http).with_retry(retry).into())
 }
 
 fn strip(value: &mut Value) {

@@ -2,12 +2,16 @@
 
 mod api;
 mod build;
+mod party;
 pub mod real;
 pub mod recorded;
 mod scenario;
+mod told;
 
 pub use api::{APIS, Api, Wire};
+pub use party::Party;
 pub use scenario::{Scenario, scenarios};
+pub use told::{Said, texts_told, told};
 
 /// The programs in the README and the guide compile.
 #[cfg(doctest)]

@@ -98,6 +98,8 @@ pub struct Outcome {
     pub reason: EndReason,
     /// The answer, or what there was of it.
     pub text: String,
+    /// The reasoning of the last reply, if it said nothing else; otherwise empty. Such a reply is not in `messages`.
+    pub reasoning: String,
     /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
     pub messages: Vec<Arc<Message>>,
     /// The calls that the model made, in order; some may have been refused.

@@ -12,6 +12,10 @@ use crate::sse::{SseDecoder, SseEvent};
 pub struct ChunkSink {
     queue: VecDeque<StreamChunk>,
     done: bool,
+    /// Answer text that says something was added.
+    visible: bool,
+    /// White space before it.
+    blank: String,
 }
 
 impl ChunkSink {
@@ -28,9 +32,20 @@ impl ChunkSink {
         }
     }
 
-    /// Adds a piece of answer text, unless it is empty.
+    /// Adds a piece of answer text, unless it is empty. White space at the start of a reply waits for what it stands
+    /// before: without that it is no text of the message, and must not have been handed out.
     pub fn content(&mut self, text: impl Into<String>) {
-        let text = text.into();
+        let mut text = text.into();
+        if !self.visible {
+            if text.trim().is_empty() {
+                self.blank.push_str(&text);
+                return;
+            }
+            self.visible = true;
+            if !self.blank.is_empty() {
+                text.insert_str(0, &std::mem::take(&mut self.blank));
+            }
+        }
         if !text.is_empty() {
             self.push(StreamChunk::Content(text));
         }
@@ -65,8 +80,8 @@ impl ChunkSink {
 
     /// Forgets the chunks of an attempt that failed before they were handed out.
     pub(crate) fn clear(&mut self) {
+        *self = Self { queue: std::mem::take(&mut self.queue), ..Self::default() };
         self.queue.clear();
-        self.done = false;
     }
 }
 
@@ -339,6 +354,24 @@ mod tests {
         assert_eq!(out.pop(), Some(StreamChunk::Content("a".into())));
         assert!(matches!(out.pop(), Some(StreamChunk::Done(_))));
         assert_eq!(out.pop(), None);
+    }
+
+    // E15, P07: what is no text of the message was not handed out
+    #[test]
+    fn white_space_waits_for_a_text() {
+        let mut out = ChunkSink::new();
+        out.content(" ");
+        out.content("\n");
+        assert!(out.is_empty());
+        out.content("a");
+        out.content(" ");
+        let contents: Vec<_> = std::iter::from_fn(|| out.pop()).collect();
+        assert_eq!(contents, [" \na", " "].map(|text| StreamChunk::Content(text.to_owned())));
+        let mut out = ChunkSink::new();
+        out.content(" ");
+        out.clear();
+        out.content("a");
+        assert_eq!(out.pop(), Some(StreamChunk::Content("a".to_owned())), "of another attempt");
     }
 
     #[test]

@@ -86,6 +86,9 @@ impl AgentRun {
         }
         let source = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let message = match &outcome.reason {
+            EndReason::EmptyResponse if !outcome.reasoning.trim().is_empty() => {
+                "the model answered with nothing but reasoning".to_owned()
+            }
             EndReason::EmptyResponse => "the model answered with neither text nor calls".to_owned(),
             EndReason::ToolAbort => "a tool ended the run".to_owned(),
             EndReason::ProviderError(_) => "the model could not be asked".to_owned(),

@@ -96,6 +96,7 @@ pub struct Run {
     repeats: Repeats,
     usage: Usage,
     text: String,
+    reasoning: String,
     nudges: u32,
     pauses: u32,
     cut_rounds: u32,
@@ -261,6 +262,7 @@ impl Run {
             run_id: self.id.clone(),
             reason,
             text: self.text.clone(),
+            reasoning: self.reasoning.clone(),
             messages,
             calls: self.calls.clone(),
             pending,
@@ -363,6 +365,7 @@ impl Run {
         if !blank {
             self.text.clone_from(&text);
         }
+        self.reasoning.clear();
         // A message of reasoning alone says nothing that may be replayed.
         let says = |part: &AssistantPart| !matches!(part, AssistantPart::Reasoning(_));
         if message.parts.iter().any(says) {
@@ -430,6 +433,7 @@ impl Run {
     }
 
     fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
+        self.reasoning = message.thinking();
         match self.limits.empty_reply {
             EmptyReply::Accept => self.answered(EndReason::Answer, landing),
             EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => {
@@ -439,8 +443,7 @@ impl Run {
                 self.before_model()
             }
             EmptyReply::Nudge(_) | EmptyReply::Error => {
-                let thought = message.thinking();
-                self.detail = Some(match thought.trim().is_empty() {
+                self.detail = Some(match self.reasoning.trim().is_empty() {
                     true => "the model answered with neither text nor calls".to_owned(),
                     false => "the model answered with nothing but reasoning".to_owned(),
                 });

@@ -50,6 +50,8 @@ pub(super) struct Candidate {
     pub(super) index: u64,
     /// It is handed out as it comes.
     pub(super) shown: bool,
+    /// White space that was not handed out, since no text has followed yet. `None` once one has.
+    held: Option<String>,
     pub(super) pieces: Vec<Piece>,
     pub(super) calls: usize,
     pub(super) finish: Option<String>,
@@ -62,7 +64,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn new(index: u64, shown: bool) -> Self {
-        Self { index, shown, ..Self::default() }
+        Self { index, shown, held: Some(String::new()), ..Self::default() }
     }
 
     /// Takes what a chunk says of this candidate.
@@ -91,11 +93,13 @@ impl Candidate {
 
     /// Whether it holds an answer or a call.
     pub(super) fn says_something(&self) -> bool {
-        self.calls > 0
-            || self
-                .pieces
-                .iter()
-                .any(|piece| matches!(piece, Piece::Text(words) if !words.text.trim().is_empty()))
+        self.calls > 0 || self.has_text()
+    }
+
+    /// Whether it holds an answer.
+    pub(super) fn has_text(&self) -> bool {
+        let is_text = |piece: &Piece| matches!(piece, Piece::Text(words) if !words.text.trim().is_empty());
+        self.pieces.iter().any(is_text)
     }
 
     /// Whether it holds anything that must not get lost: beside answers and calls, parts of the provider.
@@ -127,10 +131,10 @@ impl Candidate {
         let thought = part.thought.0;
         if self.shown {
             if thought {
-                out.thinking(&*text)
+                out.thinking(&*text);
             } else {
-                out.content(&*text)
-            };
+                self.show(&text, out);
+            }
         }
         if signature.is_none() {
             match self.pieces.last_mut() {
@@ -151,6 +155,14 @@ impl Candidate {
         }
         let words = Words { text: text.into_owned(), signature };
         self.add(if thought { Piece::Thought(words) } else { Piece::Text(words) })
+    }
+
+    /// Hands out text. White space waits for the text that it stands before.
+    fn show(&mut self, text: &str, out: &mut ChunkSink) {
+        match &mut self.held {
+            Some(held) if text.trim().is_empty() => held.push_str(text),
+            held => out.content(held.take().unwrap_or_default() + text),
+        }
     }
 
     /// A call comes whole, in one part.

@@ -54,8 +54,11 @@ impl<'a> Message<'a> {
     pub(super) fn add(&mut self, candidate: Candidate, out: Option<&mut ChunkSink>) {
         let mut separator = if self.has_text { "\n" } else { "" };
         let mut out = out.filter(|_| !candidate.shown);
+        let has_text = candidate.has_text();
         for piece in candidate.pieces {
             match piece {
+                // White space alone is no text, and joins none of another candidate.
+                Piece::Text(_) if !has_text => {}
                 Piece::Text(words) => {
                     let lead = if words.text.trim().is_empty() { "" } else { std::mem::take(&mut separator) };
                     if let Some(out) = &mut out {
