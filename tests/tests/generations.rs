@@ -8,136 +8,25 @@
     reason = "a broken expectation is a failed test"
 )]
 
-use std::sync::{Arc, Mutex};
+#[path = "generations/ran.rs"]
+mod ran;
 
-use attache_agent::{Agent, EndReason, Event, EventKind, FunctionTool, Outcome, tool_fn};
-use attache_core::schemars::{self, JsonSchema};
+use attache_agent::{Agent, EndReason, EventKind, FunctionTool, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ProviderConfig,
     ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
     ToolSet, Unsupported,
 };
-use attache_testkit::{MockProvider, Reply, ReplyUsage};
+use attache_testkit::{Reply, ReplyUsage};
 use attache_tests::{APIS, Api, Party, Said, texts_told, told};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use ran::{Query, Ran, run};
+
 /// Calls have ids that every server takes.
 const FIRST: &str = "call00001";
 const SECOND: &str = "call00002";
-
-#[derive(serde::Deserialize, JsonSchema)]
-struct Query {
-    query: String,
-}
-
-type Calls = Arc<Mutex<Vec<String>>>;
-
-fn counted(name: &'static str, calls: &Calls) -> impl Tool + use<> {
-    let calls = Arc::clone(calls);
-    tool_fn(name, "Looks something up", move |Query { query }: Query| {
-        calls.lock().unwrap().push(format!("{name} {query}"));
-        async move { Ok::<_, ToolError>(format!("{name} of {query}")) }
-    })
-}
-
-/// What came of a run.
-struct Ran {
-    outcome: Outcome,
-    events: Vec<Event>,
-    /// The bodies of the requests.
-    bodies: Vec<Value>,
-    /// The calls that were executed, in order of their names.
-    executed: Vec<String>,
-}
-
-impl Ran {
-    fn replies(&self) -> Vec<&AssistantMessage> {
-        let replies = self.outcome.messages.iter().filter_map(|message| match &**message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        });
-        replies.collect()
-    }
-
-    /// What the reply at that place said.
-    fn shape(&self, at: usize) -> Vec<String> {
-        shape(self.replies()[at])
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        self.outcome.messages.iter().map(|message| message.role()).collect()
-    }
-
-    fn streamed_text(&self) -> String {
-        let texts = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Content(text) => Some(text.as_str()),
-            _ => None,
-        });
-        texts.collect()
-    }
-}
-
-/// Parts by kind and content. Neighbouring texts read as one.
-fn shape(message: &AssistantMessage) -> Vec<String> {
-    let mut shapes: Vec<String> = Vec::new();
-    for part in shapes_of(message) {
-        match (part.strip_prefix("text "), shapes.last_mut()) {
-            (Some(text), Some(last)) if last.starts_with("text ") => last.push_str(text),
-            _ => shapes.push(part),
-        }
-    }
-    shapes
-}
-
-fn shapes_of(message: &AssistantMessage) -> Vec<String> {
-    let parts = message.parts.iter().map(|part| match part {
-        AssistantPart::Text(part) => format!("text {}", part.text()),
-        AssistantPart::Reasoning(part) => format!("thought {}", part.text()),
-        AssistantPart::ToolCall(call) => format!("call {} {}", call.name, call.arguments.json().unwrap()),
-        AssistantPart::Opaque(part) => format!("opaque {}", part.kind),
-        other => panic!("{other:?}"),
-    });
-    parts.collect()
-}
-
-/// Runs the one agent on scripted replies; the last request is answered with `done`.
-async fn run(party: Party, whole: bool, replies: impl IntoIterator<Item = Reply>) -> Ran {
-    let mock = party.mock().await.unwrap();
-    run_at(party, &mock, whole, replies).await
-}
-
-async fn run_at(
-    party: Party,
-    mock: &MockProvider,
-    whole: bool,
-    replies: impl IntoIterator<Item = Reply>,
-) -> Ran {
-    for reply in replies {
-        mock.enqueue(reply);
-    }
-    mock.enqueue(Reply::new().text("done"));
-    let calls = Calls::default();
-    let agent = Agent::builder(party.connected(mock, ProviderConfig::new()).unwrap())
-        .tool(counted("find", &calls))
-        .tool(counted("read", &calls))
-        .answered_whole(whole)
-        .build()
-        .unwrap();
-    let mut run = agent.run("go");
-    let mut events = Vec::new();
-    while let Some(event) = run.next().await {
-        events.push(event);
-    }
-    let Some(EventKind::Finished(outcome)) = events.last().map(|event| event.kind.clone()) else {
-        panic!("{}: no end", party.name());
-    };
-    assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
-    let bodies = mock.requests().iter().map(|request| request.json().clone()).collect();
-    let mut executed = std::mem::take(&mut *calls.lock().unwrap());
-    executed.sort();
-    Ran { outcome: run.judge(*outcome).unwrap(), events, bodies, executed }
-}
 
 fn find(id: &str) -> (String, Value) {
     (id.to_owned(), json!({"query": "a"}))
