@@ -14,7 +14,7 @@ mod ran;
 use attache_agent::{Agent, EndReason, EventKind, FunctionTool, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ProviderConfig,
-    ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
+    ReasoningPart, Role, TextPart, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
     ToolSet, Unsupported,
 };
 use attache_testkit::{Reply, ReplyUsage};
@@ -443,7 +443,8 @@ fn returning(
 // E19: an object for who wants one, and the plain text for everybody else
 #[tokio::test]
 async fn results_are_wrapped_for_who_wants_objects() {
-    let outputs: [(fn() -> Output, Value, &str); 5] = [
+    type Made = fn() -> Output;
+    let outputs: [(Made, Value, &str); 5] = [
         (|| Output::Number(3), json!(3), "3"),
         (|| Output::List(vec![1, 2]), json!([1, 2]), "[1,2]"),
         (|| Output::Text("plain"), json!("plain"), "plain"),
