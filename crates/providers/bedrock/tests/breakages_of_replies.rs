@@ -11,7 +11,7 @@
 mod common;
 
 use attache_core::{AssistantPart, ErrorKind, FinishReason, StreamChunk};
-use attache_transport::{ErrorResponse, replay as replay_response};
+use attache_transport::replay as replay_response;
 use common::*;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
@@ -31,7 +31,6 @@ fn error(status: u16, kind: Option<&'static str>, body: &str) -> attache_core::P
     headers.insert("x-amzn-requestid", HeaderValue::from_static("req-1"));
     let status = StatusCode::from_u16(status).unwrap();
     let replay = replay_response(&codec(), status, &headers, [body]);
-    let _ = ErrorResponse::new(status, headers, b"");
     replay.error.unwrap()
 }
 

@@ -117,14 +117,9 @@ impl Renderer<'_> {
         page: &mut Page<'_, '_, '_>,
     ) -> Result<(), ProviderError> {
         match content {
-            Content::Text(part) => {
-                page.next();
-                page.item.raw(r#"{"text":"#);
-                page.item.string(part.text());
-                page.end_text();
-            }
+            Content::Text(part) => page.text(part.text()),
             Content::Object(tree) if tree.is_blank() => {}
-            Content::Object(tree) => page.text(&tree.model_text_literal()),
+            Content::Object(tree) => page.literal(&tree.model_text_literal()),
             Content::Document(document) => self.document(document, place, page)?,
             _ => return Err(error::configuration("this kind of content is not known here")),
         }
@@ -149,17 +144,23 @@ impl Renderer<'_> {
             let why = format!("it has {size} bytes, the limit is {limit}");
             return Err(self.cannot_take(document, place, &why));
         }
-        let Some((block, format)) = media::block(media) else {
-            return Err(self.cannot_take(document, place, "the API has no block for this type"));
-        };
         if let DocumentSource::External { .. } = document.source() {
             return Err(self.cannot_take(document, place, "the API fetches nothing from addresses"));
         }
         let bytes =
             document.bytes().ok_or_else(|| self.cannot_take(document, place, "its bytes are not loaded"))?;
-        if bytes.is_empty() {
+        if bytes.trim_ascii().is_empty() {
             return Err(self.cannot_take(document, place, "it is empty"));
         }
+        if media.kind() == MediaKind::Text {
+            let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.trim().is_empty());
+            let text = text.ok_or_else(|| self.cannot_take(document, place, "it is not readable as text"))?;
+            page.text(text);
+            return Ok(());
+        }
+        let Some((block, format)) = media::block(media) else {
+            return Err(self.cannot_take(document, place, "the API has no block for this type"));
+        };
         let beside = matches!(place, Place::User | Place::BesideResult);
         if name.is_some() && beside && page.files == MAX_FILES {
             page.turn_over();
@@ -331,8 +332,15 @@ impl Page<'_, '_, '_> {
         }
     }
 
-    /// A block of a text that is a JSON string already.
-    fn text(&mut self, literal: &str) {
+    fn text(&mut self, text: &str) {
+        self.next();
+        self.item.raw(r#"{"text":"#);
+        self.item.string(text);
+        self.end_text();
+    }
+
+    /// A text that is a JSON string already.
+    fn literal(&mut self, literal: &str) {
         self.next();
         self.item.raw(r#"{"text":"#);
         self.item.raw(literal);
@@ -348,7 +356,7 @@ impl Page<'_, '_, '_> {
     /// Documents need words beside them.
     fn say_something(&mut self) {
         if self.files > 0 && !self.has_text {
-            self.text(&format!("\"{PLACEHOLDER}\""));
+            self.text(PLACEHOLDER);
         }
     }
 

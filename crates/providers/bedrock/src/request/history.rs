@@ -230,9 +230,10 @@ fn files(content: &[Content]) -> impl Iterator<Item = &Document> {
     })
 }
 
-/// Whether a document stands in a block with a name: all but images, sound and video do.
+/// Whether a document stands in a block with a name. Images, sound and video have none, and what reads as text is
+/// text, which every model takes.
 pub(super) fn is_file(document: &Document) -> bool {
-    !matches!(document.media_type().kind(), MediaKind::Image | MediaKind::Audio | MediaKind::Video)
+    matches!(document.media_type().kind(), MediaKind::Pdf | MediaKind::Other)
 }
 
 /// Whether reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does.

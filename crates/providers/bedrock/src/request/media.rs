@@ -1,4 +1,4 @@
-//! Media types as blocks and formats (fact sheet §3).
+//! Media types as blocks and formats (fact sheet §3). What reads as text is a text block.
 
 use attache_core::{MediaKind, MediaType};
 
@@ -10,10 +10,6 @@ pub(super) fn block(media: &MediaType) -> Option<(&'static str, &'static str)> {
         (MediaKind::Image, "image/gif") => ("image", "gif"),
         (MediaKind::Image, "image/webp") => ("image", "webp"),
         (MediaKind::Pdf, _) => ("document", "pdf"),
-        (MediaKind::Text, "text/csv" | "application/csv") => ("document", "csv"),
-        (MediaKind::Text, "text/html") => ("document", "html"),
-        (MediaKind::Text, "text/markdown") => ("document", "md"),
-        (MediaKind::Text, _) => ("document", "txt"),
         (_, "application/msword") => ("document", "doc"),
         (_, "application/vnd.openxmlformats-officedocument.wordprocessingml.document") => {
             ("document", "docx")

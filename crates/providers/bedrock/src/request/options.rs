@@ -134,9 +134,10 @@ fn reasoning(
     let Some(wanted) = &ask.config.reasoning else { return Ok(false) };
     let fields = ask.codec.family().reasoning;
     if capabilities.reasoning.is_empty() {
-        // Where the model cannot reason there is nothing to switch off.
-        if *wanted != Reasoning::Off {
-            refusals.refuse(option, "the model's reasoning cannot be switched", "it was left out")?;
+        // Where the model cannot reason there is nothing to switch off. Of one that no row is about nobody knows.
+        let known = !matches!(capabilities.row.as_str(), "default" | "unknown");
+        if *wanted != Reasoning::Off || !known {
+            refusals.refuse(option, "how the model reasons cannot be set", "it was left out")?;
         }
         return Ok(false);
     }
@@ -162,7 +163,7 @@ fn reasoning(
             }
             return Ok(true);
         }
-        _ => refusals.refuse(option, "the model takes efforts only", "it was left out")?,
+        _ => refusals.refuse(option, "the model takes no budget", "it was left out")?,
     }
     Ok(false)
 }
