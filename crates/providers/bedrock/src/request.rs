@@ -118,10 +118,12 @@ impl State {
         merge(&mut options.members, &extra.members);
 
         let system = self.system(ask);
-        let cached_tools = codec.family().cached_tools && tool_config.is_some();
+        // The caller's own points among the tools take the place of ours there.
+        let spent = extra.tools.iter().filter(|tool| tool.get("cachePoint").is_some()).count();
+        let cached_tools = codec.family().cached_tools && tool_config.is_some() && spent == 0;
         let cached_system = codec.family().system && !system.is_empty();
         let points = match point {
-            Some(_) => Points::place(&request.messages, &self.log, cached_tools, cached_system),
+            Some(_) => Points::place(&request.messages, &self.log, cached_tools, cached_system, spent),
             None => Points::default(),
         };
         let mark = |wanted: bool| if wanted { point.unwrap_or_default() } else { "" };

@@ -73,7 +73,7 @@ fn reasoning_by_model() {
         (NOVA_2, Reasoning::Effort(Effort::Max), (refused(), nova("high"))),
         (NOVA_2, Reasoning::Off, exact(json!({"reasoningConfig": {"type": "disabled"}}))),
         (NOVA_2, Reasoning::Budget(9), (refused(), none.clone())),
-        (NOVA, high.clone(), (refused(), none.clone())),
+        (NOVA, high, (refused(), none.clone())),
         (NOVA, Reasoning::Off, exact(none.clone())),
         (GPT_OSS, Reasoning::Effort(Effort::Medium), exact(json!({"reasoning_effort": "medium"}))),
         (GPT_OSS, Reasoning::Off, (refused(), none.clone())),
@@ -238,6 +238,13 @@ fn caching_by_default_and_by_wish() {
     assert_eq!(marked(&talk), 2);
     assert_eq!(marked(&with_tools([Message::user("a")])), 2);
     assert_eq!(marked(&talk.with_options(ProviderConfig::new().with_cache(CachePolicy::Off))), 0);
+    // The caller's own among the tools counts.
+    let own = json!({"tools": [{"cachePoint": {"type": "default"}}]});
+    let options = ProviderConfig::new().with_system("s").with_extra_body("toolConfig", own);
+    let read = call(1, "files.read", "{}");
+    let result = attache_core::ToolResult::ok(&read, "x");
+    let round = with_tools([Message::user("a"), assistant([read.into()]), results([result])]);
+    assert_eq!(marked(&round.with_options(options)), 4);
     let short = || ProviderConfig::new().with_cache(CachePolicy::Short);
     assert_eq!(try_with(LLAMA, short()), Err(ErrorKind::Unsupported));
     assert_eq!(try_with(LLAMA, lax(short())).unwrap().1, ["cache"]);

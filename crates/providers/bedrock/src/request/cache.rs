@@ -65,14 +65,16 @@ impl Points {
     /// reads; on the end of what tools and system make; on the end of the request before, which this one reads;
     /// between the two where the last step is longer than the API looks back; on the tools alone.
     ///
-    /// A message that holds nothing but documents takes none, so the one before it does.
+    /// A message that holds nothing but documents takes none, so the one before it does. `spent` are those that the
+    /// caller placed.
     pub(super) fn place(
         messages: &[Arc<Message>],
         log: &EncodedLog,
         has_tools: bool,
         has_system: bool,
+        spent: usize,
     ) -> Self {
-        let mut left = MAX_POINTS;
+        let mut left = MAX_POINTS.saturating_sub(spent);
         let mut spend = || {
             let affordable = left > 0;
             left = left.saturating_sub(1);
@@ -80,10 +82,8 @@ impl Points {
         };
         let mut points = Self::default();
         let of_user = |at: &usize| !is_assistant(messages, *at) && log.takes_marker(*at);
-        let Some(last) = (0..messages.len()).rev().find(of_user) else {
-            return Self { tools: has_tools, system: has_system, messages: Vec::new() };
-        };
-        if spend() {
+        let last = (0..messages.len()).rev().find(of_user);
+        if let Some(last) = last.filter(|_| spend()) {
             points.messages.push(last);
         }
         if has_system && spend() {
@@ -91,9 +91,9 @@ impl Points {
         } else if has_tools && spend() {
             points.tools = true;
         }
-        let answer = (0..last).rev().find(|at| is_assistant(messages, *at));
+        let answer = last.and_then(|last| (0..last).rev().find(|at| is_assistant(messages, *at)));
         let before = answer.and_then(|answer| (0..answer).rev().find(of_user));
-        if let (Some(answer), Some(before)) = (answer, before) {
+        if let (Some(last), Some(answer), Some(before)) = (last, answer, before) {
             if spend() {
                 points.messages.push(before);
             }
