@@ -95,15 +95,16 @@ impl Api {
     /// # Errors
     /// What is wrong with the settings.
     pub fn connected(self, url: &str, config: ProviderConfig) -> Result<ModelHandle, ProviderError> {
-        self.reached_through(url, config, HttpClient::shared(), RetryPolicy::default())
+        self.reached_through(self.model(), url, config, HttpClient::shared(), RetryPolicy::default())
     }
 
-    /// The same through connections of its own, asking again as `retry` says.
+    /// The same for any model, through connections of its own, asking again as `retry` says.
     ///
     /// # Errors
     /// What is wrong with the settings.
     pub fn reached_through(
         self,
+        model: &str,
         url: &str,
         config: ProviderConfig,
         http: HttpClient,
@@ -111,12 +112,12 @@ impl Api {
     ) -> Result<ModelHandle, ProviderError> {
         let at = |path: &str| format!("{url}{path}");
         match self {
-            Self::OpenAi => reached::<ResponsesCodec>(self.model(), at("/v1"), config, http, retry),
-            Self::OpenAiChat => reached::<ChatCodec>(self.model(), at("/v1"), config, http, retry),
-            Self::Anthropic => reached::<MessagesCodec>(self.model(), at(""), config, http, retry),
-            Self::Gemini => reached::<GenerateCodec>(self.model(), at(""), config, http, retry),
+            Self::OpenAi => reached::<ResponsesCodec>(model, at("/v1"), config, http, retry),
+            Self::OpenAiChat => reached::<ChatCodec>(model, at("/v1"), config, http, retry),
+            Self::Anthropic => reached::<MessagesCodec>(model, at(""), config, http, retry),
+            Self::Gemini => reached::<GenerateCodec>(model, at(""), config, http, retry),
             Self::Bedrock => {
-                let codec = ConverseCodec::new(self.model()).with_region("us-east-1");
+                let codec = ConverseCodec::new(model).with_region("us-east-1");
                 reached::<ConverseCodec>(codec, at(""), config, http, retry)
             }
         }

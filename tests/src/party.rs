@@ -94,7 +94,7 @@ impl Party {
         // Connections live on the runtime that opened them, and each test has its own.
         let http = HttpClient::new(Timeouts::default());
         let Some((name, _, model)) = self.server else {
-            return self.api.reached_through(mock.url(), config, http, retry);
+            return self.api.reached_through(self.api.model(), mock.url(), config, http, retry);
         };
         let profile = Profiles::bundled().get(name).ok_or_else(|| {
             ProviderError::new(ErrorKind::Configuration, format!("there is no profile {name}"))

@@ -59,9 +59,17 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         // What that means for the tools themselves is decided with them.
         return Ok(None);
     }
-    if config.parallel_tool_calls == Some(false) && request.tool_choice != ToolChoice::None {
-        let why = "the API cannot keep a model from several calls in one reply";
-        refusals.refuse("parallel_tool_calls", why, "several may come")?;
+    let several = codec.capabilities().parallel_tools;
+    match config.parallel_tool_calls.filter(|_| request.tool_choice != ToolChoice::None) {
+        Some(false) if several => {
+            let why = "the API cannot keep a model from several calls in one reply";
+            refusals.refuse("parallel_tool_calls", why, "several may come")?;
+        }
+        Some(true) if !several => {
+            refusals.refuse("parallel_tool_calls", "the model makes one call at a time", "one may come")?;
+        }
+        // What the model does anyway.
+        _ => {}
     }
     if forced && !codec.capabilities().forced_tools {
         refusals.refuse("tool_choice", "the model cannot be forced to call a tool", "the model decides")?;
