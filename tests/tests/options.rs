@@ -180,6 +180,10 @@ fn converse(option: &str) -> (&'static str, Expected) {
         "effort" => Member("/additionalModelRequestFields/output_config/effort", json!("high")),
         "budget" => Member("/additionalModelRequestFields/thinking/budget_tokens", json!(2_048)),
         "off" => Member("/additionalModelRequestFields/thinking", json!({"type": "disabled"})),
+        "one call" => {
+            let own = json!({"type": "auto", "disable_parallel_tool_use": true});
+            Member("/additionalModelRequestFields/tool_choice", own)
+        }
         "schema" => Member("/outputConfig/textFormat/type", json!("json_schema")),
         "cached" => Member("/messages/0/content/1/cachePoint", json!({"type": "default"})),
         "cached long" => Member("/messages/0/content/1/cachePoint", json!({"type": "default", "ttl": "1h"})),
@@ -284,10 +288,11 @@ async fn each_option_reaches_its_member_or_is_refused() {
                     let head = pointer.split('/').nth(1).unwrap();
                     let beside = |place: &String| !place.starts_with(&format!("/{head}"));
                     let beside: Vec<&String> = changed.iter().filter(|place| beside(place)).collect();
-                    // A long cache has a key as well, and an effort comes with thinking.
+                    // What an option needs beside it.
                     let known = |place: &&String| match option {
                         "cached long" => *place == "/prompt_cache_key",
                         "effort" => *place == "/thinking",
+                        "budget" => *place == "/max_tokens",
                         _ => false,
                     };
                     assert!(beside.iter().all(known), "{context}: {beside:?} changed too");

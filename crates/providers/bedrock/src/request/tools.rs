@@ -157,6 +157,9 @@ pub(super) fn choice(
     if let Some(name) = forced {
         choice.member = force(ask, name, manual_thinking, refusals)?;
     }
+    if config.parallel_tool_calls == Some(true) && !capabilities.parallel_tools {
+        refusals.refuse("parallel_tool_calls", "the model makes one call at a time", "one may come")?;
+    }
     if config.parallel_tool_calls == Some(false) && capabilities.parallel_tools {
         if family.own_tool_choice {
             // The two ways to choose must not meet, so the choice moves.
