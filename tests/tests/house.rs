@@ -14,19 +14,14 @@ use serde_json::Value;
 
 /// The packages that a package reaches by normal dependencies with all its features, itself left out.
 fn reach(package: &str) -> BTreeSet<String> {
+    reach_with(package, &["--all-features"])
+}
+
+/// The same with some features.
+fn reach_with(package: &str, features: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "-p",
-            package,
-            "-e",
-            "normal",
-            "--all-features",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-        ])
+        .args(["tree", "-p", package, "-e", "normal", "--prefix", "none", "--format", "{p}"])
+        .args(features)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
@@ -129,6 +124,9 @@ fn the_trees_stay_lean() {
         let crates = reach(package).len() + 1;
         assert!(crates <= limit, "{package} has {crates} crates, more than {limit}");
     }
+    // With `aws-config` comes the whole chain of AWS credentials, which nobody has to take.
+    let bedrock = reach_with("attache-bedrock", &[]).len() + 1;
+    assert!(bedrock <= 120, "attache-bedrock has {bedrock} crates without features, more than 120");
 }
 
 #[test]
