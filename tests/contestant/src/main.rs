@@ -15,7 +15,7 @@ use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     ChatRequest, Content, Document, Effect, Message, ModelHandle, StreamChunk, ToolError, UserMessage,
 };
-use attache_openai::OpenAiChat;
+use attache_openai::{OpenAi, OpenAiChat};
 use measure::{Args, PROMPT, SYSTEM, Section, pdf, record};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -71,6 +71,7 @@ async fn run(args: Args) -> Result<String, Failure> {
 fn model(args: &Args) -> Result<ModelHandle, Failure> {
     Ok(match args.api().as_str() {
         "chat" => OpenAiChat::new("gpt-4o-mini", "sk-mock")?.with_base_url(args.url()).into(),
+        "responses" => OpenAi::new("gpt-4o-mini", "sk-mock")?.with_base_url(args.url()).into(),
         "anthropic" => Anthropic::new("claude-sonnet-4-5", "sk-mock")?.with_base_url(args.url()).into(),
         other => return Err(format!("there is no API {other:?} yet").into()),
     })

@@ -1,5 +1,6 @@
 //! The table of capabilities: bundled, and overridden by configuration.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -27,7 +28,34 @@ use crate::provider::Effort;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    families: Table,
+    families: BTreeMap<String, Section>,
+}
+
+/// What the table says of a family.
+#[derive(Clone, Debug)]
+enum Section {
+    Read(Value),
+    /// Of the bundled table: read at its first use, since a program asks for few of many families.
+    Bundled(&'static str, OnceLock<Value>),
+}
+
+impl Section {
+    fn value(&self) -> &Value {
+        match self {
+            Self::Read(value) => value,
+            // A test reads all of them, so that no program has to at its start; a broken one would be an empty row.
+            Self::Bundled(text, read) => read.get_or_init(|| {
+                let table: Table = toml::from_str(text).unwrap_or_default();
+                table.into_iter().next().map_or_else(|| Value::Table(Table::new()), |(_, value)| value)
+            }),
+        }
+    }
+}
+
+impl PartialEq for Section {
+    fn eq(&self, other: &Self) -> bool {
+        self.value() == other.value()
+    }
 }
 
 /// Why text is no table of capabilities.
@@ -63,11 +91,14 @@ const BUNDLED_TEXT: &str = concat!(
 );
 
 impl Matrix {
-    /// The table that comes with attache, parsed at first use.
+    /// The table that comes with attache. Of each family it is read at the first use.
     pub fn bundled() -> &'static Self {
-        // A test checks its rows, so that no program has to at its start; a broken table would leave every family
-        // unknown, which is text only.
-        BUNDLED.get_or_init(|| Self { families: toml::from_str(BUNDLED_TEXT).unwrap_or_default() })
+        BUNDLED.get_or_init(|| {
+            let sections = sections(BUNDLED_TEXT);
+            let families =
+                sections.map(|(name, text)| (name.to_owned(), Section::Bundled(text, OnceLock::new())));
+            Self { families: families.collect() }
+        })
     }
 
     /// Reads a table.
@@ -75,7 +106,7 @@ impl Matrix {
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, MatrixError> {
-        Self { families: Table::new() }.overlaid(text)
+        Self { families: BTreeMap::new() }.overlaid(text)
     }
 
     /// This table with the cells of another on top.
@@ -85,12 +116,10 @@ impl Matrix {
     pub fn overlaid(&self, text: &str) -> Result<Self, MatrixError> {
         let over: Table =
             toml::from_str(text).map_err(|error| MatrixError::Syntax(error.message().to_owned()))?;
-        let mut families = self.families.clone();
-        merge(&mut families, &over);
-        let matrix = Self { families };
-        for (family, row) in &matrix.families {
+        let matrix = self.merged(&over);
+        for family in over.keys() {
             let invalid = |row: String, problem: String| MatrixError::Row { row, problem };
-            let Value::Table(row) = row else {
+            let Some(Value::Table(row)) = matrix.families.get(family).map(Section::value) else {
                 return Err(invalid(family.clone(), "it is not a table".to_owned()));
             };
             matrix.cells(family, None).map_err(|problem| invalid(family.clone(), problem))?;
@@ -119,9 +148,25 @@ impl Matrix {
     /// ```
     #[must_use]
     pub fn with_overlay(&self, over: &Matrix) -> Self {
+        let over = over.families.iter().map(|(family, section)| (family.clone(), section.value().clone()));
+        self.merged(&over.collect())
+    }
+
+    fn merged(&self, over: &Table) -> Self {
         let mut families = self.families.clone();
-        merge(&mut families, &over.families);
+        for (family, value) in over {
+            let mut merged = Table::new();
+            if let Some(section) = families.get(family) {
+                merged.insert(family.clone(), section.value().clone());
+            }
+            merge(&mut merged, &Table::from_iter([(family.clone(), value.clone())]));
+            families.extend(merged.into_iter().map(|(family, value)| (family, Section::Read(value))));
+        }
         Self { families }
+    }
+
+    fn family(&self, family: &str) -> Option<&Table> {
+        self.families.get(family)?.value().as_table()
     }
 
     /// The families in the table.
@@ -131,7 +176,7 @@ impl Matrix {
 
     /// The patterns of a family, without its default row.
     pub fn patterns(&self, family: &str) -> Vec<&str> {
-        let models = self.families.get(family).and_then(|row| row.get("models")).and_then(Value::as_table);
+        let models = self.family(family).and_then(|row| row.get("models")).and_then(Value::as_table);
         models.map(|models| models.keys().map(String::as_str).collect()).unwrap_or_default()
     }
 
@@ -153,7 +198,7 @@ impl Matrix {
     }
 
     fn cells(&self, family: &str, pattern: Option<&str>) -> Result<Cells, String> {
-        let whole = self.families.get(family).and_then(Value::as_table);
+        let whole = self.family(family);
         let own = whole.into_iter().flatten().filter(|(key, _)| *key != "models");
         let mut row: Table = own.map(|(key, value)| (key.clone(), value.clone())).collect();
         let models = whole.and_then(|row| row.get("models"));
@@ -165,6 +210,17 @@ impl Matrix {
         settle(&mut row)?;
         Value::Table(row).try_into().map_err(|error: toml::de::Error| error.message().to_owned())
     }
+}
+
+/// The families of the bundled text, each with its rows, which stand together there.
+fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let name = |line: &'static str| line.strip_prefix('[')?.split(['.', ']']).next();
+    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let mut heads: Vec<(usize, &str)> =
+        starts.filter_map(|at| Some((at, name(text.get(at..)?.lines().next()?)?))).collect();
+    heads.dedup_by_key(|(_, name)| *name);
+    let ends: Vec<usize> = heads.iter().skip(1).map(|(at, _)| *at).chain([text.len()]).collect();
+    heads.into_iter().zip(ends).filter_map(|((at, name), end)| Some((name, text.get(at..end)?)))
 }
 
 /// Maps are merged, lists edited by lists with signs, everything else replaced. Edits of edits are edits.
