@@ -396,7 +396,7 @@ fn turn(parts: &[Part]) -> Vec<Message> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     // E17: whatever a message is made of, no writer writes an empty text, and the API takes what it writes
     #[test]
