@@ -358,10 +358,13 @@ impl Item {
                 self.pieces.len() - 1
             }
         };
-        if let Some(piece) = self.pieces.get_mut(at) {
-            piece.text.push_str(delta);
-        }
+        let Some(piece) = self.pieces.get_mut(at) else { return Ok(()) };
+        let was_blank = piece.text.trim_start().is_empty();
+        piece.text.push_str(delta);
         match field {
+            // White space alone is no text of the message, so it waits for what it stands before.
+            Field::Text if was_blank && piece.text.trim_start().is_empty() => {}
+            Field::Text if was_blank => out.content(piece.text.as_str()),
             Field::Text => out.content(delta),
             Field::Summary | Field::Thought => out.thinking(delta),
             Field::Refusal => {}
