@@ -4,6 +4,7 @@
 mod calls;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod secrets;
