@@ -31,16 +31,16 @@ type Cell = fn(&ModelCapabilities) -> String;
 
 /// A capability: what stands in its cells, and the tests that prove it, as `file::name`.
 const CAPABILITIES: [(&str, Cell, &[&str]); 11] = [
-    ("documents of the author", |row| media(&row.user.media), &[WIRE_DOCUMENTS, WIRE_JUDGED]),
-    ("documents in a tool result", |row| media(&row.tool_result.media), &[WIRE_DOCUMENTS, E2E_DOCUMENTS]),
-    ("documents in a failed result", |row| media(&row.failed_result.media), &[WIRE_DOCUMENTS]),
+    ("documents of the author", |row| media(&row.user.media), &[EMITTERS, WIRE_DOCUMENTS]),
+    ("documents in a tool result", |row| media(&row.tool_result.media), &[EMITTERS, E2E_DOCUMENTS]),
+    ("documents in a failed result", |row| media(&row.failed_result.media), &[EMITTERS]),
     ("documents beside a result", |row| media(&row.beside_result.media), &[WIRE_DOCUMENTS]),
     ("tools", |row| yes(row.tools), &[WIRE_JUDGED, RECORDED]),
     ("several calls in a reply", |row| yes(row.parallel_tools), &[RECORDED, PARITY]),
-    ("forced tools", |row| yes(row.forced_tools), &[WIRE_JUDGED]),
-    ("structured output", |row| word(&row.structured_output), &[WIRE_JUDGED]),
-    ("prompt caching", |row| word(&row.caching), &[WIRE_PREFIX, E2E_PREFIX]),
-    ("reasoning is set by", |row| listed(&row.reasoning), &[RECORDED, E2E_REASONING]),
+    ("forced tools", |row| yes(row.forced_tools), &[WIRE_JUDGED, OPTIONS]),
+    ("structured output", |row| word(&row.structured_output), &[OPTIONS, WIRE_JUDGED]),
+    ("prompt caching", |row| word(&row.caching), &[CACHES, WIRE_PREFIX]),
+    ("reasoning is set by", |row| listed(&row.reasoning), &[OPTIONS, E2E_REASONING]),
     ("reasoning goes back", |row| word(&row.reasoning_replay), &[E2E_REASONING]),
 ];
 
@@ -48,7 +48,9 @@ const WIRE_DOCUMENTS: &str = "tests/tests/wire.rs::every_document_arrives";
 const WIRE_JUDGED: &str = "tests/tests/wire.rs::every_body_is_one_that_the_api_takes";
 const WIRE_PREFIX: &str = "tests/tests/wire.rs::what_was_sent_stays_a_prefix";
 const E2E_DOCUMENTS: &str = "tests/tests/end_to_end.rs::the_model_sees_the_documents";
-const E2E_PREFIX: &str = "tests/tests/end_to_end.rs::requests_grow_at_their_end";
+const EMITTERS: &str = "tests/tests/emitters.rs::what_a_row_declares_is_written_and_nothing_else";
+const OPTIONS: &str = "tests/tests/options.rs::each_option_reaches_its_member_or_is_refused";
+const CACHES: &str = "tests/tests/caching.rs::markers_hit";
 const E2E_REASONING: &str = "tests/tests/end_to_end.rs::reasoning_goes_back_over_three_turns";
 const RECORDED: &str = "tests/tests/cassettes.rs::recordings_replay_as_expected_at_any_chunking";
 const PARITY: &str = "tests/tests/parity.rs::streamed_or_whole_is_the_same";
