@@ -18,7 +18,7 @@ use attache_core::{
     ProviderConfig, ProviderError, ResponseFormat, ResultStatus, Secret, StreamChunk, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
-use attache_openai::{ChatCodec, OpenAiChat, Profile};
+use attache_openai::{ChatCodec, OpenAi, OpenAiChat, Profile, ResponsesCodec};
 use attache_tests::real::{LlamaServer, Python, or_skip};
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
@@ -59,6 +59,13 @@ fn chat(url: &str, key: Option<&str>) -> ModelHandle {
     let matrix = Matrix::bundled().overlaid("[compatible]\nstructured_output = 'json_schema'").unwrap();
     let model = OpenAiChat::new(ChatCodec::new(profile, "tiny"), key.map(Secret::from)).unwrap();
     model.with_matrix(&matrix).with_retry(at_once()).with_http(connections()).into()
+}
+
+/// The dialect of Responses, of the same models.
+fn responses(url: &str, key: Option<&str>) -> ModelHandle {
+    let profile = Profile::compatible("llamacpp", format!("{url}/v1"));
+    let model = OpenAi::new(ResponsesCodec::new(profile, "tiny"), key.map(Secret::from)).unwrap();
+    model.with_retry(at_once()).with_http(connections()).into()
 }
 
 fn messages(url: &str) -> ModelHandle {
@@ -145,12 +152,16 @@ async fn failure(model: &ModelHandle, request: ChatRequest) -> ProviderError {
 }
 
 fn told_all(completion: &Completion) {
+    told_all_but(completion, FinishReason::Length);
+}
+
+fn told_all_but(completion: &Completion, reason: FinishReason) {
     let usage = &completion.usage;
     // Each token is a character, some a white one.
     let text = completion.message.text();
     assert!((1..=TOKENS as usize).contains(&text.chars().count()), "{text}");
     assert!(!text.contains(char::REPLACEMENT_CHARACTER), "{text}");
-    assert_eq!(completion.finish_reason, FinishReason::Length);
+    assert_eq!(completion.finish_reason, reason);
     assert_eq!(usage.output_tokens, Some(u64::from(TOKENS)));
     // Each letter of the prompt is a token, whether it is cached or not.
     assert!(usage.input_tokens.is_some_and(|tokens| (20..1_000).contains(&tokens)), "{usage:?}");
@@ -226,6 +237,10 @@ async fn it_takes_what_a_tool_returned() {
             told_all(&model.complete(request).await.unwrap());
         }
     }
+    for request in [request.clone(), request.answered_whole()] {
+        let completion = responses(server.plain(), None).complete(request).await.unwrap();
+        told_all_but(&completion, FinishReason::Stop);
+    }
 }
 
 #[tokio::test]
@@ -281,6 +296,60 @@ async fn it_answers_and_streams_messages() {
     assert!(seen.pieces > 4, "{} pieces", seen.pieces);
     assert_eq!(seen.text, end.message.text());
     told_all(&end);
+}
+
+// interop.md 5: and that of Responses
+#[tokio::test]
+async fn it_answers_and_streams_responses() {
+    let Some(server) = server() else { return };
+    let model = responses(server.plain(), None);
+    let request = hello().with_options(endless());
+    // It calls each response complete, also one that reached its limit.
+    let whole = model.complete(request.clone().answered_whole()).await.unwrap();
+    told_all_but(&whole, FinishReason::Stop);
+    let seen = streamed(&model, request).await;
+    let end = seen.end.unwrap();
+    assert!(seen.pieces > 4, "{} pieces", seen.pieces);
+    assert_eq!(seen.text, end.message.text());
+    told_all_but(&end, FinishReason::Stop);
+}
+
+#[tokio::test]
+async fn it_calls_a_forced_tool_in_responses() {
+    let Some(server) = server() else { return };
+    let model = responses(server.tools(), Some(server.key()));
+    let asked = || {
+        let request = hello().with_tools(tools()).with_tool_choice(ToolChoice::Required);
+        request.with_options(calling(server))
+    };
+    let whole = model.complete(asked().answered_whole()).await.unwrap();
+    let seen = streamed(&model, asked()).await;
+    let end = seen.end.unwrap();
+    for completion in [&whole, &end] {
+        assert_eq!(completion.finish_reason, FinishReason::ToolCalls);
+        let calls: Vec<&ToolCall> = completion.message.tool_calls().collect();
+        assert!(!calls.is_empty());
+        for call in calls {
+            assert_eq!(call.name, "menu.find");
+            assert!(call.provider_id.is_some());
+            assert!(is_a_day(&call.arguments.object().unwrap()), "{call:?}");
+        }
+    }
+    let wire = |call: &ToolCall| ("menu_find".to_owned(), call.arguments.raw().to_owned());
+    assert_eq!(seen.calls, end.message.tool_calls().map(wire).collect::<Vec<_>>());
+
+    // What it said and the results go back.
+    let mut history = hello().messages;
+    let results: Vec<ToolResult> = whole
+        .message
+        .tool_calls()
+        .map(|call| ToolResult::new(call, ResultStatus::Ok, ContentTree::text("Soup")))
+        .collect();
+    history.push(Message::Assistant(whole.message).shared());
+    history.push(Message::ToolResults(ToolResultsMessage::new(results)).shared());
+    let next = ChatRequest::new(history).with_tools(tools()).with_options(endless());
+    let completion = model.complete(next).await.unwrap();
+    assert!(completion.usage.output_tokens.is_some_and(|tokens| tokens > 0));
 }
 
 // No test process leaves one behind, however it ends.

@@ -222,8 +222,13 @@ impl Turn {
             return Err(too_many("items"));
         }
         for (index, raw) in (0_u64..).zip(items.0) {
-            let known = self.items.iter().any(|item| item.index == Some(index) && item.done.is_some());
-            if !known {
+            let id = object::<WireItem<'_>>(raw.get()).and_then(|wire| wire.id.get().map(str::to_owned));
+            let known = self.known(Some(index), id.as_deref()).and_then(|at| self.items.get_mut(at));
+            let is_done = known.is_some_and(|item| {
+                item.index = Some(index);
+                item.done.is_some()
+            });
+            if !is_done {
                 self.item(Place { index: Some(index), id: None, part: 0 }, raw, true, out)?;
             }
         }
@@ -310,11 +315,13 @@ impl Turn {
         }
     }
 
+    /// The item of an index, or of an id where no index was told. Ids of one item may differ, indices do not.
     fn known(&self, index: Option<u64>, id: Option<&str>) -> Option<usize> {
-        match index {
-            Some(_) => self.items.iter().rposition(|item| item.index == index),
-            None => id.and_then(|id| self.items.iter().rposition(|item| item.id.as_deref() == Some(id))),
-        }
+        let by_index = index.and_then(|_| self.items.iter().rposition(|item| item.index == index));
+        by_index.or_else(|| {
+            let is_it = |item: &Item| item.id.as_deref() == id && (index.is_none() || item.index.is_none());
+            id.and_then(|_| self.items.iter().rposition(is_it))
+        })
     }
 
     fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize, ProviderError> {

@@ -1,0 +1,182 @@
+//! Documents through one agent on each API and on compatible servers: each goes where the table of models says, what a
+//! model cannot take is never dropped in silence (C24, C25, and C03 to C06 on the way).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+use std::sync::Arc;
+
+use attache_agent::{
+    Agent, AgentRun, EndReason, EventKind, NoArguments, Outcome, RunError, RunInput, tool_fn,
+};
+use attache_core::{
+    Capture, Content, Document, ErrorKind, MediaType, Message, Place, ProviderConfig, ToolError, UserMessage,
+};
+use attache_documents::{RouteOptions, RoutingReport};
+use attache_testkit::{Reply, SeenPlace, seen_documents, sha256_hex};
+use attache_tests::{Party, texts_told};
+
+const PDF: &[u8] = b"%PDF-1.4\n% the lease\n";
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0";
+const CSV: &[u8] = b"date,amount\n2026-03-01,12.50\n";
+const ZIP: &[u8] = b"PK\x03\x04 not for reading";
+
+fn document(name: &str, bytes: &'static [u8]) -> Document {
+    Document::from_bytes(bytes, "").with_file_name(name)
+}
+
+fn all() -> Vec<Document> {
+    vec![
+        document("lease.pdf", PDF),
+        document("plan.png", PNG),
+        document("payments.csv", CSV),
+        document("archive.zip", ZIP),
+    ]
+}
+
+/// The end of a run and the last report about its documents.
+async fn ended(mut run: AgentRun) -> (Result<Outcome, RunError>, Option<Arc<RoutingReport>>) {
+    let mut report = None;
+    loop {
+        match run.next().await.unwrap().kind {
+            EventKind::DocumentsRouted(routed) => report = Some(routed),
+            EventKind::Finished(outcome) => return (run.judge(*outcome), report),
+            _ => {}
+        }
+    }
+}
+
+// C24: each document of a mixed set by the table, in one pass
+#[tokio::test]
+async fn documents_go_where_the_table_says() {
+    for party in Party::all() {
+        let mock = party.mock().await.unwrap();
+        mock.enqueue(Reply::new().text("I look.").call("call00001", "find", serde_json::json!({})));
+        mock.enqueue(Reply::new().text("done"));
+        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let capabilities = model.capabilities().clone();
+        let find = tool_fn("find", "Finds files", |_: NoArguments| async { Ok::<_, ToolError>(all()) });
+        let agent = Agent::builder(model).tool(find).build().unwrap();
+        let (end, report) = ended(agent.run("go")).await;
+        let name = party.name();
+        let outcome = end.unwrap();
+        assert!(mock.violations().is_empty(), "{name}: {:?}", mock.violations());
+
+        let body = mock.requests()[1].json().clone();
+        let seen = seen_documents(party.api.testkit(), &body);
+        let place_of = |bytes: &[u8]| {
+            let hash = sha256_hex(bytes);
+            let places: Vec<SeenPlace> = seen
+                .iter()
+                .filter(|seen| seen.sha256.as_deref() == Some(hash.as_str()))
+                .map(|seen| seen.place)
+                .collect();
+            assert!(places.len() < 2, "{name}: content stands once");
+            places.first().copied()
+        };
+        let accepts =
+            |place: Place, media: &str| capabilities.place(place).accepts(&MediaType::parse(media).unwrap());
+        let report = report.unwrap();
+        assert_eq!(report.decisions.len(), 4, "{name}: one outcome for each");
+        let mut synthetic = 0;
+        for (at, (media, bytes)) in [("application/pdf", PDF), ("image/png", PNG)].into_iter().enumerate() {
+            let decided = report.decisions[at].outcome;
+            let context = format!("{name} {media} {decided:?}");
+            if accepts(Place::ToolResult, media) {
+                assert_eq!(decided, attache_documents::Outcome::Native, "{context}");
+                assert_eq!(place_of(bytes), Some(SeenPlace::ToolResult), "{context}");
+            } else if accepts(Place::User, media) {
+                synthetic += 1;
+                assert_eq!(decided, attache_documents::Outcome::Synthetic, "{context}");
+                assert_eq!(place_of(bytes), Some(SeenPlace::User), "{context}");
+            } else {
+                assert_eq!(decided, attache_documents::Outcome::Note, "{context}");
+                assert_eq!(place_of(bytes), None, "{context}");
+            }
+        }
+        // C29: text is read, in whatever form; what nobody takes is named.
+        let text = body.to_string();
+        let native = seen.iter().any(|seen| seen.sha256.as_deref() == Some(sha256_hex(CSV).as_str()));
+        assert!(native || text.contains("2026-03-01,12.50"), "{name}: {:?}", report.decisions[2]);
+        assert_eq!(report.decisions[3].outcome, attache_documents::Outcome::Note, "{name}");
+        assert_eq!(place_of(ZIP), None, "{name}");
+        assert!(text.contains("archive.zip"), "{name}: {text}");
+        // C03: one synthetic message exactly where one is needed
+        let sent = outcome.messages.iter().filter(|message| message.is_tool_call_documents()).count();
+        assert_eq!(sent, usize::from(synthetic > 0), "{name}");
+        assert_eq!(text.matches("Documents extracted from tool call results:").count(), sent, "{name}");
+        // C02
+        let base64 = |bytes: &[u8]| bytes.len() > 3 && text.contains(&encoded(bytes));
+        assert_eq!(base64(PNG), place_of(PNG).is_some(), "{name}: bytes stand in blocks alone");
+    }
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word =
+            chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for at in 0..=chunk.len() {
+            text.push(char::from(ALPHABET[(word >> (18 - 6 * at) & 63) as usize]));
+        }
+    }
+    text
+}
+
+// C25: what its author attached and the model cannot take fails before anything is sent, and says which and why
+#[tokio::test]
+async fn what_an_author_attached_fails_loudly() {
+    for party in Party::all() {
+        let mock = party.mock().await.unwrap();
+        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let id = model.id().to_owned();
+        let agent = Agent::builder(model).build().unwrap();
+        let parts = [Content::text("Look."), document("archive.zip", ZIP).into()];
+        let error = agent
+            .run(RunInput::new([Message::User(UserMessage::new(parts)).shared()]))
+            .outcome()
+            .await
+            .unwrap_err();
+        assert_eq!(*error.reason(), EndReason::ProviderError("unsupported".to_owned()), "{}", party.name());
+        let error = error.provider_error().unwrap();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unsupported, false), "{}", party.name());
+        let (_, model_name) = id.split_once('/').unwrap();
+        for word in ["archive.zip", "application/zip", "binary", model_name] {
+            assert!(error.message().contains(word), "{}: {word} in {error}", party.name());
+        }
+        assert!(mock.requests().is_empty(), "{}", party.name());
+    }
+}
+
+// C25: what an event brought becomes a note and a line of the report, and fails only where that is asked for
+#[tokio::test]
+async fn what_an_event_brought_is_noted() {
+    let event = || {
+        let tree = Capture::new().finish(&vec![document("archive.zip", ZIP)]).unwrap();
+        RunInput::new([Message::user("Wait.").shared(), Message::User(UserMessage::event(tree)).shared()])
+    };
+    for party in Party::all() {
+        let mock = party.mock().await.unwrap();
+        mock.enqueue(Reply::new().text("noted"));
+        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let (end, report) = ended(Agent::builder(model.clone()).build().unwrap().run(event())).await;
+        assert_eq!(end.unwrap().text, "noted", "{}", party.name());
+        assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
+        let report = report.unwrap();
+        let decided: Vec<_> = report.decisions.iter().map(|decision| decision.outcome).collect();
+        assert_eq!(decided, [attache_documents::Outcome::Note], "{}", party.name());
+        let told = texts_told(party.api, mock.requests()[0].json());
+        assert!(told.iter().any(|(_, text)| text.contains("archive.zip")), "{}: {told:?}", party.name());
+
+        let strict = RouteOptions::new().with_fail_on_event_documents(true);
+        let agent = Agent::builder(model).routing(strict).build().unwrap();
+        let error = agent.run(event()).outcome().await.unwrap_err();
+        assert_eq!(error.provider_error().unwrap().kind(), ErrorKind::Unsupported, "{}", party.name());
+        assert_eq!(mock.requests().len(), 1, "{}", party.name());
+    }
+}
