@@ -3,7 +3,9 @@
 mod assistant;
 mod ids;
 mod items;
+mod members;
 mod options;
+mod output;
 mod request;
 mod rules;
 mod stream;

@@ -2,10 +2,10 @@
 
 use attache_core::{Completion, ProviderError};
 use attache_transport::{ChunkSink, EventDecoder, SseEvent};
-use serde_json::value::RawValue;
 
-use super::turn::{Field, Place, Reading, Turn};
-use super::wire::{Piece, Response, Whole, object};
+use super::output::Field;
+use super::turn::{Place, Reading, Turn, is_open};
+use super::wire::{Piece, Response, Whole, is_set, object, text};
 use crate::error;
 use crate::lenient::Object;
 
@@ -22,118 +22,120 @@ impl Events {
 
     fn read(&mut self, name: &[u8], data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
         // Checked once here, the text is not checked again string by string.
-        let text = std::str::from_utf8(data).map_err(|error| error::malformed(data, error))?;
+        let json = std::str::from_utf8(data).map_err(|error| error::malformed(data, error))?;
         let piece: Object<Piece<'_>> =
-            serde_json::from_str(text).map_err(|error| error::malformed(data, error))?;
+            serde_json::from_str(json).map_err(|error| error::malformed(data, error))?;
         // Scalars between events are nobody's protocol and say nothing.
         let Some(piece) = piece.0 else { return Ok(()) };
-        let kind = match piece.kind.get() {
-            Some(kind) => kind,
-            // Some servers name events only in the frame.
-            None => std::str::from_utf8(name).unwrap_or_default(),
-        };
+        // Some servers name events only in the frame, most in the data too, some in the data alone.
+        let kind = piece.kind.get().unwrap_or_else(|| std::str::from_utf8(name).unwrap_or_default());
         let part = piece.content_index.0.or(piece.summary_index.0).unwrap_or(0);
         let place = Place { index: piece.output_index.0, id: piece.item_id.get(), part };
         let delta = piece.delta.get().unwrap_or_default();
         match kind {
-            "response.output_text.delta" => return self.turn.piece(place, Field::Text, delta, out),
-            "response.function_call_arguments.delta" => return self.turn.arguments(place, delta, out),
-            "response.reasoning_summary_text.delta" => {
-                return self.turn.piece(place, Field::Summary, delta, out);
+            "response.output_text.delta" => self.turn.piece(place, Field::Text, delta, out),
+            "response.reasoning_summary_text.delta" => self.turn.piece(place, Field::Summary, delta, out),
+            "response.reasoning_text.delta" => self.turn.piece(place, Field::Thought, delta, out),
+            "response.refusal.delta" => self.turn.piece(place, Field::Refusal, delta, out),
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.turn.arguments(place, delta, out)
             }
-            "response.reasoning_text.delta" => return self.turn.piece(place, Field::Thought, delta, out),
-            "response.refusal.delta" => return self.turn.piece(place, Field::Refusal, delta, out),
-            _ => {}
+            _ => self.whole_of(kind, place, json, out),
         }
-        let whole: Whole<'_> = object(text).unwrap_or_default();
+    }
+
+    /// Takes an event that says what something is as a whole.
+    fn whole_of(
+        &mut self,
+        kind: &str,
+        place: Place<'_>,
+        json: &str,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let whole: Whole<'_> = object(json).unwrap_or_default();
         let full = whole.text.get().unwrap_or_default();
         match kind {
-            "response.output_item.added" => self.item(place, whole.item, false, out),
-            "response.output_item.done" => self.item(place, whole.item, true, out),
+            "response.output_item.added" => {
+                whole.item.map_or(Ok(()), |item| self.turn.begin(place, item, out))
+            }
+            "response.output_item.done" => whole.item.map_or(Ok(()), |item| self.turn.end(place, item, out)),
             "response.output_text.done" => self.turn.full(place, Field::Text, full, out),
             "response.reasoning_summary_text.done" => self.turn.full(place, Field::Summary, full, out),
             "response.reasoning_text.done" => self.turn.full(place, Field::Thought, full, out),
             "response.refusal.done" => {
                 self.turn.full(place, Field::Refusal, whole.refusal.get().unwrap_or_default(), out)
             }
-            "response.function_call_arguments.done" => {
-                self.turn.full_arguments(place, whole.arguments.get().unwrap_or_default(), out)
+            "response.content_part.done" | "response.reasoning_summary_part.done" => {
+                whole.part.0.map_or(Ok(()), |part| self.turn.part(place, &part, out))
             }
-            "error" => Err(error::reported(data)),
-            // Created, in progress, and however it ends.
-            _ => match whole.response.and_then(|response| object(response.get())) {
-                Some(response) => self.response(kind, &response, data, out),
-                // An error that does not name itself.
-                None if kind.is_empty() && error::is_error(data) => Err(error::reported(data)),
-                None => Ok(()),
-            },
+            "response.function_call_arguments.done" | "response.custom_tool_call_input.done" => {
+                let given = whole.arguments.or(whole.input).map(|raw| text(raw.get())).unwrap_or_default();
+                self.turn.full_arguments(place, &given, out)
+            }
+            "response.completed" | "response.done" => self.last("completed", &whole, json, out),
+            "response.incomplete" => self.last("incomplete", &whole, json, out),
+            "response.failed" => self.last("failed", &whole, json, out),
+            "response.cancelled" => self.last("cancelled", &whole, json, out),
+            "error" => Err(error::reported(json.as_bytes())),
+            _ if is_error(kind, &whole, json) => Err(error::reported(json.as_bytes())),
+            // Created, queued, in progress; what else there is says nothing that its item does not.
+            _ => {
+                if let Some(response) = whole.response.and_then(|response| object(response.get())) {
+                    self.turn.header(&response);
+                }
+                Ok(())
+            }
         }
     }
 
-    fn item(
+    /// Takes the last event of an answer.
+    fn last(
         &mut self,
-        place: Place<'_>,
-        item: Option<&RawValue>,
-        done: bool,
+        ended: &str,
+        whole: &Whole<'_>,
+        json: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        match item {
-            Some(item) => self.turn.item(place, item, done, out),
-            None => Ok(()),
-        }
+        let response: Response<'_> =
+            whole.response.and_then(|response| object(response.get())).unwrap_or_default();
+        self.turn.header(&response);
+        self.end_with(&response, ended, json, out)
     }
 
-    fn response(
-        &mut self,
-        kind: &str,
-        response: &Response<'_>,
-        data: &[u8],
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
-        self.turn.header(response);
-        match kind {
-            "response.completed" | "response.incomplete" | "response.done" => {
-                self.end_with(response, data, out)
-            }
-            "response.failed" | "response.cancelled" => {
-                self.turn.output(response, out)?;
-                Err(failure(response, data))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A response in its last state.
+    /// Ends the answer with its last state.
     fn end_with(
         &mut self,
         response: &Response<'_>,
-        data: &[u8],
+        ended: &str,
+        json: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
         self.turn.output(response, out)?;
-        match response.status.get() {
-            Some("failed" | "cancelled") => return Err(failure(response, data)),
-            Some(status @ ("queued" | "in_progress")) => return Err(error::unfinished(status, data)),
-            _ => {}
+        let status = response.status.get().filter(|status| !is_open(status)).unwrap_or(ended);
+        // An error beside an answer that ended well is none.
+        let is_well = matches!(response.status.get(), Some("completed" | "incomplete"));
+        match status {
+            _ if is_set(response.error) && !is_well => Err(error::reported(json.as_bytes())),
+            "cancelled" => Err(error::cancelled(json.as_bytes())),
+            "failed" => Err(error::failed(json.as_bytes())),
+            _ => {
+                self.turn.finish(response, ended, out);
+                Ok(())
+            }
         }
-        self.turn.finish(response, out);
-        Ok(())
     }
 }
 
-/// The error of a response that failed or was cancelled.
-fn failure(response: &Response<'_>, data: &[u8]) -> ProviderError {
-    let is_null = response.error.is_none_or(|error| error.get() == "null");
-    match response.status.get() {
-        Some("cancelled") if is_null => error::cancelled(data),
-        _ if is_null => error::failed(data),
-        _ => error::reported(data),
-    }
+/// Whether an event that is none of the protocol is an error, in an envelope or without one. (openai.md C.15)
+fn is_error(kind: &str, whole: &Whole<'_>, json: &str) -> bool {
+    let names_itself = kind.is_empty() || kind.to_ascii_lowercase().contains("error");
+    !kind.starts_with("response.") && is_set(whole.error) || names_itself && error::is_error(json.as_bytes())
 }
 
 impl EventDecoder for Events {
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let data = event.data.trim_ascii();
+        // What ends with it without a last event is cut.
         if data == b"[DONE]" || data.is_empty() {
             return Ok(());
         }
@@ -144,16 +146,20 @@ impl EventDecoder for Events {
     }
 
     fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
-        let text = std::str::from_utf8(body).map_err(|error| error::malformed(body, error))?;
+        let json = std::str::from_utf8(body).map_err(|error| error::malformed(body, error))?;
         let response: Object<Response<'_>> =
-            serde_json::from_str(text).map_err(|error| error::malformed(body, error))?;
+            serde_json::from_str(json).map_err(|error| error::malformed(body, error))?;
         let Some(response) = response.0 else { return Err(error::no_answer(body)) };
-        let says_nothing = response.output.is_none() && response.status.get().is_none();
-        if says_nothing {
-            return Err(if error::is_error(body) { error::reported(body) } else { error::no_answer(body) });
+        match response.status.get() {
+            None if response.output.is_none() => {
+                Err(if error::is_error(body) { error::reported(body) } else { error::no_answer(body) })
+            }
+            Some(status) if is_open(status) => Err(error::unfinished(status, body)),
+            _ => {
+                self.turn.header(&response);
+                self.end_with(&response, "completed", json, out)
+            }
         }
-        self.turn.header(&response);
-        self.end_with(&response, body, out)
     }
 
     fn end(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {

@@ -29,11 +29,17 @@ pub(super) struct Whole<'a> {
     #[serde(borrow)]
     pub(super) refusal: Text<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Text<'a>,
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) part: Object<Part<'a>>,
     #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// A response, finished or not.
@@ -68,7 +74,9 @@ pub(super) struct Incomplete<'a> {
 #[serde(default)]
 pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Text<'a>,
+    kind: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
     #[serde(borrow)]
     pub(super) id: Text<'a>,
     #[serde(borrow)]
@@ -78,12 +86,35 @@ pub(super) struct Item<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     #[serde(borrow)]
-    pub(super) arguments: Option<&'a RawValue>,
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) content: List<Object<Part<'a>>>,
     #[serde(borrow)]
     pub(super) summary: List<Object<Part<'a>>>,
 }
+
+impl Item<'_> {
+    /// What it is; a message may leave it out.
+    pub(super) fn kind(&self) -> &str {
+        match (self.kind.get(), self.role.get()) {
+            (Some(kind), _) => kind,
+            (None, Some("assistant")) => MESSAGE,
+            (None, _) => "",
+        }
+    }
+
+    /// The arguments of a call, or the free text that a custom tool takes.
+    pub(super) fn given(&self) -> String {
+        self.arguments.or(self.input).map(|raw| text(raw.get())).unwrap_or_default()
+    }
+}
+
+pub(super) const MESSAGE: &str = "message";
+pub(super) const REASONING: &str = "reasoning";
+pub(super) const FUNCTION_CALL: &str = "function_call";
+pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
 
 /// A part of a message's content, of reasoning, or of its summary.
 #[derive(Debug, Default, Deserialize)]
@@ -95,11 +126,23 @@ pub(super) struct Part<'a> {
     pub(super) text: Text<'a>,
     #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
-    pub(super) annotations: Option<&'a RawValue>,
 }
 
 /// Reads JSON leniently: what is no object is none.
 pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
     serde_json::from_str::<Object<T>>(json).ok()?.0
+}
+
+/// Arguments as text, also where a server sends an object.
+pub(super) fn text(json: &str) -> String {
+    match serde_json::from_str::<String>(json) {
+        Ok(text) => text,
+        Err(_) if json == "null" => String::new(),
+        Err(_) => json.to_owned(),
+    }
+}
+
+/// Whether a member that is there holds anything.
+pub(super) fn is_set(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"" | "false" | "{}"))
 }

@@ -1,0 +1,328 @@
+//! One item of an answer while it is read.
+
+use std::sync::Arc;
+
+use attache_core::{
+    Arguments, AssembledCall, AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart,
+    ReplayData, TextPart, ToolCall,
+};
+use attache_transport::ChunkSink;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::members::Members;
+use super::turn::{Reading, too_many};
+use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
+use crate::lenient::{List, Object};
+
+/// The most parts of an item.
+const MAX_PARTS: usize = 1024;
+
+/// What a piece is a piece of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Text,
+    Refusal,
+    /// A summary of reasoning.
+    Summary,
+    /// Reasoning itself.
+    Thought,
+    /// The arguments of a call.
+    Arguments,
+}
+
+impl Field {
+    fn is_reasoning(self) -> bool {
+        matches!(self, Self::Summary | Self::Thought)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    /// Empty as long as only pieces of it came.
+    pub(super) kind: String,
+    pieces: Vec<Written>,
+    /// Its call's place among the calls.
+    pub(super) slot: Option<usize>,
+    /// What the whole item says of its call, which wins over what its pieces said.
+    pub(super) called: Called,
+    pub(super) incomplete: bool,
+    /// The whole item, once it is known.
+    pub(super) done: Option<Box<RawValue>>,
+}
+
+/// A call, as far as it is known.
+#[derive(Debug, Default)]
+pub(super) struct Called {
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) arguments: Option<String>,
+}
+
+/// A text of an item.
+#[derive(Debug)]
+struct Written {
+    field: Field,
+    part: u64,
+    text: String,
+    /// How many bytes were handed out. Blank text waits until something visible follows.
+    shown: usize,
+}
+
+impl Item {
+    pub(super) fn new(index: Option<u64>, id: Option<&str>) -> Self {
+        Self { index, id: id.map(str::to_owned), ..Self::default() }
+    }
+
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.kind.as_str(), FUNCTION_CALL | CUSTOM_CALL)
+    }
+
+    /// Whether a piece may belong to it, by what is known of it.
+    pub(super) fn takes(&self, field: Field) -> bool {
+        match field {
+            Field::Arguments => self.is_call() || self.is_blank(),
+            Field::Text | Field::Refusal => !self.is_call() && self.kind != REASONING,
+            Field::Summary | Field::Thought => !self.is_call(),
+        }
+    }
+
+    /// Whether it may turn out to be of this kind.
+    pub(super) fn may_be(&self, kind: &str) -> bool {
+        let reasons = || self.pieces.iter().all(|piece| piece.field.is_reasoning());
+        self.kind == kind
+            || kind.is_empty()
+            || self.is_blank()
+            || self.kind.is_empty()
+                && match kind {
+                    MESSAGE => true,
+                    REASONING => reasons(),
+                    _ => false,
+                }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.kind.is_empty() && self.pieces.is_empty()
+    }
+
+    /// Takes a piece of a text.
+    pub(super) fn write(
+        &mut self,
+        field: Field,
+        part: u64,
+        delta: &str,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let at = match self.pieces.iter().rposition(|piece| piece.field == field && piece.part == part) {
+            Some(at) => at,
+            None if self.pieces.len() >= MAX_PARTS => return Err(too_many("parts")),
+            None => {
+                self.pieces.push(Written { field, part, text: String::new(), shown: 0 });
+                self.pieces.len() - 1
+            }
+        };
+        if let Some(piece) = self.pieces.get_mut(at) {
+            piece.text.push_str(delta);
+            piece.show(out);
+        }
+        Ok(())
+    }
+
+    /// Takes a text that is complete: where its pieces are its beginning, the rest of it is handed out. Otherwise
+    /// what was handed out cannot be taken back, but the whole is what counts (openai.md B.6).
+    pub(super) fn complete(
+        &mut self,
+        field: Field,
+        part: u64,
+        text: &str,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        match self.pieces.iter_mut().find(|piece| piece.field == field && piece.part == part) {
+            Some(piece) if !text.starts_with(piece.text.as_str()) => {
+                text.clone_into(&mut piece.text);
+                piece.shown = piece.text.len();
+                Ok(())
+            }
+            Some(piece) if piece.text.len() == text.len() => Ok(()),
+            Some(piece) => {
+                piece.text.push_str(text.get(piece.text.len()..).unwrap_or_default());
+                piece.show(out);
+                Ok(())
+            }
+            None => self.write(field, part, text, out),
+        }
+    }
+
+    /// Takes what the events left out of a message or of reasoning that is complete now.
+    pub(super) fn take(&mut self, wire: &wire::Item<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let count = |list: &List<Object<Part<'_>>>| list.0.len();
+        if count(&wire.content).saturating_add(count(&wire.summary)) > MAX_PARTS {
+            return Err(too_many("parts"));
+        }
+        let numbered = |list| (0_u64..).zip(list);
+        for (part, summary) in numbered(&wire.summary.0) {
+            if let Some(summary) = &summary.0 {
+                self.complete(Field::Summary, part, summary.text.get().unwrap_or_default(), out)?;
+            }
+        }
+        for (part, content) in numbered(&wire.content.0) {
+            if let Some(content) = &content.0 {
+                self.part(part, content, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a complete part of a message or of reasoning.
+    pub(super) fn part(
+        &mut self,
+        part: u64,
+        content: &Part<'_>,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let field = match content.kind.get() {
+            Some("summary_text") => Field::Summary,
+            Some("reasoning_text") => Field::Thought,
+            _ if self.kind == REASONING => Field::Thought,
+            _ => Field::Text,
+        };
+        self.complete(Field::Refusal, part, content.refusal.get().unwrap_or_default(), out)?;
+        self.complete(field, part, content.text.get().unwrap_or_default(), out)
+    }
+
+    /// The parts that it is in a message. `call` is what its pieces made of its call; `cut` says that the answer
+    /// ended before its end.
+    pub(super) fn into_parts(
+        self,
+        call: Option<AssembledCall>,
+        cut: bool,
+        reading: &Reading,
+        parts: &mut Vec<AssistantPart>,
+    ) {
+        let replay = |json: Box<RawValue>| {
+            ReplayData::new(Arc::clone(&reading.family), Arc::clone(&reading.model), json)
+        };
+        if let Some(call) = call {
+            parts.push(AssistantPart::ToolCall(self.call(call, cut, reading, replay)));
+            return;
+        }
+        match self.kind.as_str() {
+            REASONING => self.reasoning(replay, parts),
+            MESSAGE | "" => self.message(replay, parts),
+            // Whatever else the server did stands where it stood.
+            _ => parts.extend(self.opaque(replay)),
+        }
+    }
+
+    fn call(
+        self,
+        call: AssembledCall,
+        cut: bool,
+        reading: &Reading,
+        replay: impl Fn(Box<RawValue>) -> ReplayData,
+    ) -> ToolCall {
+        let given = self.called.arguments.map_or(call.arguments, Arguments::new);
+        let is_complete = given.json().is_ok() && !given.raw().trim().is_empty();
+        let cut = (cut || self.incomplete) && !is_complete;
+        let arguments = if cut { Arguments::truncated(given.raw()) } else { given };
+        let name = self.called.name.unwrap_or(call.name);
+        let name = reading.tools.internal_name(&name).to_owned();
+        let id = self.called.id.as_deref().and_then(ProviderCallId::parse).or(call.provider_id);
+        // A call of a custom tool goes back as one of a function, to which its members do not belong.
+        let json = self.done.filter(|_| self.kind == FUNCTION_CALL);
+        ToolCall::new(name, arguments).with_id(call.id).with_provider_id(id).with_replay(json.map(replay))
+    }
+
+    /// A part for each of its texts; what goes back stands with the last.
+    fn reasoning(self, replay: impl Fn(Box<RawValue>) -> ReplayData, parts: &mut Vec<AssistantPart>) {
+        let mut texts: Vec<String> = self.pieces.into_iter().map(|piece| piece.text).collect();
+        let last = texts.pop();
+        parts.extend(texts.into_iter().map(|text| AssistantPart::Reasoning(ReasoningPart::new(text))));
+        if last.is_some() || self.done.is_some() {
+            let last = ReasoningPart::new(last.unwrap_or_default()).with_replay(self.done.map(replay));
+            parts.push(AssistantPart::Reasoning(last));
+        }
+    }
+
+    fn message(self, replay: impl Fn(Box<RawValue>) -> ReplayData, parts: &mut Vec<AssistantPart>) {
+        let says = |piece: &Written| !piece.text.trim().is_empty();
+        if !self.pieces.iter().any(says) {
+            // Without a text it is kept only for parts that nobody here understands.
+            let shell = self.done.as_deref().and_then(|done| Shell::of(done.get()));
+            parts.extend(shell.filter(|shell| shell.is_strange).and_then(|_| self.opaque(replay)));
+            return;
+        }
+        let shell = self.done.as_deref().and_then(|done| Shell::of(done.get()));
+        let replay = shell.and_then(|shell| shell.json).map(replay);
+        let mut pieces = self.pieces;
+        pieces.sort_by_key(|piece| piece.part);
+        for piece in pieces {
+            if piece.field.is_reasoning() {
+                parts.push(AssistantPart::Reasoning(ReasoningPart::new(piece.text)));
+            } else if let Some(text) = TextPart::new(piece.text) {
+                let text = if piece.field == Field::Refusal { text.as_refusal() } else { text };
+                parts.push(AssistantPart::Text(text.with_replay(replay.clone())));
+            }
+        }
+    }
+
+    fn opaque(self, replay: impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
+        let json = self.done?;
+        Some(AssistantPart::Opaque(OpaquePart::new(self.kind, replay(json))))
+    }
+}
+
+impl Written {
+    /// Hands out what was not, once it is visible.
+    fn show(&mut self, out: &mut ChunkSink) {
+        let rest = self.text.get(self.shown..).unwrap_or_default();
+        match self.field {
+            Field::Text if self.shown == 0 && rest.trim().is_empty() => return,
+            Field::Text => out.content(rest),
+            Field::Summary | Field::Thought => out.thinking(rest),
+            Field::Refusal | Field::Arguments => {}
+        }
+        self.shown = self.text.len();
+    }
+}
+
+/// What of a message does not stand in its texts.
+struct Shell {
+    /// The message without its texts: what goes back beside them. `content` is there if its parts have more than a
+    /// text, such as citations.
+    json: Option<Box<RawValue>>,
+    /// It has parts of an unknown kind.
+    is_strange: bool,
+}
+
+impl Shell {
+    fn of(json: &str) -> Option<Self> {
+        let mut message = Members::of(json)?;
+        let content: Vec<Members<'_>> =
+            message.get("content").and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+        let kind = |part: &Members<'_>| part.get("type").map(|kind| wire::text(kind.get()));
+        let is_text = |kind: &str| matches!(kind, "output_text" | "text" | "refusal" | "reasoning_text");
+        let is_strange = content.iter().any(|part| kind(part).is_some_and(|kind| !is_text(&kind)));
+        let cites = |part: &Members<'_>| {
+            part.get("annotations").is_some_and(|list| !matches!(list.get(), "null" | "[]"))
+        };
+        let is_more = is_strange || content.iter().any(cites);
+        message.remove(&["content"]);
+        let rest: Vec<Members<'_>> = content
+            .into_iter()
+            .map(|mut part| {
+                part.remove(&["text", "refusal", "logprobs"]);
+                part
+            })
+            .collect();
+        let rest = to_raw_value(&rest).ok().filter(|_| is_more);
+        if let Some(rest) = &rest {
+            message.set("content", rest);
+        }
+        Some(Self { json: to_raw_value(&message).ok(), is_strange })
+    }
+}
