@@ -1,6 +1,7 @@
 //! What the tests of this crate share.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod answers;
 pub(crate) mod items;
 
 use std::sync::Arc;
