@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// The members of an object in their order, their values byte for byte.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Members<'a> {
@@ -21,12 +21,14 @@ impl<'a> Members<'a> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    pub(super) fn set(&mut self, name: &str, value: &'a RawValue) {
-        self.0.push((name.to_owned(), value));
+    pub(super) fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| known != name);
     }
 
-    pub(super) fn remove(&mut self, names: &[&str]) {
-        self.0.retain(|(name, _)| !names.contains(&name.as_str()));
+    /// These members, and more behind them.
+    pub(super) fn with<'b>(&'b self, more: impl IntoIterator<Item = (&'b str, &'b RawValue)>) -> Members<'b> {
+        let more = more.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Members(self.0.iter().map(|(name, value)| (name.clone(), *value)).chain(more).collect())
     }
 }
 

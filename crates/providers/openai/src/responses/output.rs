@@ -249,15 +249,13 @@ impl Item {
     }
 
     fn message(self, replay: impl Fn(Box<RawValue>) -> ReplayData, parts: &mut Vec<AssistantPart>) {
-        let says = |piece: &Written| !piece.text.trim().is_empty();
-        if !self.pieces.iter().any(says) {
-            // Without a text it is kept only for parts that nobody here understands.
-            let shell = self.done.as_deref().and_then(|done| Shell::of(done.get()));
-            parts.extend(shell.filter(|shell| shell.is_strange).and_then(|_| self.opaque(replay)));
+        let shell = self.done.as_deref().and_then(|done| Shell::of(done.get()));
+        let is_blank = self.pieces.iter().all(|piece| piece.text.trim().is_empty());
+        if is_blank && shell.as_ref().is_some_and(|shell| shell.strange.is_some()) {
+            // Without a text it is kept for the parts that nobody here understands.
+            parts.extend(self.opaque(replay));
             return;
         }
-        let shell = self.done.as_deref().and_then(|done| Shell::of(done.get()));
-        let replay = shell.and_then(|shell| shell.json).map(replay);
         let mut pieces = self.pieces;
         pieces.sort_by_key(|piece| piece.part);
         for piece in pieces {
@@ -265,7 +263,8 @@ impl Item {
                 parts.push(AssistantPart::Reasoning(ReasoningPart::new(piece.text)));
             } else if let Some(text) = TextPart::new(piece.text) {
                 let text = if piece.field == Field::Refusal { text.as_refusal() } else { text };
-                parts.push(AssistantPart::Text(text.with_replay(replay.clone())));
+                let json = shell.as_ref().and_then(|shell| shell.around(piece.part));
+                parts.push(AssistantPart::Text(text.with_replay(json.map(&replay))));
             }
         }
     }
@@ -290,39 +289,46 @@ impl Written {
     }
 }
 
-/// What of a message does not stand in its texts.
-struct Shell {
-    /// The message without its texts: what goes back beside them. `content` is there if its parts have more than a
-    /// text, such as citations.
-    json: Option<Box<RawValue>>,
-    /// It has parts of an unknown kind.
-    is_strange: bool,
+/// What of a message does not stand in its texts, and goes back beside them.
+struct Shell<'a> {
+    /// The message without its content.
+    members: Members<'a>,
+    /// The citations of its parts.
+    annotations: Vec<Option<&'a RawValue>>,
+    /// Its parts of unknown kinds, if it has any.
+    strange: Option<Box<RawValue>>,
 }
 
-impl Shell {
-    fn of(json: &str) -> Option<Self> {
-        let mut message = Members::of(json)?;
-        let content: Vec<Members<'_>> =
-            message.get("content").and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
-        let kind = |part: &Members<'_>| part.get("type").map(|kind| wire::text(kind.get()));
-        let is_text = |kind: &str| matches!(kind, "output_text" | "text" | "refusal" | "reasoning_text");
-        let is_strange = content.iter().any(|part| kind(part).is_some_and(|kind| !is_text(&kind)));
-        let cites = |part: &Members<'_>| {
-            part.get("annotations").is_some_and(|list| !matches!(list.get(), "null" | "[]"))
-        };
-        let is_more = is_strange || content.iter().any(cites);
-        message.remove(&["content"]);
-        let rest: Vec<Members<'_>> = content
-            .into_iter()
-            .map(|mut part| {
-                part.remove(&["text", "refusal", "logprobs"]);
-                part
-            })
-            .collect();
-        let rest = to_raw_value(&rest).ok().filter(|_| is_more);
-        if let Some(rest) = &rest {
-            message.set("content", rest);
+impl<'a> Shell<'a> {
+    fn of(json: &'a str) -> Option<Self> {
+        let mut members = Members::of(json)?;
+        let content: Vec<&RawValue> =
+            members.get(CONTENT).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+        members.remove(CONTENT);
+        let mut annotations = Vec::with_capacity(content.len());
+        let mut strange = Vec::new();
+        for raw in content {
+            let part = Members::of(raw.get()).unwrap_or_default();
+            let cited = part.get(ANNOTATIONS).filter(|list| !matches!(list.get(), "null" | "[]"));
+            annotations.push(cited);
+            if part.get("type").is_some_and(|kind| !TEXTS.contains(&wire::text(kind.get()).as_str())) {
+                strange.push(raw);
+            }
         }
-        Some(Self { json: to_raw_value(&message).ok(), is_strange })
+        let strange = if strange.is_empty() { None } else { to_raw_value(&strange).ok() };
+        Some(Self { members, annotations, strange })
+    }
+
+    /// What goes back beside the text of a part.
+    fn around(&self, part: u64) -> Option<Box<RawValue>> {
+        let cited = usize::try_from(part).ok().and_then(|part| self.annotations.get(part).copied().flatten());
+        let more = [(CONTENT, self.strange.as_deref()), (ANNOTATIONS, cited)];
+        let more = more.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        to_raw_value(&self.members.with(more)).ok()
     }
 }
+
+const CONTENT: &str = "content";
+const ANNOTATIONS: &str = "annotations";
+/// The kinds of parts whose texts are read.
+const TEXTS: [&str; 4] = ["output_text", "text", "refusal", "reasoning_text"];
