@@ -64,7 +64,7 @@ pub(crate) fn malformed(json: &[u8], source: impl Into<Box<dyn StdError + Send +
 
 /// JSON that is no answer of this API, such as that of another endpoint.
 pub(crate) fn no_answer(json: &[u8]) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, "the answer is no chat completion")
+    ProviderError::new(ErrorKind::Malformed, "the answer is not one of this API")
         .with_response_body(excerpt(json))
 }
 
@@ -118,6 +118,9 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
         Some("data_inspection_failed") => return of(ErrorKind::Refused),
         // openai.md C.12
         Some("tokens_limit_reached") => return of(ErrorKind::ContextTooLong),
+        Some("previous_response_not_found" | "invalid_encrypted_content") => {
+            return of(ErrorKind::InvalidHistory);
+        }
         // The model's call did not fit the tool's schema; another try may (openai.md C.7, D 55).
         Some("tool_use_failed") => {
             return Some(Special { kind: ErrorKind::InvalidRequest, retryable: Some(true) });
@@ -127,7 +130,12 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
                 return of(kind);
             }
         }
-        _ => {}
+        Some(code) => {
+            if let Some(kind) = failure_kind(code) {
+                return of(kind);
+            }
+        }
+        None => {}
     }
     if says(&["jinja"]) {
         // The server's template refuses the messages: trying again changes nothing (openai.md C.16).
@@ -139,8 +147,38 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
     let unpaired = says(&["tool_call_id", "tool_calls"])
         || says(&["role 'assistant'", "must not be empty"])
         || says(&["number of function calls and responses"])
-        || says(&["reasoning_content", "passed back"]);
+        || says(&["reasoning_content", "passed back"])
+        || says(&["no tool output found"])
+        || says(&["no tool call found"])
+        || says(&["provided without its required"])
+        || says(&["duplicate item found"])
+        || says(&["item with id", "not found"]);
     if unpaired { of(ErrorKind::InvalidHistory) } else { None }
+}
+
+/// Codes of responses that failed (openai.md B.3), where they are not those of all APIs.
+fn failure_kind(code: &str) -> Option<ErrorKind> {
+    Some(match code {
+        "bio_policy" | "misalignment_policy_violation" | "image_content_policy_violation" => {
+            ErrorKind::Refused
+        }
+        "data_residency_mismatch" => ErrorKind::Permission,
+        "vector_store_timeout" => ErrorKind::Timeout,
+        "invalid_image"
+        | "invalid_image_format"
+        | "invalid_image_mode"
+        | "invalid_image_url"
+        | "invalid_base64_image"
+        | "image_file_not_found"
+        | "image_file_too_large"
+        | "image_parse_error"
+        | "image_too_large"
+        | "image_too_small"
+        | "empty_image_file"
+        | "unsupported_image_media_type"
+        | "failed_to_download_image" => ErrorKind::InvalidRequest,
+        _ => return None,
+    })
 }
 
 /// The business code of a `base_resp`, which comes under status 200 and is no HTTP status (openai.md C.3, D 50).
