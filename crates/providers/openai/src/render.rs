@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, Content, Document, ErrorKind, Message, MessageId, ProviderError, ToolResult, ToolSet,
+    AssistantMessage, Content, Document, DocumentSource, ErrorKind, Message, MessageId, ProviderError,
+    ToolResult, ToolSet, UserMessage,
 };
 use attache_transport::ItemWriter;
 use serde::Serialize;
@@ -98,6 +99,26 @@ pub(crate) fn open_result(result: &ToolResult, out: &mut ItemWriter<'_>) {
         let literal = result.tree.model_text_literal();
         out.raw(literal.strip_suffix('"').unwrap_or(&literal));
     }
+}
+
+/// Refuses documents of a message that routing has not looked at: those inside data, and those whose address nobody
+/// has cleared for the model.
+pub(crate) fn check_routed(message: &UserMessage) -> Result<(), ProviderError> {
+    if message.routed.is_some() {
+        return Ok(());
+    }
+    for part in &message.parts {
+        match part {
+            Content::Object(tree) if !tree.documents().is_empty() => {
+                return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
+            }
+            Content::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
+                return Err(unsupported(document, "its address was not cleared for the model"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The name of a file, which the API demands.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantMessage, AssistantPart, ChatRequest, Content, Document, Effort, ErrorKind, Matrix, Message,
-    ProviderConfig, Reasoning, ResponseFormat, ToolChoice, ToolResult, Unsupported, UserMessage,
+    ProviderConfig, Reasoning, ResponseFormat, Routed, ToolChoice, ToolResult, Unsupported, UserMessage,
 };
 use attache_openai::{
     AudioForm, CallIds, ChatCodec, FileForm, JsonObject, NamedTool, Profile, Replayed, ToolsOff,
@@ -479,7 +479,12 @@ fn documents_in_the_forms_of_servers() {
         Document::external("https://host/b.png").into(),
         Document::external("https://host/b.pdf").with_file_name("b.pdf").into(),
     ];
-    let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]).answered_whole();
+    let mut message = UserMessage::new(parts);
+    let alone = ChatRequest::new([Message::User(message.clone()).shared()]);
+    let refused = codec(|_| ()).encode(&alone, &alone.options, None).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported, "nobody has cleared the addresses");
+    message.routed = Some(Routed::new(message.parts.clone(), 1));
+    let request = ChatRequest::new([Message::User(message).shared()]).answered_whole();
     let shown = |codec: &ChatCodec| body(codec, &request)["messages"][0]["content"].clone();
     let usual = shown(&codec(|_| ()));
     let data = |media: &str, bytes: &[u8]| format!("data:{media};base64,{}", base64(bytes));

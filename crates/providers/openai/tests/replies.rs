@@ -228,3 +228,65 @@ fn names_are_ours_again() {
     let Some(StreamChunk::Done(reply)) = chunks.last() else { panic!("no end") };
     assert_eq!(names(reply), ["math.add", "unknown"]);
 }
+
+// openai.md A.5: of an answer that is spoken the transcript is the text, the sound is kept
+#[test]
+fn the_transcript_of_speech_is_the_text() {
+    let sound = json!({"id": "audio_1", "transcript": "Good morning", "data": "UklGRg==", "expires_at": 7});
+    let whole = reply(&whole(json!({"content": null, "audio": sound}), "stop"));
+    let streamed = reply(&sse(&[
+        delta(
+            json!({"role": "assistant", "content": null, "audio": {"id": "audio_1", "transcript": "Good "}}),
+            None,
+        ),
+        delta(json!({"audio": {"transcript": "morning"}}), None),
+        delta(json!({"audio": {"data": "UklGRg=="}}), None),
+        delta(json!({"audio": {"expires_at": 7}}), Some("stop")),
+    ]));
+    for reply in [&whole, &streamed] {
+        assert_eq!(reply.message.text(), "Good morning");
+    }
+    assert_eq!(kept(&whole), [("audio", sound.clone())]);
+    let pieces = json!([{"id": "audio_1", "transcript": "Good "}, {"transcript": "morning"}, {"data": "UklGRg=="},
+        {"expires_at": 7}]);
+    assert_eq!(kept(&streamed), [("audio", pieces)]);
+    // A text of its own is what is read.
+    let both = reply(&common::whole(json!({"content": "Hi", "audio": sound}), "stop"));
+    assert_eq!(both.message.text(), "Hi");
+}
+
+/// The opaque parts of a reply.
+fn kept(completion: &attache_core::Completion) -> Vec<(&str, Value)> {
+    let parts = completion.message.parts.iter().filter_map(|part| match part {
+        AssistantPart::Opaque(part) => {
+            Some((part.kind.as_str(), serde_json::from_str(part.replay.json()).unwrap()))
+        }
+        _ => None,
+    });
+    parts.collect()
+}
+
+// openai.md A.5, C.9: citations and pictures stand beside the content
+#[test]
+fn citations_and_pictures_are_kept() {
+    let cite = |url: &str| json!({"type": "url_citation", "url_citation": {"url": url}});
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
+    let message = json!({"content": "Hi", "annotations": [cite("a"), cite("b")], "images": [picture]});
+    let whole = reply(&whole(message, "stop"));
+    let streamed = reply(&sse(&[
+        delta(json!({"content": "Hi", "annotations": [cite("a")]}), None),
+        delta(json!({"content": "", "annotations": [cite("b")], "images": [picture]}), None),
+        delta(json!({}), Some("stop")),
+    ]));
+    for reply in [whole, streamed] {
+        assert_eq!(reply.message.text(), "Hi");
+        assert_eq!(
+            kept(&reply),
+            [("annotations", json!([cite("a"), cite("b")])), ("images", json!([picture]))]
+        );
+    }
+    for nothing in [json!([]), Value::Null, json!("")] {
+        let message = json!({"content": "Hi", "annotations": nothing, "images": nothing, "audio": nothing});
+        assert_eq!(kept(&reply(&common::whole(message, "stop"))), []);
+    }
+}

@@ -33,7 +33,7 @@ fn d28_the_message_of_an_error_is_found_wherever_it_stands() {
         json!({"type": "error", "response": {"error": flat}}),
         json!({"error": flat}),
         json!({"type": "response.error", "error": flat}),
-        failed(flat.clone()),
+        failed(flat),
     ] {
         assert_eq!(of(std::slice::from_ref(&event)), ("no".to_owned(), code.clone()), "{event}");
     }

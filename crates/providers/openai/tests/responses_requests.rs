@@ -145,7 +145,10 @@ fn d31_addresses_of_documents() {
         .with_media_type("application/pdf")
         .with_file_name("a.pdf");
     let png = Document::external("https://example.org/a.png").with_media_type("image/png");
-    let message = UserMessage::new([pdf.into(), png.into()]);
+    let mut message = UserMessage::new([pdf.into(), png.into()]);
+    let alone = ChatRequest::new([Message::User(message.clone()).shared()]);
+    assert_eq!(refused(&gpt(), &alone).0, ErrorKind::Unsupported, "nobody has cleared the address");
+    message.routed = Some(Routed::new(message.parts.clone(), 1));
     let request = ChatRequest::new([Message::User(message).shared()]);
     assert_eq!(
         input(&gpt(), &request)[0]["content"],

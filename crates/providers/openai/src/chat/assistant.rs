@@ -6,6 +6,7 @@ use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, T
 use attache_transport::{ItemWriter, wire_ids};
 use serde_json::Value;
 
+use super::beside::is_beside;
 use super::ids::legal;
 use super::messages::{Renderer, separate, string, text_part, unknown_part};
 use super::reasoning::Origin;
@@ -92,7 +93,7 @@ impl Renderer<'_> {
                     Some(Origin::Content { value }) => Some(Cow::Owned(value.to_string())),
                     _ => None,
                 },
-                AssistantPart::Opaque(opaque) if opaque.kind != EXTRA_CONTENT => {
+                AssistantPart::Opaque(opaque) if opaque.kind != EXTRA_CONTENT && !is_beside(&opaque.kind) => {
                     replay.verbatim(Some(&opaque.replay)).map(Cow::Borrowed)
                 }
                 _ => None,
@@ -174,6 +175,7 @@ impl<'a> Replaying<'a> {
                     Some(Origin::Content { .. }) => replay.parts = true,
                     None => {}
                 },
+                AssistantPart::Opaque(part) if is_beside(&part.kind) => {}
                 AssistantPart::Opaque(part) => match replay.verbatim(Some(&part.replay)) {
                     Some(json) if part.kind == EXTRA_CONTENT => replay.extra = Some(json),
                     Some(_) => replay.parts = true,

@@ -20,6 +20,8 @@ pub(super) struct Body {
     segments: Vec<Segment>,
     /// Refusals among the parts.
     refusal: String,
+    /// The text so far is that of sound.
+    is_spoken: bool,
 }
 
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Body {
             ThinkTags::AtStart => Some(TagSplitter::new(false)),
             ThinkTags::Opened => Some(TagSplitter::new(true)),
         };
-        Self { tags, tagged: String::new(), segments: Vec::new(), refusal: String::new() }
+        Self { tags, tagged: String::new(), segments: Vec::new(), refusal: String::new(), is_spoken: false }
     }
 
     /// Takes the content of a delta or message. `mirrored` says that the reasoning also comes in a member of its
@@ -87,6 +89,14 @@ impl Body {
             }
         }
         self.append(&split.text, out);
+    }
+
+    /// Takes the text of what is said in sound, which stands for the content where there is none.
+    pub(super) fn speak(&mut self, said: &str, out: Option<&mut ChunkSink>) {
+        if self.is_spoken || self.is_blank() {
+            self.is_spoken = true;
+            self.append(said, out);
+        }
     }
 
     fn append(&mut self, piece: &str, out: Option<&mut ChunkSink>) {

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::ids::legal;
 use super::request::invalid;
 use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
+use crate::render::check_routed;
 
 /// What the model reads where a failed call left no text.
 const FAILED: &str = "the tool failed";
@@ -119,10 +120,7 @@ impl Renderer<'_> {
         message: &'m UserMessage,
         pieces: &mut Vec<(&'static str, Piece<'m>)>,
     ) -> Result<(), ProviderError> {
-        let unrouted = |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
-        if message.routed.is_none() && message.parts.iter().any(unrouted) {
-            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
-        }
+        check_routed(message)?;
         let place = match message.origin {
             UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
             _ => &self.capabilities.user,

@@ -1,6 +1,7 @@
 //! Chat Completions, without I/O (openai.md A).
 
 mod assistant;
+mod beside;
 mod content;
 mod ids;
 mod messages;

@@ -10,10 +10,12 @@ use attache_core::{
 use attache_transport::ChunkSink;
 use serde_json::value::RawValue;
 
+use super::beside::Beside;
 use super::content::Body;
 use super::reasoning::MemberReasoning;
 use super::response::finish_reason;
 use super::wire::{Call, Choice, Chunk, Delta, Function};
+use crate::lenient::Text;
 use crate::profile::ThinkTags;
 
 /// The most generations of one reply.
@@ -66,6 +68,7 @@ struct Generation {
     call_extras: Vec<(usize, Box<RawValue>)>,
     /// What must go back with the message.
     extra: Option<Box<RawValue>>,
+    beside: Beside,
     finish: Option<String>,
 }
 
@@ -211,6 +214,7 @@ impl Generation {
             calls: ToolCallAssembler::new(),
             call_extras: Vec::new(),
             extra: None,
+            beside: Beside::default(),
             finish: None,
         }
     }
@@ -222,6 +226,9 @@ impl Generation {
             out.thinking(thinking);
         }
         self.body.take(&delta.content, !self.reasoning.is_empty(), out.as_deref_mut());
+        if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
+            self.body.speak(said, out.as_deref_mut());
+        }
         if let Some(refusal) = delta.refusal.get() {
             self.refusal.push_str(refusal);
         }
@@ -373,6 +380,7 @@ impl<'a> Merged<'a> {
             let opaque = OpaquePart::new(EXTRA_CONTENT, ReplayData::new(family, model, extra));
             self.after.push(AssistantPart::Opaque(opaque));
         }
+        self.after.extend(generation.beside.into_parts(family, model).map(AssistantPart::Opaque));
         self.finish = generation.finish.or_else(|| self.finish.take());
     }
 

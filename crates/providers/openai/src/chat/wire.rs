@@ -87,6 +87,12 @@ pub(super) struct Delta<'a> {
     pub(super) function_call: Object<Box<Function<'a>>>,
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) annotations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) images: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) audio: Option<&'a RawValue>,
 }
 
 /// A tool call, or a piece of one.

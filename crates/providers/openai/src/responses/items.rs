@@ -8,7 +8,8 @@ use attache_transport::ItemWriter;
 
 use crate::profile::{Profile, SystemRole};
 use crate::render::{
-    file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part, unsupported,
+    check_routed, file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part,
+    unsupported,
 };
 
 /// Writes items for one profile and model.
@@ -48,10 +49,7 @@ impl Renderer<'_> {
         message: &UserMessage,
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
-        let unrouted = |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
-        if message.routed.is_none() && message.parts.iter().any(unrouted) {
-            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
-        }
+        check_routed(message)?;
         let place = match message.origin {
             UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
             _ => &self.capabilities.user,
