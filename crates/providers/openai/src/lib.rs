@@ -1,7 +1,8 @@
-//! OpenAI's Chat Completions, and the servers that imitate it, as an attache provider.
+//! OpenAI's Responses and Chat Completions, and the servers that imitate them, as attache providers.
 //!
-//! [`OpenAiChat`] is the provider: a model that answers `openai-chat/<model>`, or one behind any [`Profile`]. It is
-//! [`ChatCodec`] with a connection; the codec turns requests into HTTP requests and answers into chunks without doing
+//! [`OpenAi`] is a model that answers through Responses, `openai/<model>`, [`OpenAiChat`] one that answers through Chat
+//! Completions, `openai-chat/<model>`, and either one behind any [`Profile`]. They are [`ResponsesCodec`] and
+//! [`ChatCodec`] with a connection; a codec turns requests into HTTP requests and answers into chunks without doing
 //! I/O.
 //!
 //! What a server does in its own way is data: a [`Profile`] names each quirk, and no code asks for a server's name.
@@ -9,7 +10,7 @@
 //!
 //! [`Ollama`] speaks Ollama's own API, which is none of OpenAI's: `ollama/<model>`.
 //!
-//! # What the API cannot say
+//! # What Chat Completions cannot say
 //! - A tool message takes only text. Documents of tool results stand in the synthetic user message that routing
 //!   makes; one that is attached to a result is an error.
 //! - A failed result has no flag: its text is the JSON object `{"error": …}`.

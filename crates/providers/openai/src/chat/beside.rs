@@ -36,14 +36,12 @@ impl Beside {
         if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
             return None;
         }
-        for (member, pieces) in
-            [(&delta.annotations, &mut self.annotations), (&delta.images, &mut self.images)]
+        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
         {
-            let list =
-                member.as_ref().and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
+            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
             pieces.extend(list.into_iter().flatten().map(ToOwned::to_owned));
         }
-        let audio: &'a RawValue = delta.audio.as_ref().filter(|audio| audio.get().starts_with('{'))?;
+        let audio = delta.audio.filter(|audio| audio.get().starts_with('{'))?;
         self.audio.push(audio.to_owned());
         let audio: Object<Audio<'a>> = serde_json::from_str(audio.get()).ok()?;
         Some(audio.0?.transcript)

@@ -88,11 +88,11 @@ pub(super) struct Delta<'a> {
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) annotations: Option<Box<&'a RawValue>>,
+    pub(super) annotations: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) images: Option<Box<&'a RawValue>>,
+    pub(super) images: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) audio: Option<Box<&'a RawValue>>,
+    pub(super) audio: Option<&'a RawValue>,
 }
 
 /// A tool call, or a piece of one.
