@@ -30,6 +30,29 @@ fn image_block() -> Value {
 
 // C33, C05, C06
 #[test]
+fn parts_of_compatible_servers_are_decoded() {
+    let uri = |media: &str, bytes: &str| format!("data:{media};base64,{}", base64(bytes));
+    let content = json!([
+        {"type": "document_url", "document_name": "a.pdf", "document_url": uri("application/pdf", "%PDF-")},
+        {"type": "image_url", "image_url": uri("image/png", "PNG")},
+        {"type": "video_url", "video_url": {"url": uri("video/mp4", "ftyp")}},
+    ]);
+    let body = json!({"messages": [{"role": "user", "content": content}]});
+    let seen = seen_documents(Api::ChatCompletions, &body);
+    let told: Vec<_> = seen
+        .iter()
+        .map(|seen| (seen.media_type.as_str(), seen.file_name.as_deref(), seen.sha256.clone()))
+        .collect();
+    let hash = |bytes: &str| Some(sha256_hex(bytes.as_bytes()));
+    let wanted = [
+        ("application/pdf", Some("a.pdf"), hash("%PDF-")),
+        ("image/png", None, hash("PNG")),
+        ("video/mp4", None, hash("ftyp")),
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
 fn a_synthetic_message_is_decoded_with_its_labels() {
     let documents = chat(&[
         text("Documents extracted from tool call results:"),
