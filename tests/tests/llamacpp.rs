@@ -152,16 +152,16 @@ async fn failure(model: &ModelHandle, request: ChatRequest) -> ProviderError {
 }
 
 fn told_all(completion: &Completion) {
-    told_all_but(completion, FinishReason::Length);
+    told_all_but(completion, &FinishReason::Length);
 }
 
-fn told_all_but(completion: &Completion, reason: FinishReason) {
+fn told_all_but(completion: &Completion, reason: &FinishReason) {
     let usage = &completion.usage;
     // Each token is a character, some a white one.
     let text = completion.message.text();
     assert!((1..=TOKENS as usize).contains(&text.chars().count()), "{text}");
     assert!(!text.contains(char::REPLACEMENT_CHARACTER), "{text}");
-    assert_eq!(completion.finish_reason, reason);
+    assert_eq!(&completion.finish_reason, reason);
     assert_eq!(usage.output_tokens, Some(u64::from(TOKENS)));
     // Each letter of the prompt is a token, whether it is cached or not.
     assert!(usage.input_tokens.is_some_and(|tokens| (20..1_000).contains(&tokens)), "{usage:?}");
@@ -239,7 +239,7 @@ async fn it_takes_what_a_tool_returned() {
     }
     for request in [request.clone(), request.answered_whole()] {
         let completion = responses(server.plain(), None).complete(request).await.unwrap();
-        told_all_but(&completion, FinishReason::Stop);
+        told_all_but(&completion, &FinishReason::Stop);
     }
 }
 
@@ -306,12 +306,12 @@ async fn it_answers_and_streams_responses() {
     let request = hello().with_options(endless());
     // It calls each response complete, also one that reached its limit.
     let whole = model.complete(request.clone().answered_whole()).await.unwrap();
-    told_all_but(&whole, FinishReason::Stop);
+    told_all_but(&whole, &FinishReason::Stop);
     let seen = streamed(&model, request).await;
     let end = seen.end.unwrap();
     assert!(seen.pieces > 4, "{} pieces", seen.pieces);
     assert_eq!(seen.text, end.message.text());
-    told_all_but(&end, FinishReason::Stop);
+    told_all_but(&end, &FinishReason::Stop);
 }
 
 #[tokio::test]
