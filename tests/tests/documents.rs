@@ -115,6 +115,47 @@ async fn documents_go_where_the_table_says() {
     }
 }
 
+// Invariant 1, bedrock.md 10: more files in one turn than a message may hold. Before there was a limit for a message,
+// Converse refused the request and the run failed.
+#[tokio::test]
+async fn more_files_than_a_message_holds_are_noted() {
+    const PDFS: [&[u8]; 7] = [
+        b"%PDF-1.4 one",
+        b"%PDF-1.4 two",
+        b"%PDF-1.4 three",
+        b"%PDF-1.4 four",
+        b"%PDF-1.4 five",
+        b"%PDF-1.4 six",
+        b"%PDF-1.4 seven",
+    ];
+    let files = || PDFS.map(|bytes| document("lease.pdf", bytes)).to_vec();
+    for party in Party::all() {
+        let mock = party.mock().await.unwrap();
+        mock.enqueue(Reply::new().call("call00001", "find", serde_json::json!({})));
+        mock.enqueue(Reply::new().text("done"));
+        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let place = model.capabilities().tool_result.clone();
+        let find =
+            tool_fn("find", "Finds files", move |_: NoArguments| async move { Ok::<_, ToolError>(files()) });
+        let agent = Agent::builder(model).tool(find).build().unwrap();
+        let (end, report) = ended(agent.run("go")).await;
+        let name = party.name();
+        assert_eq!(end.unwrap().text, "done", "{name}");
+        assert!(mock.violations().is_empty(), "{name}: {:?}", mock.violations());
+        let report = report.unwrap();
+        let decisions = &report.decisions;
+        assert_eq!(decisions.len(), PDFS.len(), "{name}: one outcome for each");
+        if let Some(limit) = place.max_files_per_message {
+            let native = attache_documents::Outcome::Native;
+            let kept = decisions.iter().filter(|decision| decision.outcome == native).count() as u64;
+            assert_eq!(kept, limit, "{name}");
+            assert!(decisions[6].reason.as_str().contains("ask for this one by itself"), "{name}");
+        }
+        let limited = party.api == attache_tests::Api::Bedrock;
+        assert_eq!(place.max_files_per_message.is_some(), limited, "{name}");
+    }
+}
+
 fn encoded(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -98,6 +98,7 @@ fn place(place: &PlaceCapabilities) -> String {
         (place.max_bytes, "bytes each"),
         (place.max_image_bytes, "bytes an image"),
         (place.max_count, "documents"),
+        (place.max_files_per_message, "files a message"),
         (place.max_pages, "pages"),
         (place.max_pixels, "pixels a side"),
     ];

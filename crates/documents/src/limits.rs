@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{AssistantPart, Content, Message, ModelCapabilities, Place};
+use attache_core::{AssistantPart, Content, MediaKind, Message, ModelCapabilities, Place};
 
 use crate::repeat::{Limit, Repeating, Standing};
 use crate::report::{Reason, ReasonKind};
@@ -22,6 +22,7 @@ pub(crate) fn keep(
     standings: &mut [Standing],
 ) {
     let mut request = Request { repeating, verdicts, standings };
+    request.keep_messages(capabilities);
     if let Some(limit) = request.count_limit(capabilities) {
         request.keep(Limit::Documents(limit), limit, 0, |verdict| u64::from(native_place(verdict).is_some()));
     }
@@ -43,6 +44,33 @@ struct Request<'a, 'm> {
 }
 
 impl Request<'_, '_> {
+    /// Leaves out what is more than one message may hold. What it holds first stays, so that the same stays as the
+    /// conversation grows.
+    fn keep_messages(&mut self, capabilities: &ModelCapabilities) {
+        let mut held = (0, 0);
+        for at in 0..self.repeating.occurrences.len() {
+            let (Some(occurrence), Some(verdict)) =
+                (self.repeating.occurrences.get(at), self.verdicts.get(at))
+            else {
+                continue;
+            };
+            let is_image = occurrence.document.media_type().kind() == MediaKind::Image;
+            let limit =
+                native_place(verdict).and_then(|place| capabilities.place(place).max_files_per_message);
+            let (Some(limit), false, Some(Standing::Own)) = (limit, is_image, self.standings.get(at)) else {
+                continue;
+            };
+            if held.0 != occurrence.message {
+                held = (occurrence.message, 0);
+            }
+            if held.1 < limit {
+                held.1 += 1;
+            } else {
+                self.repeating.leave_out(at, Limit::OfMessage(limit), self.verdicts, self.standings);
+            }
+        }
+    }
+
     /// The smallest count that a place which holds a document allows in one request.
     fn count_limit(&self, capabilities: &ModelCapabilities) -> Option<u64> {
         let own = self.verdicts.iter().zip(&*self.standings).filter(|(_, s)| **s == Standing::Own);
@@ -108,7 +136,10 @@ impl Request<'_, '_> {
 /// The reason for leaving a content out.
 pub(crate) fn left_out(limit: Limit) -> Reason {
     let full = full(limit);
-    let text = format!("{full}, and newer documents are in it");
+    let text = match limit {
+        Limit::OfMessage(_) => format!("{full}, and others are in it: ask for this one by itself"),
+        Limit::Documents(_) | Limit::Bytes(_) => format!("{full}, and newer documents are in it"),
+    };
     Reason::new(full.kind(), text)
 }
 
@@ -117,6 +148,10 @@ fn full(limit: Limit) -> Reason {
         Limit::Documents(most) => Reason::new(
             ReasonKind::TooMany,
             format!("a request to this model holds at most {most} documents"),
+        ),
+        Limit::OfMessage(most) => Reason::new(
+            ReasonKind::TooMany,
+            format!("a message to this model holds at most {most} documents"),
         ),
         Limit::Bytes(most) => Reason::new(
             ReasonKind::RequestFull,

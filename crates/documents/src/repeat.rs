@@ -22,6 +22,8 @@ pub(crate) enum Standing {
 pub(crate) enum Limit {
     Documents(u64),
     Bytes(u64),
+    /// Not of the request, but of one message in it.
+    OfMessage(u64),
 }
 
 /// Decides which occurrences refer back.

@@ -52,6 +52,9 @@ pub struct PlaceCapabilities {
     /// The most documents in one request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_count: Option<u64>,
+    /// The most documents other than images in one message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_files_per_message: Option<u64>,
     /// The most pages of one PDF.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages: Option<u64>,
@@ -247,7 +250,7 @@ impl ModelCapabilities {
         for place in [&self.user, &self.tool_result, &self.failed_result, &self.beside_result] {
             place.media.hash(&mut hasher);
             (place.max_bytes, place.max_image_bytes, place.max_count, place.max_pages).hash(&mut hasher);
-            (place.max_pixels, place.needs_text).hash(&mut hasher);
+            (place.max_pixels, place.max_files_per_message, place.needs_text).hash(&mut hasher);
         }
         (self.files.max_request_bytes, self.files.names_required, self.files.urls).hash(&mut hasher);
         hasher.finish()
