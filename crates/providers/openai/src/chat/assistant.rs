@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::beside::is_beside;
 use super::ids::legal;
-use super::messages::{Renderer, separate, string, text_part, unknown_part};
+use super::messages::{Renderer, text_part};
 use super::reasoning::Origin;
 use super::turn::EXTRA_CONTENT;
 use crate::profile::{EmptyContent, Profile, Replayed};
+use crate::render::{separate, string, unknown_part};
 
 impl Renderer<'_> {
     /// Whether anything of a reply goes back.

@@ -3,20 +3,19 @@
 use std::borrow::Cow;
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, MessageId,
+    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, Message,
     ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
     ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
 };
 use attache_transport::{ItemWriter, wire_ids};
-use serde_json::Value;
 
 use super::ids::legal;
-use super::request::invalid;
 use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
-use crate::render::check_routed;
+use crate::render::{
+    check_routed, file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part,
+    unsupported,
+};
 
-/// What the model reads where a failed call left no text.
-const FAILED: &str = "the tool failed";
 pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
 
 /// A piece of a user message.
@@ -283,8 +282,7 @@ impl Source<'_> {
 
 /// The content of a tool message, which is text: no other part is known there (openai.md A.2).
 ///
-/// The API has no flag for failures, so a failed result is the JSON object `{"error": …}` (runtime.md 5). What
-/// follows the text stands on lines of its own.
+/// What follows the text stands on lines of its own.
 pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
     if result.is_unrouted() {
         return Err(invalid(format!(
@@ -292,19 +290,7 @@ pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> R
             result.call_id
         )));
     }
-    if result.is_error() {
-        out.raw("\"");
-        out.escaped(r#"{"error":"#);
-        if result.tree.is_blank() {
-            out.escaped(&Value::from(FAILED).to_string());
-        } else {
-            out.escaped(result.tree.json());
-        }
-        out.escaped("}");
-    } else {
-        let literal = result.tree.model_text_literal();
-        out.raw(literal.strip_suffix('"').unwrap_or(&literal));
-    }
+    open_result(result, out);
     for content in result.attached() {
         if is_blank(content) {
             continue;
@@ -323,72 +309,14 @@ pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> R
     Ok(())
 }
 
-/// The text of what is not a document.
-pub(crate) fn plain_text(content: &Content) -> Option<Cow<'_, str>> {
-    match content {
-        Content::Text(text) => Some(Cow::Borrowed(text.text())),
-        Content::Object(tree) => Some(tree.model_text()),
-        _ => None,
-    }
-}
-
-pub(crate) fn is_blank(content: &Content) -> bool {
-    matches!(content, Content::Object(tree) if tree.is_blank())
-}
-
 fn open(role: &str, out: &mut ItemWriter<'_>) {
     out.raw("{\"role\":\"");
     out.raw(role);
     out.raw("\",\"content\":");
 }
 
-pub(crate) fn separate(first: &mut bool, out: &mut ItemWriter<'_>) {
-    if !std::mem::take(first) {
-        out.raw(",");
-    }
-}
-
 pub(super) fn text_part(text: &str, out: &mut ItemWriter<'_>) {
     out.raw(r#"{"type":"text","text":"#);
     out.string(text);
     out.raw("}");
-}
-
-/// Texts as one JSON string.
-pub(super) fn string<T: AsRef<str>>(
-    texts: impl IntoIterator<Item = T>,
-    separator: &str,
-    out: &mut ItemWriter<'_>,
-) {
-    out.raw("\"");
-    for (at, text) in texts.into_iter().enumerate() {
-        if at > 0 {
-            out.escaped(separator);
-        }
-        out.escaped(text.as_ref());
-    }
-    out.raw("\"");
-}
-
-/// The name of a file, which the API demands.
-fn file_name(document: &Document) -> Cow<'_, str> {
-    match (document.file_name(), document.media_type().extension()) {
-        (Some(name), _) => Cow::Borrowed(name),
-        (None, Some(extension)) => Cow::Owned(format!("document.{extension}")),
-        (None, None) => Cow::Borrowed("document"),
-    }
-}
-
-pub(crate) fn unsupported(document: &Document, why: &str) -> ProviderError {
-    let name = document.file_name().unwrap_or_else(|| document.id().short());
-    ProviderError::new(
-        ErrorKind::Unsupported,
-        format!("cannot send {name} ({}): {why}", document.media_type()),
-    )
-}
-
-/// A part of a kind that is newer than this renderer: it is refused rather than left out.
-pub(crate) fn unknown_part(message: &MessageId) -> ProviderError {
-    let text = format!("message {message} holds a part that this API does not know");
-    ProviderError::new(ErrorKind::Unsupported, text)
 }

@@ -16,12 +16,10 @@ mod turn;
 mod turns;
 mod wire;
 
-pub(crate) use messages::{
-    NOT_HERE, bytes_of, is_blank, plain_text, result_content, separate, text_of, unknown_part, unsupported,
-};
+pub(crate) use messages::{NOT_HERE, bytes_of, result_content, text_of};
 pub(crate) use options::Offered;
 pub(crate) use reasons::Reasons;
-pub(crate) use request::{asked, before_messages, invalid, same, same_names, write_json};
+pub(crate) use request::before_messages;
 pub(crate) use response::finish_reason;
 
 use std::sync::Arc;

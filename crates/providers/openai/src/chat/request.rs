@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
+    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
     ProviderError, SystemMessage, TextPart, ToolSet,
 };
 use attache_transport::{
@@ -19,6 +19,7 @@ use super::messages::Renderer;
 use super::options::{CACHE_KEY, Offered, Options, options};
 use super::turns::{Place, Turns};
 use crate::profile::{Profile, SystemPlace};
+use crate::render::{asked, invalid, same, same_names, write_json};
 use crate::server;
 
 /// Every item is a message of its own, so the roles make no difference.
@@ -147,7 +148,7 @@ impl ChatCodec {
                         None => renderer.assistant(assistant, out)?,
                     },
                     (Message::ToolResults(results), _) => match asked(&request.messages, at) {
-                        Some(asked) => renderer.results(results, asked, out)?,
+                        Some((_, asked)) => renderer.results(results, asked, out)?,
                         None => false,
                     },
                     _ => return Err(invalid("a message has a role that this API does not know")),
@@ -209,14 +210,6 @@ impl Memo {
             && same(&self.capabilities, &codec.capabilities)
             && same_names(&self.tools, tools)
     }
-}
-
-pub(crate) fn invalid(text: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::InvalidHistory, text)
-}
-
-pub(crate) fn same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {
-    Arc::ptr_eq(a, b) || a == b
 }
 
 impl Head {
@@ -295,29 +288,4 @@ pub(crate) fn before_messages(
     }
     head.push_str(",\"messages\":[");
     Ok(head)
-}
-
-/// The message whose calls the results at `at` answer.
-pub(crate) fn asked(messages: &[Arc<Message>], at: usize) -> Option<&AssistantMessage> {
-    match &**messages.get(at.checked_sub(1)?)? {
-        Message::Assistant(assistant) => Some(assistant),
-        _ => None,
-    }
-}
-
-/// Whether both sets give every tool the same name on the wire.
-pub(crate) fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
-    let agree = |names: &ToolSet, other: &ToolSet| {
-        names.iter().all(|(wire, definition)| other.wire_name(definition.name()) == wire)
-    };
-    Arc::ptr_eq(a, b) || agree(a, b) && agree(b, a)
-}
-
-pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut String) -> Result<(), ProviderError> {
-    let json = serde_json::to_string(value).map_err(|error| {
-        ProviderError::new(ErrorKind::Configuration, "the request cannot be written as JSON")
-            .with_source(error)
-    })?;
-    out.push_str(&json);
-    Ok(())
 }

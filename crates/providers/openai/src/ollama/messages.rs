@@ -7,10 +7,8 @@ use attache_core::{
 use attache_transport::ItemWriter;
 
 use super::NAME;
-use crate::chat::{
-    NOT_HERE, bytes_of, invalid, is_blank, plain_text, result_content, separate, text_of, unknown_part,
-    unsupported,
-};
+use crate::chat::{NOT_HERE, bytes_of, result_content, text_of};
+use crate::render::{invalid, is_blank, plain_text, separate, unknown_part, unsupported};
 
 /// Writes messages for one model.
 #[derive(Clone, Copy, Debug)]

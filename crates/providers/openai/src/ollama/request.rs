@@ -16,7 +16,8 @@ use http::header::AUTHORIZATION;
 use super::OllamaCodec;
 use super::messages::Renderer;
 use super::options::options;
-use crate::chat::{Offered, asked, before_messages, invalid, same, same_names, write_json};
+use crate::chat::{Offered, before_messages};
+use crate::render::{asked, invalid, same, same_names, write_json};
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -99,7 +100,7 @@ impl OllamaCodec {
                 Message::User(user) => renderer.user(user, out)?,
                 Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
                 Message::ToolResults(results) => match asked(messages, at) {
-                    Some(asked) => renderer.results(results, asked, out)?,
+                    Some((_, asked)) => renderer.results(results, asked, out)?,
                     None => false,
                 },
                 _ => return Err(invalid("a message has a role that this API does not know")),
