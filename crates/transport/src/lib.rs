@@ -9,6 +9,7 @@
 //! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
+//! | schemas in the subsets that APIs take | [`fit_schema`], [`without_root_combinators`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
@@ -34,6 +35,7 @@ mod refusals;
 mod reply;
 mod request;
 mod retry;
+mod schema;
 mod sse;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
@@ -50,4 +52,5 @@ pub use refusals::Refusals;
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
 pub use retry::{RetryPolicy, Trying};
+pub use schema::{FittedSchema, fit_schema, root_combinator, without_root_combinators};
 pub use sse::{SseDecoder, SseEvent};

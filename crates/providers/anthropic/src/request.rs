@@ -4,7 +4,6 @@ mod blocks;
 mod cache;
 mod history;
 mod options;
-mod schema;
 mod tools;
 
 use std::sync::Arc;

@@ -7,7 +7,6 @@ mod ids;
 mod media;
 mod options;
 mod roots;
-mod schema;
 mod tools;
 
 use std::sync::Arc;

@@ -4,12 +4,11 @@ use attache_core::{
     Effort, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ReasoningReplay,
     ResponseFormat, StructuredOutput,
 };
-use attache_transport::{Codec as _, Refusals};
+use attache_transport::{Codec as _, Refusals, fit_schema};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::history::loop_began_with_thinking;
-use super::schema;
 use crate::capabilities::{hides_thinking, knows, takes_temperature_with_top_p};
 
 /// What may be written where the caller sets no limit, thinking budget apart. The API demands a number; this one
@@ -283,7 +282,7 @@ fn format(
                 refusals.refuse(option, "the model cannot be held to a schema", left_out)?;
                 return Ok(None);
             }
-            let fitted = match schema::fit(schema) {
+            let fitted = match fit_schema(schema, &[]) {
                 Ok(fitted) => fitted,
                 Err(problem) => {
                     let why = format!("the schema has no equivalent in the API's subset: {problem}");

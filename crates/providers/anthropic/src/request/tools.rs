@@ -1,12 +1,11 @@
 //! Tools and the choice among them (fact sheet §6).
 
 use attache_core::{ProviderError, ToolChoice, ToolSet};
-use attache_transport::{Codec as _, Refusals};
+use attache_transport::{Codec as _, Refusals, root_combinator, without_root_combinators};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Ask;
-use super::schema::{root_combinator, without_root_combinators};
 use crate::error;
 
 /// The tools as JSON objects joined by commas; empty if there are none.

@@ -3,12 +3,11 @@
 use attache_core::{
     Effort, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
 };
-use attache_transport::{Codec as _, Refusals};
+use attache_transport::{Codec as _, Refusals, fit_schema};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::history::loop_began_with_thinking;
-use super::schema;
 use crate::capabilities::{ReasoningFields, hides_thinking, knows, takes_temperature_with_top_p};
 
 /// The least thinking budget that Claude takes.
@@ -271,7 +270,7 @@ fn format(
                 refusals.refuse(option, "the model cannot be held to a schema", left_out)?;
                 return Ok(None);
             }
-            let fitted = match schema::fit(schema) {
+            let fitted = match fit_schema(schema, &["minLength", "maxLength"]) {
                 Ok(fitted) => fitted,
                 Err(problem) => {
                     let why = format!("the schema has no equivalent in the API's subset: {problem}");

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use attache_core::{ProviderError, ToolChoice, ToolSet};
-use attache_transport::{Codec as _, Refusals};
+use attache_transport::{Codec as _, Refusals, root_combinator, without_root_combinators};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Ask;
-use super::roots::{bare_root, root_combinator, without_root_combinators};
+use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
 use crate::error;
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, Message,
-    ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, ModelCapabilities,
+    PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
+    UserMessage, UserOrigin,
 };
 use attache_transport::{ItemWriter, wire_ids};
 

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
-    ProviderError, SystemMessage, TextPart, ToolSet,
+    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
+    SystemMessage, TextPart, ToolSet,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,

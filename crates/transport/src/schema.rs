@@ -1,6 +1,7 @@
-//! The subset of JSON Schema that the API compiles for structured output (fact sheet §11).
+//! Schemas as APIs for Claude models take them: the subset that is compiled for structured output, and plain object
+//! roots for tools (anthropic.md 6, bedrock.md 11).
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// String formats that are compiled.
 const FORMATS: [&str; 10] =
@@ -11,25 +12,34 @@ const MAX_DEPTH: usize = 64;
 
 /// A schema inside the subset.
 #[derive(Debug, PartialEq)]
-pub(super) struct Fitted {
-    pub(super) schema: Value,
+#[non_exhaustive]
+pub struct FittedSchema {
+    /// The schema.
+    pub schema: Value,
     /// Constraints that the model reads in a description instead of being held to them, as `keyword at path`.
-    pub(super) described: Vec<String>,
+    pub described: Vec<String>,
 }
 
 /// Brings a schema into the subset of structured output: objects are closed, `oneOf` becomes `anyOf`, and
-/// constraints that cannot be compiled move into the description of their place.
+/// constraints that cannot be compiled move into the description of their place. `kept` are constraints that the API
+/// compiles beyond those that all do.
 ///
 /// # Errors
 /// Says why the schema has no equivalent: open objects, recursion, references to elsewhere.
-pub(super) fn fit(schema: &Value) -> Result<Fitted, String> {
+pub fn fit_schema(schema: &Value, kept: &[&str]) -> Result<FittedSchema, String> {
     references(schema, schema, &mut Vec::new(), &mut Vec::new(), 0)?;
     let mut described = Vec::new();
-    let schema = node(schema, "", &mut described, 0)?;
-    Ok(Fitted { schema, described })
+    let schema = node(schema, kept, "", &mut described, 0)?;
+    Ok(FittedSchema { schema, described })
 }
 
-fn node(schema: &Value, path: &str, described: &mut Vec<String>, depth: usize) -> Result<Value, String> {
+fn node(
+    schema: &Value,
+    kept: &[&str],
+    path: &str,
+    described: &mut Vec<String>,
+    depth: usize,
+) -> Result<Value, String> {
     let place = if path.is_empty() { "the root" } else { path };
     if depth > MAX_DEPTH {
         return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
@@ -43,15 +53,15 @@ fn node(schema: &Value, path: &str, described: &mut Vec<String>, depth: usize) -
             ("properties" | "$defs" | "definitions", Value::Object(children)) => {
                 let mut all = Map::new();
                 for (name, child) in children {
-                    all.insert(name.clone(), node(child, &below(name), described, depth + 1)?);
+                    all.insert(name.clone(), node(child, kept, &below(name), described, depth + 1)?);
                 }
                 fitted.insert(key.clone(), Value::Object(all));
             }
             ("items", item) => {
-                fitted.insert(key.clone(), node(item, &below("items"), described, depth + 1)?);
+                fitted.insert(key.clone(), node(item, kept, &below("items"), described, depth + 1)?);
             }
             ("anyOf" | "allOf" | "oneOf", Value::Array(branches)) => {
-                let branches = branches.iter().map(|branch| node(branch, path, described, depth + 1));
+                let branches = branches.iter().map(|branch| node(branch, kept, path, described, depth + 1));
                 let branches = Value::Array(branches.collect::<Result<_, _>>()?);
                 let name = if key == "oneOf" { "anyOf" } else { key };
                 if fitted.insert(name.to_owned(), branches).is_some() {
@@ -68,12 +78,11 @@ fn node(schema: &Value, path: &str, described: &mut Vec<String>, depth: usize) -
             ("minItems", Value::Number(least)) if matches!(least.as_u64(), Some(0 | 1)) => {
                 fitted.insert(key.clone(), value.clone());
             }
-            (
-                "type" | "required" | "enum" | "const" | "$ref" | "title" | "description" | "default"
-                | "minLength" | "maxLength",
-                _,
-            ) => {
+            ("type" | "required" | "enum" | "const" | "$ref" | "title" | "description" | "default", _) => {
                 fitted.insert(key.clone(), value.clone());
+            }
+            (key, _) if kept.contains(&key) => {
+                fitted.insert(key.to_owned(), value.clone());
             }
             // About the schema, not about the value.
             ("$schema" | "$id" | "$comment" | "deprecated" | "readOnly" | "writeOnly", _) => {}
@@ -144,31 +153,63 @@ fn references<'v>(
     }
 }
 
+/// The keyword that a tool's schema must not have at its root, if it has one.
+pub fn root_combinator(schema: &Value) -> Option<&'static str> {
+    ["anyOf", "oneOf", "allOf"].into_iter().find(|keyword| schema.get(keyword).is_some())
+}
+
+/// A tool's schema without combinators at its root: the properties of all branches stand side by side. What only
+/// some branches require is no longer required, so every call that was valid stays so.
+pub fn without_root_combinators(schema: &Value) -> Value {
+    let mut root = schema.as_object().cloned().unwrap_or_default();
+    let mut required = root.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut properties = root.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let branches = root.shift_remove(keyword);
+        for branch in branches.as_ref().and_then(Value::as_array).into_iter().flatten() {
+            let known = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
+            for (name, property) in known {
+                properties.entry(name.clone()).or_insert_with(|| property.clone());
+            }
+            if keyword == "allOf" {
+                let names = branch.get("required").and_then(Value::as_array).into_iter().flatten();
+                required.extend(names.filter(|name| !required.contains(name)).cloned().collect::<Vec<_>>());
+            }
+        }
+    }
+    // A combination may forbid what a branch does not name; side by side they must not forbid each other.
+    root.shift_remove("additionalProperties");
+    root.insert("type".to_owned(), json!("object"));
+    root.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        root.insert("required".to_owned(), Value::Array(required));
+    }
+    Value::Object(root)
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    // bedrock.md §11: the schema subset
+    // anthropic.md 6: the schema subset
     #[test]
     fn constraints_move_into_descriptions() {
         let schema = json!({"$schema": "x", "type": "object", "title": "Invoice",
             "properties": {
                 "total": {"type": "number", "description": "In euros.", "minimum": 0, "maximum": 10},
-                "due": {"type": "string", "format": "date", "maxLength": 10},
+                "due": {"type": "string", "format": "date"},
                 "count": {"type": "integer", "format": "uint32"},
                 "tags": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "string"}},
                 "who": {"oneOf": [{"$ref": "#/$defs/person"}, {"type": "null"}]}},
             "required": ["total"],
             "$defs": {"person": {"type": "object", "properties": {"name": {"type": "string"}}}}});
-        let fitted = fit(&schema).unwrap();
+        let fitted = fit_schema(&schema, &[]).unwrap();
         assert_eq!(
             fitted.schema,
             json!({"type": "object", "title": "Invoice",
                 "properties": {
                     "total": {"type": "number", "description": "In euros.\n\n{\"minimum\":0,\"maximum\":10}"},
-                    "due": {"type": "string", "format": "date", "maxLength": 10},
+                    "due": {"type": "string", "format": "date"},
                     "count": {"type": "integer", "description": "{\"format\":\"uint32\"}"},
                     "tags": {"type": "array", "minItems": 1, "items": {"type": "string"},
                         "description": "{\"maxItems\":3}"},
@@ -179,7 +220,11 @@ mod tests {
                 "additionalProperties": false})
         );
         assert_eq!(fitted.described, ["minimum at total", "maximum at total", "maxItems at tags"]);
-        assert_eq!(fit(&fitted.schema).unwrap().schema, fitted.schema, "fitting twice changes nothing");
+        assert_eq!(
+            fit_schema(&fitted.schema, &[]).unwrap().schema,
+            fitted.schema,
+            "fitting twice changes nothing"
+        );
     }
 
     #[test]
@@ -196,12 +241,42 @@ mod tests {
             ),
             (json!({"$ref": "https://elsewhere/x"}), "https://elsewhere/x is not in the schema"),
         ] {
-            assert_eq!(fit(&schema).unwrap_err(), problem);
+            assert_eq!(fit_schema(&schema, &[]).unwrap_err(), problem);
         }
         let mut deep = json!({"type": "string"});
         for _ in 0..200 {
             deep = json!({"type": "array", "items": deep});
         }
-        assert!(fit(&deep).is_err());
+        assert!(fit_schema(&deep, &[]).is_err());
+    }
+
+    // anthropic.md (a) 15
+    #[test]
+    fn combinators_at_the_root_are_flattened() {
+        let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"],
+            "anyOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]},
+                      {"properties": {"b": {"type": "string"}}, "required": ["b"]}],
+            "allOf": [{"properties": {"c": {"type": "string"}}, "required": ["c"]}],
+            "additionalProperties": false});
+        assert_eq!(root_combinator(&schema), Some("anyOf"));
+        let flat = without_root_combinators(&schema);
+        assert_eq!(root_combinator(&flat), None);
+        assert_eq!(
+            flat,
+            json!({"type": "object",
+                "properties": {"id": {"type": "string"}, "c": {"type": "string"}, "a": {"type": "string"},
+                    "b": {"type": "string"}},
+                "required": ["id", "c"]})
+        );
+    }
+
+    // bedrock.md 11
+    #[test]
+    fn some_apis_compile_more() {
+        let schema = json!({"type": "object", "properties": {"due": {"type": "string", "maxLength": 10}},
+            "required": ["due"], "additionalProperties": false});
+        let kept = fit_schema(&schema, &["maxLength"]).unwrap();
+        assert_eq!((&kept.schema["properties"], kept.described.len()), (&schema["properties"], 0));
+        assert_eq!(fit_schema(&schema, &[]).unwrap().described, ["maxLength at due"]);
     }
 }
