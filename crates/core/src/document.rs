@@ -343,48 +343,6 @@ pub trait DocumentStore: Send + Sync {
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
-/// Turns documents into text for models that cannot take them as they are.
-///
-/// A failed conversion is never a failed run: the model reads a note instead.
-pub trait Converter: Send + Sync {
-    /// Whether it knows the media type.
-    fn converts(&self, media_type: &MediaType) -> bool;
-
-    /// The text of a document whose bytes are at hand, with markers (pages, sheets) that a model can cite.
-    ///
-    /// # Errors
-    /// One line that the model and the operator read: lower case, no full stop, no content.
-    fn convert<'a>(
-        &'a self,
-        document: &'a Document,
-        bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>>;
-}
-
-/// What a converter made of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConvertedText {
-    /// The text.
-    pub text: Arc<str>,
-    /// Remarks on it for the model, such as `only the first 50 of 80 pages are shown`.
-    pub notes: Vec<String>,
-}
-
-impl ConvertedText {
-    /// A text without remarks.
-    pub fn new(text: impl Into<Arc<str>>) -> Self {
-        Self { text: text.into(), notes: Vec::new() }
-    }
-
-    /// Adds a remark for the model: one line, no full stop.
-    #[must_use]
-    pub fn with_note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
-        self
-    }
-}
-
 /// Why a store could not do what was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 macro_rules! text_id {
@@ -73,6 +74,15 @@ impl DocumentId {
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
         Self(uuid_text(Uuid::new_v4()))
+    }
+
+    /// The id of the `number`-th document inside this one, the same at each call: a UUID that whoever wrote the
+    /// document could not know, as this one is random.
+    pub fn inside(&self, number: usize) -> Self {
+        let digest = Sha256::digest(format!("{}\0{number}", self.0).as_bytes());
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(digest.iter()).for_each(|(byte, hash)| *byte = *hash);
+        Self(uuid_text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
     /// What labels show in the `spec` profile: the text before the first `-`, or the whole id, at most 64

@@ -36,6 +36,7 @@ mod capability;
 mod capture;
 mod chunk;
 mod conversation;
+mod converter;
 mod document;
 mod error;
 mod id;
@@ -58,9 +59,8 @@ pub use capability::{
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
-pub use document::{
-    ConvertedText, Converter, Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind,
-};
+pub use converter::{ConvertedText, Converter, Fitted, Form, Units};
+pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use media::{MediaKind, MediaType};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use matrix::{Matrix, MatrixError};
 
+use crate::converter::Form;
 use crate::media::{MediaKind, MediaType};
 use crate::provider::Effort;
 
@@ -86,6 +87,34 @@ impl PlaceCapabilities {
         self.media.iter().any(|pattern| pattern == "text")
     }
 
+    /// The form in which documents of this kind may stand here; `None` if none may, or only as text.
+    ///
+    /// ```
+    /// use attache_core::{Matrix, MediaType};
+    /// let claude = Matrix::bundled().resolve("anthropic", "claude-opus-4-8");
+    /// let form = claude.user.form(&MediaType::parse("image/bmp").unwrap()).unwrap();
+    /// assert!(form.allows(&MediaType::parse("image/png").unwrap()));
+    /// assert_eq!((form.max_pixels, form.max_pages), (Some(8000), None));
+    /// ```
+    pub fn form(&self, media: &MediaType) -> Option<Form> {
+        let same_kind = |pattern: &&String| {
+            let kind = match pattern.as_str() {
+                "*/*" => return true,
+                "text" => return false,
+                pattern => MediaType::parse(&pattern.replace('*', "any")).map(|media| media.kind()),
+            };
+            kind == Some(media.kind())
+        };
+        let (is_image, is_pdf) = (media.kind() == MediaKind::Image, media.kind() == MediaKind::Pdf);
+        let form = Form {
+            media: self.media.iter().filter(same_kind).cloned().collect(),
+            max_bytes: self.byte_limit(media),
+            max_pixels: self.max_pixels.filter(|_| is_image),
+            max_pages: self.max_pages.filter(|_| is_pdf),
+        };
+        (!form.media.is_empty()).then_some(form)
+    }
+
     /// The most bytes of a document of this type.
     pub fn byte_limit(&self, media: &MediaType) -> Option<u64> {
         match media.kind() {
@@ -155,6 +184,12 @@ pub struct FileRules {
     /// Whether files can be uploaded first and referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload: Option<bool>,
+    /// About how many tokens one page of a PDF costs, for estimates; 2,000 where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_tokens: Option<u64>,
+    /// About how many pixels of an image cost one token, for estimates; 750 where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pixels_per_token: Option<u64>,
     /// Whether the provider fetches public URLs itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub urls: Option<bool>,

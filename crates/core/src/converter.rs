@@ -1,0 +1,215 @@
+//! Turning documents into forms that a model takes: into text, or into a smaller or other encoding of themselves.
+
+use std::borrow::Cow;
+use std::future::ready;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::document::Document;
+use crate::media::MediaType;
+use crate::provider::BoxFuture;
+
+/// Turns documents into what a model can take: text, or another encoding of the same.
+///
+/// A team plugs in its own (an OCR, a converter service) beside those of `attache-convert`; the first that knows a
+/// type serves. A failed conversion is never a failed run: the model reads a note instead.
+pub trait Converter: Send + Sync {
+    /// Whether it makes text of this media type.
+    fn converts(&self, media_type: &MediaType) -> bool;
+
+    /// The text of a document whose bytes are at hand, with markers (pages, sheets) that a model can cite.
+    ///
+    /// # Errors
+    /// One line that the model and the operator read: lower case, no full stop, no content.
+    fn convert<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>>;
+
+    /// Whether it can bring documents of this media type into `form`, or say that they are in it already.
+    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
+        let _ = (media_type, form);
+        false
+    }
+
+    /// Brings a document whose bytes are at hand into `form`: an image re-encoded or scaled, a PDF cut to its first
+    /// pages.
+    ///
+    /// # Errors
+    /// One line that the model and the operator read: lower case, no full stop, no content.
+    fn fit<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        form: &'a Form,
+    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        let _ = (document, bytes, form);
+        Box::pin(ready(Err("it cannot be brought into another form".to_owned())))
+    }
+}
+
+/// The form in which a place of a model takes documents of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Form {
+    /// The media types, as in [`PlaceCapabilities::media`](crate::PlaceCapabilities::media).
+    pub media: Vec<String>,
+    /// The most bytes.
+    pub max_bytes: Option<u64>,
+    /// The most pixels along one side.
+    pub max_pixels: Option<u64>,
+    /// The most pages.
+    pub max_pages: Option<u64>,
+}
+
+impl Form {
+    /// A form of these media types, without limits.
+    pub fn of(media: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { media: media.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Limits the bytes.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+
+    /// Limits the pixels along one side.
+    #[must_use]
+    pub fn with_max_pixels(mut self, pixels: u64) -> Self {
+        self.max_pixels = Some(pixels);
+        self
+    }
+
+    /// Limits the pages.
+    #[must_use]
+    pub fn with_max_pages(mut self, pages: u64) -> Self {
+        self.max_pages = Some(pages);
+        self
+    }
+
+    /// Whether it allows the media type.
+    pub fn allows(&self, media_type: &MediaType) -> bool {
+        self.media.iter().any(|pattern| media_type.matches(pattern))
+    }
+}
+
+/// A document in a [`Form`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fitted {
+    /// The new content and its media type; `None` if the document is in that form as it is.
+    pub content: Option<(Bytes, MediaType)>,
+    /// How many pages the document has, if it has pages.
+    pub pages: Option<u64>,
+    /// How many of them, from the first, the new content holds, if not all.
+    pub pages_held: Option<u64>,
+    /// What was done, for the model: one line, no full stop, such as `scaled from 9000 × 6000 to 1568 × 1045 pixels`.
+    pub note: Option<String>,
+}
+
+impl Fitted {
+    /// It fits as it is.
+    pub fn unchanged() -> Self {
+        Self { content: None, pages: None, pages_held: None, note: None }
+    }
+
+    /// It fits with this content instead.
+    pub fn changed(bytes: impl Into<Bytes>, media_type: MediaType, note: impl Into<String>) -> Self {
+        Self { content: Some((bytes.into(), media_type)), note: Some(note.into()), ..Self::unchanged() }
+    }
+
+    /// Says how many pages the document has.
+    #[must_use]
+    pub fn with_pages(mut self, pages: u64) -> Self {
+        self.pages = Some(pages);
+        self
+    }
+
+    /// Says how many of the document's pages, from the first, the new content holds.
+    #[must_use]
+    pub fn with_pages_held(mut self, pages: u64) -> Self {
+        self.pages_held = Some(pages);
+        self
+    }
+}
+
+/// The text that a converter made of a document.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ConvertedText {
+    /// The text.
+    pub text: Arc<str>,
+    /// Remarks on it for the model, such as `only the first 50 of 80 pages are shown`.
+    pub notes: Vec<String>,
+    /// What its markers count, and where each begins.
+    pub units: Option<Units>,
+    /// Documents inside the document, such as the attachments of an e-mail, with their bytes in memory. They are
+    /// shown after its text; identities are given to them by whoever asked for the conversion.
+    pub attachments: Vec<Document>,
+}
+
+/// The pages, sheets or slides of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Units {
+    /// What one is called: `page`, `sheet`, `slide`.
+    pub name: Cow<'static, str>,
+    /// Where in the text each begins, in bytes, its marker included. The first is unit 1.
+    pub starts: Vec<usize>,
+    /// How many the document has, whether or not all of them are in the text.
+    pub total: usize,
+}
+
+impl Units {
+    /// Units that begin at `starts`, in bytes, in ascending order.
+    pub fn new(name: impl Into<Cow<'static, str>>, starts: Vec<usize>, total: usize) -> Self {
+        Self { name: name.into(), starts, total }
+    }
+}
+
+impl ConvertedText {
+    /// A text without remarks.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), notes: Vec::new(), units: None, attachments: Vec::new() }
+    }
+
+    /// Adds a remark for the model: one line, no full stop.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Says where its units begin.
+    #[must_use]
+    pub fn with_units(mut self, units: Units) -> Self {
+        self.units = Some(units);
+        self
+    }
+
+    /// Adds a document that is inside the document.
+    #[must_use]
+    pub fn with_attachment(mut self, attachment: Document) -> Self {
+        self.attachments.push(attachment);
+        self
+    }
+
+    /// The text of units `first` to `last`, counted from 1, with their markers; `None` if it holds none of them.
+    ///
+    /// ```
+    /// use attache_core::{ConvertedText, Units};
+    /// let text = ConvertedText::new("[page 1]\none\n[page 2]\ntwo\n").with_units(Units::new("page", vec![0, 13], 2));
+    /// assert_eq!(text.units(2, 9), Some("[page 2]\ntwo\n"));
+    /// assert_eq!(text.units(3, 3), None);
+    /// ```
+    pub fn units(&self, first: usize, last: usize) -> Option<&str> {
+        let starts = &self.units.as_ref()?.starts;
+        let from = *starts.get(first.checked_sub(1)?)?;
+        let to = starts.get(last).copied().unwrap_or(self.text.len());
+        self.text.get(from..to.max(from))
+    }
+}
