@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use attache_core::{Document, DocumentSource, MediaKind, MediaType, ModelCapabilities, Place};
 
+use crate::estimate::{self, Estimate};
 use crate::fence::Fenced;
 use crate::materials::{Content, Materials, Readable, content_bytes};
 use crate::options::RouteOptions;
 use crate::report::{Outcome, Reason, ReasonKind};
+use crate::stand::{Adapted, Misfit, Stand};
 use crate::survey::{Excluded, Occurrence, Origin};
 use crate::verdict::{Expected, Need, Purpose, Shown, Verdict};
 
@@ -18,6 +20,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) materials: &'a Materials,
     pub(crate) options: &'a RouteOptions,
     pub(crate) purpose: Purpose,
+    /// Whether the request holds so many images that each must be smaller.
+    pub(crate) many_images: bool,
 }
 
 impl Judge<'_> {
@@ -72,67 +76,107 @@ impl Judge<'_> {
         if is_text(&document) {
             return self.text(occurrence, &document, places);
         }
-        let media = media_name(&document);
-        match self.fit(&document, places) {
-            Fit::At(0) => self.native(places, &document),
-            Fit::At(at) => self.synthetic(places, at, &document),
-            Fit::TooLarge(limit) => {
-                let bytes = content_bytes(&document).map_or(0, <[u8]>::len);
-                let text = format!("it has {bytes} bytes, and this model takes at most {limit} of {media}");
-                self.as_other_text(occurrence, &document, places, ReasonKind::TooLarge, text)
-            }
-            Fit::Nowhere => {
-                let text = format!("this model does not take {media} in {}", names(places));
-                self.as_other_text(occurrence, &document, places, ReasonKind::Unsupported, text)
-            }
-        }
+        self.natively(occurrence, &document, places)
     }
 
-    /// No place takes the document itself, for the reason given; text may have been made of it.
+    /// The first place that takes the document as it is, else the first that takes it in another form, else text.
+    fn natively(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Verdict {
+        let mut second: Option<Verdict> = None;
+        let mut why: Option<Misfit> = None;
+        for (at, place) in places.iter().enumerate() {
+            let verdict = match self.stand(document, *place) {
+                Stand::AsIs { pages, check } => {
+                    let verdict = match at {
+                        0 => self.native(places, document, pages),
+                        _ => self.synthetic(places, at, document, pages, why.as_ref()),
+                    };
+                    return Verdict { need: check.map(|form| Need::Fit(document.clone(), form)), ..verdict };
+                }
+                Stand::Fitted(Adapted { pages, part_of: Some(whole), .. })
+                    if !self.may_convert(occurrence) =>
+                {
+                    why = worse(why, Misfit::Pages { pages: whole, most: pages.unwrap_or_default() });
+                    None
+                }
+                Stand::Fitted(adapted) => Some(self.adapted(occurrence, document, *place, adapted)),
+                Stand::Fits(_, misfit) if self.purpose == Purpose::Route => {
+                    why = worse(why, misfit);
+                    None
+                }
+                Stand::Fits(form, misfit) => {
+                    let bytes = content_bytes(document).map_or(0, <[u8]>::len) as u64;
+                    let bytes = form.max_bytes.map_or(bytes, |most| bytes.min(most));
+                    let note = self.misfit(document, places, &misfit);
+                    why = worse(why, misfit);
+                    let expected = Some(Expected { native: Some(*place), bytes });
+                    Some(Verdict { need: Some(Need::Fit(document.clone(), form)), expected, ..note })
+                }
+                Stand::No(misfit) => {
+                    why = worse(why, misfit);
+                    None
+                }
+            };
+            second = second.or(verdict);
+        }
+        second
+            .unwrap_or_else(|| self.as_other_text(occurrence, document, places, &why.unwrap_or(Misfit::Type)))
+    }
+
+    /// No place takes the document itself; text may have been made of it.
     fn as_other_text(
         &self,
         occurrence: &Occurrence<'_>,
         document: &Document,
         places: &[Place],
-        kind: ReasonKind,
-        text: String,
+        why: &Misfit,
     ) -> Verdict {
         if let Some(converted) = self.converted(occurrence, document, places) {
             return converted;
         }
+        let note = self.misfit(document, places, why);
         if !self.may_convert(occurrence) {
-            return self.note(places, kind, text);
+            return note;
         }
         match self.materials.unconvertible(occurrence.document) {
-            Some(why) => {
-                self.note(places, kind, format!("{text}, and it could not be converted to text: {why}"))
+            Some(tried) => {
+                let text = format!("{}, and it could not be converted to text: {tried}", note.reason);
+                self.note(places, note.reason.kind(), text)
             }
-            None => {
-                let need = Some(Need::Convert(document.clone()));
-                Verdict { need, ..self.note(places, kind, text) }
-            }
+            None => Verdict { need: Some(Need::Convert(document.clone())), ..note },
         }
     }
 
-    /// The first place that takes the document.
-    fn fit(&self, document: &Document, places: &[Place]) -> Fit {
-        let media = document.media_type();
-        let size = content_bytes(document).map_or(0, <[u8]>::len) as u64;
-        let mut largest = None;
-        for (at, place) in places.iter().enumerate() {
-            let takes = self.capabilities.place(*place);
-            if !takes.accepts(media) {
-                continue;
+    /// The note that no place takes the document, and why.
+    fn misfit(&self, document: &Document, places: &[Place], why: &Misfit) -> Verdict {
+        let media = media_name(document);
+        let (kind, text) = match why {
+            Misfit::Type => {
+                (ReasonKind::Unsupported, format!("this model does not take {media} in {}", names(places)))
             }
-            match takes.byte_limit(media).filter(|limit| size > *limit) {
-                Some(limit) => largest = largest.max(Some(limit)),
-                None => return Fit::At(at),
+            Misfit::Bytes(limit) => {
+                let bytes = content_bytes(document).map_or(0, <[u8]>::len);
+                (
+                    ReasonKind::TooLarge,
+                    format!("it has {bytes} bytes, and this model takes at most {limit} of {media}"),
+                )
             }
-        }
-        largest.map_or(Fit::Nowhere, Fit::TooLarge)
+            Misfit::Pixels { width, height, most } => (
+                ReasonKind::TooLarge,
+                format!("it has {width} × {height} pixels, and this model takes at most {most} on a side"),
+            ),
+            Misfit::Pages { pages, most } => (
+                ReasonKind::TooLarge,
+                format!("it has {pages} pages, and this model takes at most {most} of them"),
+            ),
+            Misfit::Unfit(why) => (
+                ReasonKind::Unfit,
+                format!("{media} cannot be brought into a form that this model takes: {why}"),
+            ),
+        };
+        self.note(places, kind, text)
     }
 
-    fn native(&self, places: &[Place], document: &Document) -> Verdict {
+    fn native(&self, places: &[Place], document: &Document, pages: Option<u64>) -> Verdict {
         let place = places.first().copied();
         let media = media_name(document);
         let text = format!("this model takes {media} in {}", place.map_or("", name));
@@ -142,16 +186,59 @@ impl Judge<'_> {
             Reason::new(ReasonKind::Accepted, text),
             Shown::Native(document.clone()),
         )
+        .costing(self.cost(document, pages), pages)
     }
 
-    fn synthetic(&self, places: &[Place], at: usize, document: &Document) -> Verdict {
+    fn synthetic(
+        &self,
+        places: &[Place],
+        at: usize,
+        document: &Document,
+        pages: Option<u64>,
+        why: Option<&Misfit>,
+    ) -> Verdict {
         let media = media_name(document);
-        let first = places.first().copied();
-        let large = first.is_some_and(|first| self.capabilities.place(first).accepts(document.media_type()));
-        let (first, size) = (first.map_or("", name), if large { " of this size" } else { "" });
+        let large = matches!(why, Some(Misfit::Bytes(_) | Misfit::Pixels { .. }));
+        let (first, size) =
+            (places.first().map_or("", |first| name(*first)), if large { " of this size" } else { "" });
         let text = format!("this model does not take {media}{size} in {first}; it follows in a user message");
         let reason = Reason::new(ReasonKind::NotInResult, text);
         Verdict::new(Outcome::Synthetic, places.get(at).copied(), reason, Shown::Native(document.clone()))
+            .costing(self.cost(document, pages), pages)
+    }
+
+    /// The document in the form that a converter brought it into. Of a PDF that is cut, the other pages follow as text.
+    fn adapted(
+        &self,
+        occurrence: &Occurrence<'_>,
+        document: &Document,
+        place: Place,
+        adapted: Adapted,
+    ) -> Verdict {
+        let Adapted { document: made, note, pages, part_of } = adapted;
+        let mut cost = self.cost(&made, pages);
+        let (mut rest, mut need) = (None, None);
+        if part_of.is_some() && self.capabilities.place(place).accepts_text() {
+            let first = pages.map_or(1, |held| usize::try_from(held).unwrap_or(usize::MAX).saturating_add(1));
+            let limit = self.limit(occurrence);
+            rest = self.materials.conversion(occurrence.document, document.media_type(), first, limit);
+            let tried = rest.is_some()
+                || self.materials.unconvertible(occurrence.document).is_some()
+                || self.materials.is_converted(occurrence.document);
+            need = (!tried).then(|| Need::Convert(document.clone()));
+        }
+        if let Some(rest) = &rest {
+            cost.tokens = cost.tokens.saturating_add(rest.tokens);
+        }
+        let follows = if rest.is_some() { ", the others as text" } else { "" };
+        let reason = Reason::new(ReasonKind::Fitted, format!("shown in another form: {note}{follows}"));
+        let shown = Shown::Adapted { document: made, note, rest };
+        let verdict = Verdict::new(Outcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
+        Verdict { need, ..verdict }
+    }
+
+    fn cost(&self, document: &Document, pages: Option<u64>) -> Estimate {
+        estimate::of_document(document, pages, &self.capabilities.files)
     }
 
     fn text(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Verdict {
@@ -164,14 +251,27 @@ impl Judge<'_> {
                 return self.converted(occurrence, document, places).unwrap_or_else(|| {
                     let media = media_name(document);
                     let text = format!("it is not readable as {media}: its bytes fit no known charset");
-                    self.note(places, ReasonKind::Unreadable, text)
+                    let may_convert = self.may_convert(occurrence)
+                        && self.materials.unconvertible(occurrence.document).is_none();
+                    let need = may_convert.then(|| Need::Convert(document.clone()));
+                    Verdict { need, ..self.note(places, ReasonKind::Unreadable, text) }
                 });
             }
+        };
+        let need = match self.reads_better(occurrence, document, &fenced) {
+            true => match self.converted(occurrence, document, places) {
+                Some(converted) => return converted,
+                None => Some(Need::Convert(document.clone()))
+                    .filter(|_| self.materials.unconvertible(occurrence.document).is_none()),
+            },
+            false => None,
         };
         match self.text_place(places) {
             Some(place) => {
                 let reason = Reason::new(ReasonKind::ReadsAsText, shown_as("text", &fenced));
-                Verdict::new(Outcome::Text, Some(place), reason, Shown::Text(fenced))
+                let cost = Estimate { tokens: fenced.tokens, is_guess: false };
+                let verdict = Verdict::new(Outcome::Text, Some(place), reason, Shown::Text(fenced));
+                Verdict { need, ..verdict.costing(cost, None) }
             }
             None => {
                 let text = format!("this model does not take text in {}", names(places));
@@ -190,10 +290,16 @@ impl Judge<'_> {
             return None;
         }
         let place = self.text_place(places)?;
-        let fenced =
-            self.materials.conversion(occurrence.document, document.media_type(), self.limit(occurrence))?;
+        let fenced = self.materials.conversion(
+            occurrence.document,
+            document.media_type(),
+            1,
+            self.limit(occurrence),
+        )?;
         let reason = Reason::new(ReasonKind::MadeText, shown_as("converted text", &fenced));
-        Some(Verdict::new(Outcome::Converted, Some(place), reason, Shown::Text(fenced)))
+        let cost = Estimate { tokens: fenced.tokens, is_guess: false };
+        let verdict = Verdict::new(Outcome::Converted, Some(place), reason, Shown::Text(fenced));
+        Some(verdict.costing(cost, None))
     }
 
     /// The content cannot be had; text made of it earlier may still be there.
@@ -205,7 +311,9 @@ impl Judge<'_> {
     fn unloaded(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Verdict {
         let document = occurrence.document;
         let media = document.media_type();
-        let native = places.iter().copied().find(|place| self.capabilities.place(*place).accepts(media));
+        let accepting = |place: &Place| self.capabilities.place(*place).accepts(media);
+        let native = places.iter().copied().find(accepting);
+        let native = native.or_else(|| places.iter().copied().find(|place| self.may_fit(document, *place)));
         // Bytes of unknown type may be anything.
         if native.is_none() && !is_text(document) && *media != MediaType::octet_stream() {
             if let Some(converted) = self.converted(occurrence, document, places) {
@@ -246,6 +354,19 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether a converter may make better text of a document that is text itself: of HTML, whose tags cost more than
+    /// they say, and of tables and JSON of which only the start would be shown.
+    fn reads_better(&self, occurrence: &Occurrence<'_>, document: &Document, fenced: &Fenced) -> bool {
+        if matches!(occurrence.origin, Origin::Author { .. }) {
+            return false;
+        }
+        match document.media_type().essence() {
+            "text/html" | "application/xhtml+xml" => !self.options.html_source,
+            "text/csv" | "text/tab-separated-values" | "application/json" => fenced.shown < fenced.total,
+            _ => false,
+        }
+    }
+
     fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
         !matches!(occurrence.origin, Origin::Author { .. }) || self.options.convert_author_documents
     }
@@ -258,14 +379,14 @@ impl Judge<'_> {
     }
 }
 
-/// Where a document fits.
-enum Fit {
-    /// In the place of this index.
-    At(usize),
-    /// Some place takes its type, and of that at most so many bytes.
-    TooLarge(u64),
-    /// No place takes its type.
-    Nowhere,
+/// The reason that says more: a limit is nearer to being taken than a type that nobody takes.
+fn worse(known: Option<Misfit>, other: Misfit) -> Option<Misfit> {
+    match (known, other) {
+        (None | Some(Misfit::Type), other) => Some(other),
+        (Some(Misfit::Bytes(a)), Misfit::Bytes(b)) => Some(Misfit::Bytes(a.max(b))),
+        (known, Misfit::Unfit(why)) if !matches!(known, Some(Misfit::Unfit(_))) => Some(Misfit::Unfit(why)),
+        (known, _) => known,
+    }
 }
 
 /// The media type for a sentence; whoever made it up may have made it long.

@@ -1,9 +1,10 @@
 //! All decisions about one list of messages.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use attache_core::{Document, Message, ModelCapabilities, ToolResult, ToolSet};
+use attache_core::{Document, DocumentId, MediaKind, Message, ModelCapabilities, ToolResult, ToolSet};
 
 use crate::decide::Judge;
 use crate::limits;
@@ -11,7 +12,7 @@ use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::repeat::{Repeating, Standing};
 use crate::report::{Decision, Outcome, Reason, ReasonKind};
-use crate::survey::{Excluded, Occurrence, Survey, survey};
+use crate::survey::{Excluded, Inside, Occurrence, Survey, survey};
 use crate::text::one_line;
 use crate::verdict::{Purpose, Shown, Verdict};
 
@@ -31,17 +32,18 @@ pub(crate) struct Deliberation<'m> {
 pub(crate) fn deliberate<'m>(
     messages: &'m [Arc<Message>],
     capabilities: &ModelCapabilities,
-    materials: &Materials,
+    materials: &'m Materials,
     options: &RouteOptions,
     purpose: Purpose,
 ) -> Deliberation<'m> {
     let Survey { occurrences, results, routed_before } = survey(messages);
     let idle = occurrences.is_empty() && !routed_before;
-    let judge = Judge { capabilities, materials, options, purpose };
-    let mut verdicts: Vec<Verdict> = occurrences.iter().map(|occurrence| judge.decide(occurrence)).collect();
+    let many_images = has_many_images(&occurrences, capabilities);
+    let judge = Judge { capabilities, materials, options, purpose, many_images };
+    let (occurrences, mut verdicts) = with_attachments(occurrences, judge, materials);
     let repeating = Repeating { occurrences: &occurrences, repeats: options.repeats, purpose };
     let mut standings = repeating.refer_back(&verdicts);
-    limits::keep(messages, capabilities, repeating, &mut verdicts, &mut standings);
+    limits::keep(messages, capabilities, options.budget, repeating, &mut verdicts, &mut standings);
     for ((verdict, standing), occurrence) in verdicts.iter_mut().zip(&standings).zip(&occurrences) {
         let reason = match standing {
             Standing::Own => continue,
@@ -53,6 +55,68 @@ pub(crate) fn deliberate<'m>(
     let mut deliberation = Deliberation { occurrences, verdicts, results, idle };
     deliberation.settle_duplicates();
     deliberation
+}
+
+/// Whether there are more images than an API lets be large.
+fn has_many_images(occurrences: &[Occurrence<'_>], capabilities: &ModelCapabilities) -> bool {
+    let Some(most) = capabilities.files.many_images else { return false };
+    let is_image =
+        |o: &&Occurrence<'_>| o.excluded.is_none() && o.document.media_type().kind() == MediaKind::Image;
+    occurrences.iter().filter(is_image).count() as u64 > most
+}
+
+/// How deep documents inside documents are looked at, and how many of one document of a message.
+const MAX_DEPTH: usize = 4;
+const MAX_INSIDE: usize = 200;
+
+/// Decides about each occurrence, and about the documents inside those of which text was made: they stand right after
+/// it, in the same place.
+fn with_attachments<'m>(
+    surveyed: Vec<Occurrence<'m>>,
+    judge: Judge<'_>,
+    materials: &'m Materials,
+) -> (Vec<Occurrence<'m>>, Vec<Verdict>) {
+    let mut identities: HashMap<&DocumentId, usize> = HashMap::new();
+    let mut free = surveyed.iter().map(|occurrence| occurrence.identity + 1).max().unwrap_or_default();
+    let shift = surveyed.len();
+    let mut occurrences: Vec<Occurrence<'m>> = Vec::with_capacity(shift);
+    let mut verdicts = Vec::with_capacity(shift);
+    // Where each surveyed occurrence came to stand, for those that name one as their first.
+    let mut moved = Vec::with_capacity(shift);
+    for mut occurrence in surveyed {
+        if let Some(Excluded::Duplicate(first)) = &mut occurrence.excluded {
+            *first = moved.get(*first).copied().unwrap_or(*first);
+        }
+        moved.push(occurrences.len());
+        let mut ahead = vec![occurrence];
+        let mut found = 0;
+        while let Some(occurrence) = ahead.pop() {
+            let mut verdict = judge.decide(&occurrence);
+            let depth = occurrence.inside.map_or(0, |inside| inside.depth);
+            if verdict.outcome == Outcome::Converted {
+                let all = materials.attachments(occurrence.document);
+                let most = if depth < MAX_DEPTH { MAX_INSIDE - found } else { 0 };
+                let inner = all.get(..most).unwrap_or(all);
+                verdict.not_opened = all.len() - inner.len();
+                let inner: Vec<_> = inner
+                    .iter()
+                    .map(|document| {
+                        let identity = *identities.entry(document.id()).or_insert_with(|| {
+                            free += 1;
+                            free - 1
+                        });
+                        let inside = Some(Inside { holder: occurrence.document.id(), depth: depth + 1 });
+                        Occurrence { document, identity, inside, ..occurrence }
+                    })
+                    .collect();
+                found += inner.len();
+                ahead.extend(inner.into_iter().rev());
+            }
+            occurrences.push(occurrence);
+            verdicts.push(verdict);
+        }
+    }
+    (occurrences, verdicts)
 }
 
 fn shown_before(messages: &[Arc<Message>], first: Option<&Occurrence<'_>>) -> Reason {
@@ -116,7 +180,7 @@ impl<'m> Deliberation<'m> {
         let decision = |(occurrence, verdict): (&Occurrence<'_>, &Verdict)| {
             let call = call_of(messages, occurrence);
             let document: &Document = match &verdict.shown {
-                Shown::Native(loaded) => loaded,
+                Shown::Native(loaded) | Shown::Adapted { document: loaded, .. } => loaded,
                 _ => occurrence.document,
             };
             Decision {
@@ -126,9 +190,11 @@ impl<'m> Deliberation<'m> {
                 media_type: document.media_type().clone(),
                 file_name: document.file_name().map(str::to_owned),
                 place: verdict.place,
+                inside: occurrence.inside.map(|inside| inside.holder.clone()),
                 outcome: verdict.outcome,
                 reason: verdict.reason.clone(),
                 bytes: verdict.content_bytes(),
+                tokens: verdict.cost.tokens,
             }
         };
         pairs.map(decision).collect()

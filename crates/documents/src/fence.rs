@@ -8,6 +8,7 @@
 
 use attache_core::{DocumentId, TextPart};
 
+use crate::estimate;
 use crate::stamp::Hash;
 use crate::text::Decoded;
 
@@ -24,6 +25,8 @@ pub(crate) struct Fenced {
     pub(crate) shown: usize,
     /// How many bytes the text has.
     pub(crate) total: usize,
+    /// About how many tokens it costs as it stands there.
+    pub(crate) tokens: u64,
     /// The charset, where it was guessed.
     pub(crate) guessed: Option<&'static str>,
 }
@@ -48,8 +51,9 @@ pub(crate) fn fence(id: &DocumentId, decoded: &Decoded<'_>, about: &str, limit: 
     }
     out.push(']');
     let hash = Hash::new().text(&out).finish();
+    let tokens = estimate::of_text(&out);
     let part = TextPart::new(out)?;
-    Some(Fenced { part, hash, shown: shown.len(), total: text.len(), guessed: *guessed })
+    Some(Fenced { part, hash, shown: shown.len(), total: text.len(), tokens, guessed: *guessed })
 }
 
 /// The text inside a fence, for readers that are no language model. `None` if `text` is not one fence and nothing

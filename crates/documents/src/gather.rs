@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Converter, Document, DocumentSource, DocumentStore, Message, ModelCapabilities, StoreErrorKind,
+    Converter, Document, DocumentSource, DocumentStore, Form, Message, ModelCapabilities, StoreErrorKind,
 };
 
 use crate::materials::Materials;
@@ -14,7 +14,7 @@ use crate::plan::plan;
 /// nothing about.
 ///
 /// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
-/// most once and converted at most once, by the first converter that knows its type. Nothing is fetched from a URL;
+/// most once, and fitted and converted at most once, by the first converter that knows its type. Nothing is fetched from a URL;
 /// whoever may do that puts the bytes into the materials first.
 ///
 /// The store and the converters keep their own time limits; the future does nothing else that waits. Dropping it
@@ -51,6 +51,9 @@ pub async fn gather(
         for document in &wanted.load {
             load(materials, document, store).await;
         }
+        for (document, form) in &wanted.fit {
+            fit(materials, document, form, converters).await;
+        }
         for document in &wanted.convert {
             convert(materials, document, converters).await;
         }
@@ -72,6 +75,19 @@ async fn load(materials: &mut Materials, document: &Document, store: &dyn Docume
             };
             materials.insert_missing(document, reason);
         }
+    }
+}
+
+async fn fit(materials: &mut Materials, document: &Document, form: &Form, converters: &[Arc<dyn Converter>]) {
+    let media_type = document.media_type();
+    let converter = converters.iter().find(|converter| converter.fits(media_type, form));
+    let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
+        materials.insert_unchecked(document, form);
+        return;
+    };
+    match converter.fit(document, bytes, form).await {
+        Ok(fitted) => materials.insert_fitted(document, form, fitted),
+        Err(reason) => materials.insert_unfit(document, form, reason),
     }
 }
 

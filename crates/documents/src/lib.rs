@@ -64,7 +64,9 @@
 
 mod decide;
 mod deliberate;
+mod estimate;
 mod fence;
+mod fits;
 mod gather;
 mod label;
 mod limits;
@@ -75,6 +77,7 @@ mod repeat;
 mod report;
 mod route;
 mod stamp;
+mod stand;
 mod survey;
 mod text;
 mod verdict;
@@ -87,7 +90,7 @@ pub use fence::unfence;
 pub use gather::gather;
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::Materials;
-pub use options::{Repeats, RouteOptions};
+pub use options::{DocumentBudget, Repeats, RouteOptions};
 pub use plan::{Plan, plan};
 pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};
 pub use route::{Routing, explain, route, unresolved};

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use attache_core::{AssistantPart, Content, MediaKind, Message, ModelCapabilities, Place};
 
+use crate::estimate::Estimate;
+use crate::options::DocumentBudget;
 use crate::repeat::{Limit, Repeating, Standing};
 use crate::report::{Reason, ReasonKind};
 use crate::survey::Origin;
@@ -17,6 +19,7 @@ use crate::verdict::{Shown, Verdict};
 pub(crate) fn keep(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
+    budget: DocumentBudget,
     repeating: Repeating<'_, '_>,
     verdicts: &mut [Verdict],
     standings: &mut [Standing],
@@ -26,6 +29,9 @@ pub(crate) fn keep(
     if let Some(limit) = request.count_limit(capabilities) {
         request.keep(Limit::Documents(limit), limit, 0, |verdict| u64::from(native_place(verdict).is_some()));
     }
+    if let Some(limit) = capabilities.files.max_pages {
+        request.keep(Limit::Pages(limit), limit, 0, |verdict| verdict.pages.unwrap_or_default());
+    }
     if let Some(limit) = capabilities.files.max_request_bytes {
         // A sixteenth is for tools, options, the envelope and JSON's escapes.
         let limit = limit - limit / 16;
@@ -34,6 +40,17 @@ pub(crate) fn keep(
             let texts = messages.iter().map(|message| text_bytes(message)).sum();
             request.keep(Limit::Bytes(limit), limit, texts, wire_bytes);
         }
+    }
+    let (limit, guesses) = match budget {
+        DocumentBudget::Window => (capabilities.context_window.map(|window| window / 4 * 3), false),
+        DocumentBudget::Tokens(most) => (Some(most), true),
+        DocumentBudget::Unlimited => (None, false),
+    };
+    if let Some(limit) = limit {
+        request.keep(Limit::Tokens(limit), limit, 0, |verdict| match verdict.cost {
+            Estimate { is_guess: true, .. } if !guesses => 0,
+            cost => cost.tokens,
+        });
     }
 }
 
@@ -105,7 +122,10 @@ impl Request<'_, '_> {
                 saved += next - heirs.map(|heir| i128::from(cost(heir))).sum::<i128>();
             }
         }
-        self.refuse(limit, most, cost);
+        // What tokens cost is a guess, and no reason to fail.
+        if !matches!(limit, Limit::Tokens(_)) {
+            self.refuse(limit, most, cost);
+        }
     }
 
     /// What leaving out this content would save; 0 if it is none, or may not be left out.
@@ -138,7 +158,9 @@ pub(crate) fn left_out(limit: Limit) -> Reason {
     let full = full(limit);
     let text = match limit {
         Limit::OfMessage(_) => format!("{full}, and others are in it: ask for this one by itself"),
-        Limit::Documents(_) | Limit::Bytes(_) => format!("{full}, and newer documents are in it"),
+        Limit::Documents(_) | Limit::Bytes(_) | Limit::Pages(_) | Limit::Tokens(_) => {
+            format!("{full}, and newer documents are in it")
+        }
     };
     Reason::new(full.kind(), text)
 }
@@ -153,6 +175,14 @@ fn full(limit: Limit) -> Reason {
             ReasonKind::TooMany,
             format!("a message to this model holds at most {most} documents"),
         ),
+        Limit::Pages(most) => Reason::new(
+            ReasonKind::TooMany,
+            format!("a request to this model holds at most {most} pages of PDFs"),
+        ),
+        Limit::Tokens(most) => Reason::new(
+            ReasonKind::OverBudget,
+            format!("the documents of a request cost at most about {most} tokens"),
+        ),
         Limit::Bytes(most) => Reason::new(
             ReasonKind::RequestFull,
             format!("a request to this model holds at most {most} bytes of content"),
@@ -163,7 +193,7 @@ fn full(limit: Limit) -> Reason {
 /// Where the document stands as it is, or will once it is loaded.
 fn native_place(verdict: &Verdict) -> Option<Place> {
     match (&verdict.shown, verdict.expected) {
-        (Shown::Native(_), _) => verdict.place,
+        (Shown::Native(_) | Shown::Adapted { .. }, _) => verdict.place,
         (_, expected) => expected?.native,
     }
 }

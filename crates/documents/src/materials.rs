@@ -1,13 +1,15 @@
 //! What was loaded and converted for routing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{ConvertedText, Document, DocumentId, DocumentSource, MediaType};
+use attache_core::{ConvertedText, Document, DocumentId, DocumentSource, Fitted, Form, MediaType};
 use bytes::Bytes;
 
 use crate::fence::{Fenced, fence};
+pub(crate) use crate::fits::Fit;
+use crate::fits::Fits;
 use crate::text::{Decoded, decode, one_line};
 
 /// Bytes and texts of documents, gathered by whoever does the loading and converting that a
@@ -20,6 +22,7 @@ use crate::text::{Decoded, decode, one_line};
 pub struct Materials {
     loaded: HashMap<DocumentId, Result<Document, String>>,
     converted: HashMap<DocumentId, Result<Arc<ConvertedText>, String>>,
+    fits: Fits,
     /// Under which ids something is known of what a URL leads to.
     by_url: HashMap<Arc<str>, Vec<DocumentId>>,
     texts: Mutex<HashMap<TextKey, Remembered>>,
@@ -47,12 +50,13 @@ pub(crate) enum Readable {
 struct TextKey {
     id: DocumentId,
     media_type: MediaType,
-    converted: bool,
+    /// The unit from which converted text is shown, from 1.
+    converted: Option<usize>,
     limit: usize,
 }
 
 impl TextKey {
-    fn new(document: &Document, converted: bool, limit: usize) -> Self {
+    fn new(document: &Document, converted: Option<usize>, limit: usize) -> Self {
         Self { id: document.id().clone(), media_type: document.media_type().clone(), converted, limit }
     }
 }
@@ -97,6 +101,7 @@ impl Materials {
     pub fn insert_bytes(&mut self, document: &Document, bytes: impl Into<Bytes>) {
         let loaded = document.clone().with_bytes(bytes);
         self.forget(document);
+        self.fits.forget(document.id());
         self.loaded.insert(document.id().clone(), Ok(loaded));
     }
 
@@ -106,9 +111,13 @@ impl Materials {
         self.loaded.insert(document.id().clone(), Err(one_line(&reason.into())));
     }
 
-    /// The text that a converter made of a document. Blank text counts as none.
-    pub fn insert_converted(&mut self, document: &Document, converted: ConvertedText) {
-        let blank = converted.text.trim().is_empty();
+    /// The text that a converter made of a document. Blank text counts as none. The documents inside it get ids of
+    /// its own, the same each time: [`DocumentId::inside`].
+    pub fn insert_converted(&mut self, document: &Document, mut converted: ConvertedText) {
+        for (at, attachment) in converted.attachments.iter_mut().enumerate() {
+            *attachment = attachment.clone().with_id(document.id().inside(at + 1));
+        }
+        let blank = converted.text.trim().is_empty() && converted.attachments.is_empty();
         let converted = if blank { Err("it holds no text".to_owned()) } else { Ok(Arc::new(converted)) };
         self.forget(document);
         self.converted.insert(document.id().clone(), converted);
@@ -120,8 +129,37 @@ impl Materials {
         self.converted.insert(document.id().clone(), Err(one_line(&reason.into())));
     }
 
-    /// Keeps what belongs to the documents that `keep` names and lets the rest go.
+    /// What a converter answered about a document and a form: that it fits, or what to show in its place. An answer that
+    /// is not in that form counts as none.
+    pub fn insert_fitted(&mut self, document: &Document, form: &Form, fitted: Fitted) {
+        self.fits.insert(document.id(), form, Fit::of(document, form, fitted));
+    }
+
+    /// A converter looked at a document and cannot bring it into a form, or it cannot be read at all. The model reads
+    /// the reason: one line, no full stop, no secrets.
+    pub fn insert_unfit(&mut self, document: &Document, form: &Form, reason: impl Into<String>) {
+        self.fits.insert(document.id(), form, Fit::Failed(one_line(&reason.into())));
+    }
+
+    /// Nobody can say whether a document is in a form beyond what its header says, or bring it there.
+    pub fn insert_unchecked(&mut self, document: &Document, form: &Form) {
+        self.fits.insert(document.id(), form, Fit::Unknown);
+    }
+
+    /// Keeps what belongs to the documents that `keep` names, and to documents inside them, and lets the rest go.
     pub fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
+        let mut inside: HashSet<DocumentId> = HashSet::new();
+        let mut ahead: Vec<&DocumentId> = self.converted.keys().filter(|id| keep(id)).collect();
+        while let Some(id) = ahead.pop() {
+            let inner = self.converted.get(id).and_then(|converted| converted.as_ref().ok());
+            for attachment in inner.iter().flat_map(|inner| &inner.attachments) {
+                if inside.insert(attachment.id().clone()) {
+                    ahead.push(attachment.id());
+                }
+            }
+        }
+        let mut keep = |id: &DocumentId| keep(id) || inside.contains(id);
+        self.fits.retain(&mut keep);
         self.loaded.retain(|id, _| keep(id));
         self.converted.retain(|id, _| keep(id));
         self.by_url.retain(|_, ids| {
@@ -167,6 +205,11 @@ impl Materials {
         }
     }
 
+    /// Whether text was made of a document.
+    pub(crate) fn is_converted(&self, document: &Document) -> bool {
+        self.find(&self.converted, document).is_some_and(Result::is_ok)
+    }
+
     /// Why no text can be made of a document, if that was tried.
     pub(crate) fn unconvertible(&self, document: &Document) -> Option<&str> {
         self.find(&self.converted, document)?.as_ref().err().map(String::as_str)
@@ -175,7 +218,7 @@ impl Materials {
     /// The text of a document whose content is in `document`.
     pub(crate) fn text(&self, document: &Document, limit: usize) -> Readable {
         let source = Source::Content(document.source().clone());
-        self.remembered(TextKey::new(document, false, limit), source, || {
+        self.remembered(TextKey::new(document, None, limit), source, || {
             let bytes = content_bytes(document).unwrap_or_default();
             match decode(bytes, document.media_type().charset()) {
                 Some(decoded) => readable(fence(document.id(), &decoded, "", limit)),
@@ -184,17 +227,30 @@ impl Materials {
         })
     }
 
-    /// The converted text of a document, if there is one.
+    /// What is known of a document and a form.
+    pub(crate) fn fit(&self, document: &Document, form: &Form) -> Option<&Fit> {
+        self.fits.get(document.id(), form)
+    }
+
+    /// The documents inside a document, as far as a converter found them.
+    pub(crate) fn attachments(&self, document: &Document) -> &[Document] {
+        let converted = self.find(&self.converted, document).and_then(|converted| converted.as_ref().ok());
+        converted.map(|converted| &*converted.attachments).unwrap_or_default()
+    }
+
+    /// The converted text of a document from its `first` unit on, if there is one.
     pub(crate) fn conversion(
         &self,
         document: &Document,
         media_type: &MediaType,
+        first: usize,
         limit: usize,
     ) -> Option<Arc<Fenced>> {
         let converted = self.find(&self.converted, document)?.as_ref().ok()?;
-        let key = TextKey { media_type: media_type.clone(), ..TextKey::new(document, true, limit) };
+        let text = if first == 1 { &*converted.text } else { converted.units(first, usize::MAX)? };
+        let key = TextKey { media_type: media_type.clone(), ..TextKey::new(document, Some(first), limit) };
         let readable = self.remembered(key, Source::Conversion(Arc::clone(converted)), || {
-            let decoded = Decoded { text: converted.text.as_ref().into(), guessed: None };
+            let decoded = Decoded { text: text.into(), guessed: None };
             let mut about = format!("text converted from {}", one_line(media_type.essence()));
             for note in &converted.notes {
                 about.extend(["; ", &one_line(note)]);
@@ -236,9 +292,9 @@ pub(crate) fn content_bytes(document: &Document) -> Option<&[u8]> {
 impl Clone for Materials {
     /// The copy remembers no decoded texts.
     fn clone(&self) -> Self {
-        let Self { loaded, converted, by_url, texts: _ } = self;
+        let Self { loaded, converted, fits, by_url, texts: _ } = self;
         let (loaded, converted, by_url) = (loaded.clone(), converted.clone(), by_url.clone());
-        Self { loaded, converted, by_url, texts: Mutex::default() }
+        Self { loaded, converted, fits: fits.clone(), by_url, texts: Mutex::default() }
     }
 }
 

@@ -25,6 +25,14 @@ pub struct RouteOptions {
     /// The most bytes of text shown of one document of a tool or an event; 256 KiB by default. Longer text is cut
     /// between lines, and its closing line says so. What an author attached is never cut.
     pub max_text_bytes: usize,
+    /// What the documents of a request may cost together; [`DocumentBudget::Window`] by default.
+    pub budget: DocumentBudget,
+    /// Whether HTML of tools and events is shown as its source although a converter makes readable text of it; `false`
+    /// by default.
+    pub html_source: bool,
+    /// The name of a tool with which the model can read more of a document; notes about what is left out name it.
+    /// `None` by default.
+    pub read_tool: Option<String>,
 }
 
 impl Default for RouteOptions {
@@ -37,6 +45,9 @@ impl Default for RouteOptions {
             convert_author_documents: false,
             fail_on_event_documents: false,
             max_text_bytes: 256 << 10,
+            budget: DocumentBudget::default(),
+            html_source: false,
+            read_tool: None,
         }
     }
 }
@@ -89,12 +100,48 @@ impl RouteOptions {
         self
     }
 
+    /// Sets what the documents of a request may cost.
+    #[must_use]
+    pub fn with_budget(mut self, budget: DocumentBudget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Sets whether HTML is shown as its source.
+    #[must_use]
+    pub fn with_html_source(mut self, source: bool) -> Self {
+        self.html_source = source;
+        self
+    }
+
+    /// Names the tool with which the model can read more of a document.
+    #[must_use]
+    pub fn with_read_tool(mut self, name: impl Into<String>) -> Self {
+        self.read_tool = Some(name.into());
+        self
+    }
+
     /// Sets the most bytes of text shown of one document of a tool or an event.
     #[must_use]
     pub fn with_max_text_bytes(mut self, bytes: usize) -> Self {
         self.max_text_bytes = bytes;
         self
     }
+}
+
+/// What the documents of a request may cost together, in estimated tokens. Of what is more, the oldest become notes, in
+/// blocks of a quarter; what the author's last message holds is never left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DocumentBudget {
+    /// Three quarters of the model's context window, where that is known. Contents about whose cost no more is known
+    /// than the size of a file do not count.
+    #[default]
+    Window,
+    /// So many tokens, guesses included.
+    Tokens(u64),
+    /// As much as the model takes.
+    Unlimited,
 }
 
 /// What happens to a document of a tool or an event whose content stands in the window already.

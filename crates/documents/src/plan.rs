@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{Document, Message, ModelCapabilities};
+use attache_core::{Document, Form, Message, ModelCapabilities};
 
 use crate::deliberate::deliberate;
 use crate::materials::Materials;
@@ -17,22 +17,26 @@ pub struct Plan {
     /// Documents whose bytes are not in memory, in message order. An external one may be fetched by whoever is
     /// allowed to; what is not loaded becomes a note.
     pub load: Vec<Document>,
-    /// Documents that no place takes as they are, with their bytes in memory, in message order.
+    /// Documents to be brought into the form of a place, or to be found to be in it, with their bytes in memory, in
+    /// message order.
+    pub fit: Vec<(Document, Form)>,
+    /// Documents of which text is to be made, with their bytes in memory, in message order.
     pub convert: Vec<Document>,
 }
 
 impl Plan {
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.load.is_empty() && self.convert.is_empty()
+        self.load.is_empty() && self.fit.is_empty() && self.convert.is_empty()
     }
 }
 
-/// Finds out which documents of `messages` must be loaded and which converted, of those that will be shown and that
-/// `have` says nothing about.
+/// Finds out which documents of `messages` must be loaded, which fitted to a place and which converted to text, of those
+/// that will be shown and that `have` says nothing about.
 ///
 /// What a document is may show only in its bytes, so plan again after loading, until the plan is
-/// [empty](Plan::is_empty): each document is loaded at most once and converted at most once.
+/// [empty](Plan::is_empty): each document is loaded at most once, fitted at most once to a form and converted at most
+/// once.
 ///
 /// ```
 /// use attache_core::{Document, Matrix, Message, UserMessage, Content};
@@ -54,12 +58,15 @@ pub fn plan(
 ) -> Plan {
     let deliberation = deliberate(messages, capabilities, have, options, Purpose::Plan);
     let mut plan = Plan::default();
-    let (mut loading, mut converting) = (HashSet::new(), HashSet::new());
+    let (mut loading, mut converting, mut fitting) = (HashSet::new(), HashSet::new(), HashSet::new());
     for (occurrence, verdict) in deliberation.occurrences.iter().zip(deliberation.verdicts) {
         match verdict.need {
             Some(Need::Load(document)) if loading.insert(occurrence.identity) => plan.load.push(document),
             Some(Need::Convert(document)) if converting.insert(occurrence.identity) => {
                 plan.convert.push(document);
+            }
+            Some(Need::Fit(document, form)) if fitting.insert((document.id().clone(), form.clone())) => {
+                plan.fit.push((document, form));
             }
             _ => {}
         }

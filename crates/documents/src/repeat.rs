@@ -22,6 +22,10 @@ pub(crate) enum Standing {
 pub(crate) enum Limit {
     Documents(u64),
     Bytes(u64),
+    /// Pages of PDFs.
+    Pages(u64),
+    /// Estimated tokens.
+    Tokens(u64),
     /// Not of the request, but of one message in it.
     OfMessage(u64),
 }

@@ -24,6 +24,11 @@ impl RoutingReport {
     pub fn count(&self, outcome: Outcome) -> usize {
         self.decisions.iter().filter(|decision| decision.outcome == outcome).count()
     }
+
+    /// About how many tokens all documents cost together.
+    pub fn tokens(&self) -> u64 {
+        self.decisions.iter().map(|decision| decision.tokens).fold(0, u64::saturating_add)
+    }
 }
 
 /// Totals of one routing.
@@ -59,12 +64,18 @@ pub struct Decision {
     pub file_name: Option<String>,
     /// Where its content, or the note about it, stands; `None` if nothing of it is shown.
     pub place: Option<Place>,
+    /// The document that it was found in, such as the e-mail that it is attached to; `None` for those that messages
+    /// hold themselves.
+    pub inside: Option<DocumentId>,
     /// What became of it.
     pub outcome: Outcome,
     /// Why.
     pub reason: Reason,
     /// The bytes of content that stand in the request for it, before base64: 0 where none does.
     pub bytes: u64,
+    /// About how many tokens that content costs the model: 0 where none stands there. An estimate; providers count in
+    /// ways of their own.
+    pub tokens: u64,
 }
 
 fn essence<S: Serializer>(media_type: &MediaType, serializer: S) -> Result<S::Ok, S::Error> {
@@ -82,6 +93,9 @@ pub enum Outcome {
     Synthetic,
     /// Its own text is shown.
     Text,
+    /// It stands in another encoding, natively: an image re-encoded or scaled, a PDF cut to its first pages with the
+    /// text of the others.
+    Reencoded,
     /// Text that a converter made of it is shown.
     Converted,
     /// A label says why it is not shown, or where it is shown.
@@ -99,6 +113,7 @@ impl Outcome {
             Self::Native => "native",
             Self::Synthetic => "synthetic",
             Self::Text => "text",
+            Self::Reencoded => "reencoded",
             Self::Converted => "converted",
             Self::Note => "note",
             Self::Withheld => "withheld",
@@ -160,6 +175,8 @@ pub enum ReasonKind {
     ReadsAsText,
     /// A converter made text of it.
     MadeText,
+    /// A converter brought it into a form that the place takes.
+    Fitted,
     /// Its content stands in the window already.
     ShownBefore,
     /// It is the same as another one of the same result, under another id.
@@ -176,12 +193,16 @@ pub enum ReasonKind {
     Unreadable,
     /// No place of the model takes its media type, and no text was made of it.
     Unsupported,
+    /// It cannot be brought into a form that a place of the model takes, or it does not open.
+    Unfit,
     /// It is larger than any place of the model takes.
     TooLarge,
     /// The request holds as many documents as the model takes.
     TooMany,
     /// The request is as large as the model takes.
     RequestFull,
+    /// The documents of the request cost as many tokens as they may.
+    OverBudget,
 }
 
 impl ReasonKind {
@@ -193,12 +214,14 @@ impl ReasonKind {
             Self::Empty => Some("empty"),
             Self::Unreadable => Some("unreadable"),
             Self::Unsupported => Some("unsupported"),
+            Self::Unfit => Some("unreadable"),
             Self::TooLarge => Some("too-large"),
-            Self::TooMany | Self::RequestFull => Some("left-out"),
+            Self::TooMany | Self::RequestFull | Self::OverBudget => Some("left-out"),
             Self::Accepted
             | Self::NotInResult
             | Self::ReadsAsText
             | Self::MadeText
+            | Self::Fitted
             | Self::Duplicate
             | Self::Withheld
             | Self::Cancelled => None,

@@ -22,6 +22,16 @@ pub(crate) struct Occurrence<'m> {
     pub(crate) identity: usize,
     /// Why it is not looked at.
     pub(crate) excluded: Option<Excluded>,
+    /// The document that it was found in, and how deep.
+    pub(crate) inside: Option<Inside<'m>>,
+}
+
+/// Where a document of no message is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Inside<'m> {
+    pub(crate) holder: &'m DocumentId,
+    /// 1 for what is in a document of a message.
+    pub(crate) depth: usize,
 }
 
 /// Who brought the document.
@@ -157,7 +167,8 @@ impl<'m> Put<'_, 'm> {
     fn one(&mut self, document: &'m Document, origin: Origin, excluded: Option<Excluded>) {
         let identity = self.identities.of(document);
         let Self { message, part, place, .. } = *self;
-        self.found.push(Occurrence { message, part, document, origin, place, identity, excluded });
+        let inside = None;
+        self.found.push(Occurrence { message, part, document, origin, place, identity, excluded, inside });
     }
 }
 

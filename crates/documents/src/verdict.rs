@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, Place};
+use attache_core::{Document, Form, Place};
 
+use crate::estimate::Estimate;
 use crate::fence::Fenced;
 use crate::materials::content_bytes;
 use crate::report::{Outcome, Reason};
@@ -20,6 +21,12 @@ pub(crate) struct Verdict {
     /// What would stand there then. It takes its part of the limits, so that what a plan leaves out for them is
     /// left out for them, and not because nobody loaded it.
     pub(crate) expected: Option<Expected>,
+    /// The tokens that the content costs.
+    pub(crate) cost: Estimate,
+    /// The pages of a PDF that stand there natively, if somebody counted them.
+    pub(crate) pages: Option<u64>,
+    /// How many documents inside it are not looked at, because there are too many or they are too deep.
+    pub(crate) not_opened: usize,
 }
 
 /// What stands in the message.
@@ -30,6 +37,12 @@ pub(crate) enum Shown {
     Native(Document),
     /// Text of it or from it.
     Text(Arc<Fenced>),
+    /// The document in another form: what was done to it, and the text of what that form lacks.
+    Adapted {
+        document: Document,
+        note: String,
+        rest: Option<Arc<Fenced>>,
+    },
     /// A sentence about it.
     Note,
 }
@@ -47,11 +60,13 @@ pub(crate) struct Expected {
 pub(crate) enum Need {
     Load(Document),
     Convert(Document),
+    Fit(Document, Form),
 }
 
 impl Verdict {
     pub(crate) fn new(outcome: Outcome, place: Option<Place>, reason: Reason, shown: Shown) -> Self {
-        Self { outcome, place, reason, shown, need: None, expected: None }
+        let (cost, pages, not_opened) = (Estimate::default(), None, 0);
+        Self { outcome, place, reason, shown, need: None, expected: None, cost, pages, not_opened }
     }
 
     pub(crate) fn note(place: Option<Place>, reason: Reason) -> Self {
@@ -62,10 +77,15 @@ impl Verdict {
         Self::new(Outcome::Error, place, reason, Shown::Nothing)
     }
 
+    /// The same at what it costs.
+    pub(crate) fn costing(self, cost: Estimate, pages: Option<u64>) -> Self {
+        Self { cost, pages, ..self }
+    }
+
     /// How good the form is in which the content is shown: 0 where it is not. A plan hopes for the best.
     pub(crate) fn rank(&self, purpose: Purpose) -> u8 {
         match (&self.shown, self.outcome, self.expected) {
-            (Shown::Native(_), ..) | (Shown::Text(_), Outcome::Text, _) => 2,
+            (Shown::Native(_) | Shown::Adapted { .. }, ..) | (Shown::Text(_), Outcome::Text, _) => 2,
             (Shown::Text(_), ..) => 1,
             (_, _, Some(expected)) if purpose == Purpose::Plan => 1 + u8::from(expected.native.is_some()),
             (Shown::Nothing | Shown::Note, ..) => 0,
@@ -77,6 +97,10 @@ impl Verdict {
         match &self.shown {
             Shown::Native(document) => content_bytes(document).map_or(0, <[u8]>::len) as u64,
             Shown::Text(fenced) => fenced.shown as u64,
+            Shown::Adapted { document, rest, .. } => {
+                let text = rest.as_ref().map_or(0, |rest| rest.shown);
+                content_bytes(document).map_or(0, <[u8]>::len) as u64 + text as u64
+            }
             Shown::Nothing | Shown::Note => 0,
         }
     }

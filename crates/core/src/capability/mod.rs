@@ -184,6 +184,15 @@ pub struct FileRules {
     /// Whether files can be uploaded first and referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload: Option<bool>,
+    /// The most pages of all PDFs of a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pages: Option<u64>,
+    /// With more images than this in a request, [`many_images_pixels`](Self::many_images_pixels) holds for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub many_images: Option<u64>,
+    /// The most pixels along one side of an image where there are many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub many_images_pixels: Option<u64>,
     /// About how many tokens one page of a PDF costs, for estimates; 2,000 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_tokens: Option<u64>,
@@ -287,7 +296,9 @@ impl ModelCapabilities {
             (place.max_bytes, place.max_image_bytes, place.max_count, place.max_pages).hash(&mut hasher);
             (place.max_pixels, place.max_files_per_message, place.needs_text).hash(&mut hasher);
         }
-        (self.files.max_request_bytes, self.files.names_required, self.files.urls).hash(&mut hasher);
+        let files = &self.files;
+        (files.max_request_bytes, files.names_required, files.urls, files.max_pages).hash(&mut hasher);
+        (files.many_images, files.many_images_pixels).hash(&mut hasher);
         hasher.finish()
     }
 }

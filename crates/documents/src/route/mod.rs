@@ -40,14 +40,17 @@ pub struct Routing {
 /// 3. it is text: its text, fenced, in the tool result or else in the user message after it;
 /// 4. the tool result takes its type and size: it stands there natively;
 /// 5. the user message after the results takes them: it stands there, in the synthetic message;
-/// 6. [`Materials`] hold text made of it: that text, as in 3; also where its bytes are missing, or are said to be
-///    text and fit no charset;
-/// 7. a note with the reason, in the tool result if that takes text.
+/// 6. [`Materials`] hold it in a form that the tool result or the message after it takes, an image re-encoded or
+///    scaled, a PDF cut to its first pages: that form stands there natively, the other pages as text;
+/// 7. [`Materials`] hold text made of it: that text, as in 3, and the documents that were found inside it, each by these
+///    steps; also where its bytes are missing, or are said to be text and fit no charset, and for HTML and long tables,
+///    which read better so;
+/// 8. a note with the reason, in the tool result if that takes text.
 ///
 /// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
 /// What an author attached and the model cannot take is an error instead of a note. Then contents that stand in the
 /// window twice are replaced by references back, see [`Repeats`](crate::Repeats), and of what exceeds the model's
-/// count of documents or bytes of a request, the oldest become notes.
+/// count of documents, pages or bytes of a request, or the [budget](crate::DocumentBudget), the oldest become notes.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported), naming document, media type and model, if the

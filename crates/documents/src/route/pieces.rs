@@ -2,9 +2,13 @@
 
 use attache_core::{Content, Document, Routed};
 
+use crate::fence::Fenced;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
+use crate::materials::content_bytes;
+use crate::report::ReasonKind;
 use crate::stamp::Hash;
 use crate::survey::Occurrence;
+use crate::text::one_line;
 use crate::verdict::{Shown, Verdict};
 
 /// Parts of a message, and a hash of what documents added to them.
@@ -21,8 +25,17 @@ pub(super) struct Labelling<'a> {
     pub(super) call: Option<(Option<&'a str>, &'a str)>,
     pub(super) short_id: &'a str,
     pub(super) show_url: bool,
+    /// The tool with which the model can read more.
+    pub(super) read_tool: Option<&'a str>,
     /// Whether a native document has a label too.
     pub(super) native: bool,
+    /// Whether text may stand there.
+    pub(super) text: bool,
+}
+
+/// What a note says to a model that can ask for more.
+fn read_with(tool: &str, id: &str) -> String {
+    format!("{tool} reads it by its id, {}", one_line(id))
 }
 
 impl Labelling<'_> {
@@ -71,22 +84,72 @@ impl Pieces {
                 if labelling.native {
                     self.text(&labelling.label(document, None));
                 }
-                let size = verdict.content_bytes();
-                let name = loaded.file_name().unwrap_or_default();
-                self.hash = self.hash.text("document").text(loaded.id().as_str()).number(size);
-                self.hash = self.hash.text(loaded.media_type().essence()).text(name);
-                self.say(Content::Document(loaded.clone()));
+                self.native(loaded, verdict.content_bytes());
+            }
+            Shown::Adapted { document: made, note, rest } => {
+                if labelling.text {
+                    self.text(&format!(
+                        "{}\nShown in another form: {note}.",
+                        labelling.label(document, None)
+                    ));
+                }
+                self.native(made, content_bytes(made).map_or(0, <[u8]>::len) as u64);
+                if let Some(rest) = rest {
+                    self.fenced(rest);
+                }
+                if labelling.text {
+                    self.more(document, labelling);
+                }
             }
             Shown::Text(fenced) => {
                 self.text(&labelling.label(document, None));
-                self.hash = self.hash.text("fenced").number(fenced.hash);
-                self.say(Content::Text(fenced.part.clone()));
+                self.fenced(fenced);
+                if fenced.shown < fenced.total {
+                    self.more(document, labelling);
+                }
+                if verdict.not_opened > 0 {
+                    let label = labelling.label(document, None);
+                    self.text(&format!(
+                        "{label}\n{} more documents in it are not shown.",
+                        verdict.not_opened
+                    ));
+                }
             }
             Shown::Note => {
                 let label = labelling.label(document, verdict.reason.kind().status());
-                self.text(&format!("{label}\n{NOT_SHOWN}{}.", verdict.reason));
+                let more = match (labelling.read_tool, verdict.reason.kind()) {
+                    (
+                        Some(tool),
+                        ReasonKind::TooLarge
+                        | ReasonKind::TooMany
+                        | ReasonKind::RequestFull
+                        | ReasonKind::OverBudget,
+                    ) => format!("; {}", read_with(tool, labelling.short_id)),
+                    _ => String::new(),
+                };
+                self.text(&format!("{label}\n{NOT_SHOWN}{}{more}.", verdict.reason));
             }
             Shown::Nothing => {}
+        }
+    }
+
+    fn native(&mut self, document: &Document, size: u64) {
+        let name = document.file_name().unwrap_or_default();
+        self.hash = self.hash.text("document").text(document.id().as_str()).number(size);
+        self.hash = self.hash.text(document.media_type().essence()).text(name);
+        self.say(Content::Document(document.clone()));
+    }
+
+    fn fenced(&mut self, fenced: &Fenced) {
+        self.hash = self.hash.text("fenced").number(fenced.hash);
+        self.say(Content::Text(fenced.part.clone()));
+    }
+
+    /// Says how to read what is not shown.
+    fn more(&mut self, document: &Document, labelling: Labelling<'_>) {
+        if let Some(tool) = labelling.read_tool {
+            let label = labelling.label(document, None);
+            self.text(&format!("{label}\nNot all of it is shown; {}.", read_with(tool, labelling.short_id)));
         }
     }
 

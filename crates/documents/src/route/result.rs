@@ -41,7 +41,9 @@ impl Scene<'_, '_> {
                     call,
                     short_id: short_ids.get(occurrence.document),
                     show_url: self.options.show_urls,
+                    read_tool: self.options.read_tool.as_deref(),
                     native: is_beside || self.options.label_native && takes_text,
+                    text: is_beside || takes_text,
                 };
                 if is_beside {
                     if beside.is_empty() {

@@ -107,7 +107,9 @@ impl Documents<'_, '_> {
                 call: None,
                 short_id: self.short_ids.get(occurrence.document),
                 show_url: self.scene.options.show_urls,
+                read_tool: self.scene.options.read_tool.as_deref(),
                 native: label_native,
+                text: self.scene.capabilities.place(occurrence.place).accepts_text(),
             };
             pieces.document(occurrence, verdict, labelling);
         }

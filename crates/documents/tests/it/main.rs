@@ -8,9 +8,12 @@
     reason = "the helpers of a test may fail as loudly as the test"
 )]
 
+mod attachments;
 mod authors;
+mod budget;
 mod builder;
 mod defects;
+mod fitting;
 mod gathering;
 mod goldens;
 mod handlers;

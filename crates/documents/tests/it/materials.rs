@@ -28,6 +28,10 @@ fn what_is_not_in_memory_is_loaded_once() {
     let mut have = Materials::new();
     have.insert_bytes(&a, PDF);
     have.insert_missing(&b, "it has expired");
+    let plan = planned(&chat, &model("anthropic"), &have);
+    let [(loaded, form)] = &*plan.fit else { panic!("{plan:?}") };
+    assert_eq!((loaded, form.max_pages), (&a, Some(600)), "only a look inside tells how many pages it has");
+    have.insert_unchecked(&a, form);
     assert!(planned(&chat, &model("anthropic"), &have).is_empty(), "a failure is not tried again");
     let routing = routed(&chat, "anthropic", &have);
     assert_eq!(outcomes(&routing), ["native", "note", "native", "native", "note", "native", "note"]);
@@ -150,7 +154,8 @@ fn external_documents_are_loaded_once_per_url() {
     assert_eq!(planned(&chat, &model("anthropic"), &Materials::new()).load, std::slice::from_ref(&one));
     let mut have = Materials::new();
     have.insert_bytes(&one, PDF);
-    assert!(planned(&chat, &model("anthropic"), &have).is_empty());
+    let plan = planned(&chat, &model("anthropic"), &have);
+    assert!(plan.load.is_empty() && plan.convert.is_empty());
     let routing = routed(&chat, "anthropic", &have);
     assert_eq!(outcomes(&routing), ["native", "native"]);
     let Message::ToolResults(results) = &*routing.messages[2] else { panic!() };

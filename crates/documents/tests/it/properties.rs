@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use attache_core::{Content, Document, DocumentId, Message, ModelCapabilities, Place, ToolSet, UserOrigin};
 use attache_documents::{
-    Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions, Routing, explain, plan, route, unfence,
+    DocumentBudget, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions, Routing, explain, plan,
+    route, unfence,
 };
 use proptest::prelude::*;
 
-use crate::random::{Case, any_model, any_options, case, tight_model};
+use crate::random::{Case, any_model, any_options, case, luck, settled, tight_model};
 
 fn routed(
     messages: &[Arc<Message>],
@@ -98,10 +99,12 @@ proptest! {
 
     // Invariant 1: every captured document has exactly one decision, also where routing fails
     #[test]
-    fn no_document_is_lost(case in case(), capabilities in tight_model(), options in any_options()) {
-        let Case { chat, materials, .. } = case;
+    fn no_document_is_lost(case in case(), capabilities in tight_model(), options in any_options(), luck in luck()) {
+        let materials = settled(&case, &capabilities, &options, &luck);
+        let Case { chat, .. } = case;
         let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);
-        let decided = totals(report.decisions.iter().map(|d| ((d.tool_call_id.clone(), d.document_id.clone()), 1)));
+        let own = report.decisions.iter().filter(|decision| decision.inside.is_none());
+        let decided = totals(own.map(|d| ((d.tool_call_id.clone(), d.document_id.clone()), 1)));
         let expected = totals(captured(&chat.messages).into_iter().map(|((call, id, _), n)| ((call, id), n)));
         prop_assert_eq!(decided, expected);
         let routing = routed(&chat.messages, &capabilities, &materials, &options);
@@ -117,11 +120,20 @@ proptest! {
             report.decisions.iter().filter(own).filter(|d| outcomes.contains(&d.outcome)).count()
         };
         let natives = emitted.iter().filter(|(_, content)| matches!(content, Content::Document(_))).count();
-        prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic]));
+        prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic, Outcome::Reencoded]));
         let texts = |test: &dyn Fn(&str) -> bool| {
             emitted.iter().filter(|(_, content)| matches!(content, Content::Text(text) if test(text.text()))).count()
         };
-        prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[Outcome::Text, Outcome::Converted]));
+        // Of a PDF that is cut the other pages follow as text.
+        let rests = report.decisions.iter().filter(|d| d.reason.as_str().ends_with(", the others as text"));
+        let rests = rests.filter(|d| d.outcome == Outcome::Reencoded && d.reason.kind() == ReasonKind::Fitted).count();
+        prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[Outcome::Text, Outcome::Converted]) + rests);
+        // What is inside a document follows it.
+        for (at, decision) in report.decisions.iter().enumerate() {
+            let Some(holder) = &decision.inside else { continue };
+            let before = &report.decisions[..at];
+            prop_assert!(before.iter().any(|earlier| earlier.document_id == *holder));
+        }
         prop_assert_eq!(texts(&|text| ReadLabel::split_note(text).is_some()), own(&[Outcome::Note]));
         let bytes: u64 = report.decisions.iter().map(|decision| decision.bytes).sum();
         prop_assert_eq!(bytes > 0, natives + own(&[Outcome::Text, Outcome::Converted]) > 0);
@@ -129,15 +141,17 @@ proptest! {
 
     // A reference back leads to content, whatever was left out to keep a limit.
     #[test]
-    fn references_back_lead_somewhere(case in case(), capabilities in tight_model(), options in any_options()) {
-        let Case { chat, materials, .. } = case;
+    fn references_back_lead_somewhere(case in case(), capabilities in tight_model(), options in any_options(), luck in luck()) {
+        let materials = settled(&case, &capabilities, &options, &luck);
+        let Case { chat, .. } = case;
         let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);
         for (at, decision) in report.decisions.iter().enumerate() {
             if decision.reason.kind() != ReasonKind::ShownBefore || decision.outcome == Outcome::Error {
                 continue;
             }
             let shows = |earlier: &&attache_documents::Decision| {
-                let there = [Outcome::Native, Outcome::Synthetic, Outcome::Text, Outcome::Converted];
+                let there =
+                    [Outcome::Native, Outcome::Synthetic, Outcome::Reencoded, Outcome::Text, Outcome::Converted];
                 // Two handles of these tests may share a URL, so neighbours count as the same.
                 earlier.document_id.as_str().get(..4) == decision.document_id.as_str().get(..4)
                     && there.contains(&earlier.outcome)
@@ -148,8 +162,9 @@ proptest! {
 
     // Invariant 2, C27: pure and idempotent, report included
     #[test]
-    fn routing_is_pure_and_idempotent(case in case(), capabilities in tight_model(), options in any_options()) {
-        let Case { chat, materials, .. } = case;
+    fn routing_is_pure_and_idempotent(case in case(), capabilities in tight_model(), options in any_options(), luck in luck()) {
+        let materials = settled(&case, &capabilities, &options, &luck);
+        let Case { chat, .. } = case;
         let Some(once) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
         // The copy has decoded nothing yet.
         let copy = materials.clone();
@@ -161,8 +176,9 @@ proptest! {
 
     // Invariant 2: ids, order, calls and texts are preserved; synthetic messages follow their anchors
     #[test]
-    fn what_was_said_is_preserved(case in case(), capabilities in any_model(), options in any_options()) {
-        let Case { chat, materials, .. } = case;
+    fn what_was_said_is_preserved(case in case(), capabilities in any_model(), options in any_options(), luck in luck()) {
+        let materials = settled(&case, &capabilities, &options, &luck);
+        let Case { chat, .. } = case;
         let Some(routing) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
         let kept = without_synthetic(&routing.messages);
         prop_assert_eq!(kept.len(), chat.messages.len());
@@ -195,7 +211,12 @@ proptest! {
                 let notes = synthetic.parts.iter().filter(|part| {
                     matches!(part, Content::Text(text) if ReadLabel::split_note(text.text()).is_some())
                 });
-                prop_assert_eq!((synthetic.parts.len() - notes.count()) % 2, 1, "1 + 2n, and the notes");
+                // The other pages of a PDF that is cut follow it as text.
+                let rests = synthetic.parts.windows(2).filter(|pair| {
+                    matches!(pair, [Content::Document(_), Content::Text(text)] if unfence(text.text()).is_some())
+                });
+                let pairs = synthetic.parts.len() - notes.count() - rests.count();
+                prop_assert_eq!(pairs % 2, 1, "1 + 2n, the notes, and the rests of PDFs");
             }
         }
     }
@@ -203,9 +224,10 @@ proptest! {
     // Invariant 2, D5: nothing that the matrix does not allow
     #[test]
     fn nothing_is_emitted_that_the_model_does_not_take(
-        case in case(), capabilities in tight_model(), options in any_options()
+        case in case(), capabilities in tight_model(), options in any_options(), luck in luck()
     ) {
-        let Case { chat, materials, .. } = case;
+        let materials = settled(&case, &capabilities, &options, &luck);
+        let Case { chat, .. } = case;
         let Some(routing) = routed(&chat.messages, &capabilities, &materials, &options) else { return Ok(()) };
         let emitted = emitted(&routing.messages);
         let mut wire: u64 = 0;
@@ -239,6 +261,8 @@ proptest! {
     fn routing_commutes_with_the_window(
         case in case(), capabilities in any_model(), options in any_options(), at in any::<prop::sample::Index>()
     ) {
+        // A budget announces what it takes away, as limits do.
+        let options = options.with_budget(DocumentBudget::Unlimited);
         let Case { chat, materials, starts, .. } = case;
         let start = *at.get(&starts);
         let window = &chat.messages[start..];
@@ -269,6 +293,8 @@ proptest! {
     // Invariant 4: what was sent stays the prefix of what is sent next
     #[test]
     fn later_messages_leave_the_prefix(case in case(), capabilities in any_model(), options in any_options()) {
+        // A budget announces what it takes away, as limits do.
+        let options = options.with_budget(DocumentBudget::Unlimited);
         let Case { chat, materials, requests, .. } = case;
         let mut sent: Vec<Arc<Message>> = Vec::new();
         for request in requests {
@@ -337,6 +363,13 @@ proptest! {
             for document in next.load {
                 prop_assert!(document.bytes().is_none());
                 materials.insert_bytes(&document, &b"%PDF-1.7 fetched"[..]);
+            }
+            let mut asked = Vec::new();
+            for (document, form) in next.fit {
+                prop_assert!(document.bytes().is_some());
+                prop_assert!(!asked.contains(&(document.id().clone(), form.clone())));
+                materials.insert_unfit(&document, &form, "no");
+                asked.push((document.id().clone(), form));
             }
             for document in next.convert {
                 prop_assert!(document.bytes().is_some());

@@ -1,7 +1,11 @@
 //! Random conversations, materials and models.
 
-use attache_core::{Capture, ContentTree, Document, DocumentId, ModelCapabilities, ResultStatus};
-use attache_documents::{ConvertedText, LabelProfile, Materials, Repeats, RouteOptions};
+use attache_core::{
+    Capture, ContentTree, Document, DocumentId, Fitted, MediaType, ModelCapabilities, ResultStatus, Units,
+};
+use attache_documents::{
+    ConvertedText, DocumentBudget, LabelProfile, Materials, Repeats, RouteOptions, plan,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -14,6 +18,7 @@ pub(crate) struct Sample {
     name: String,
     whereabouts: Whereabouts,
     convertible: Option<bool>,
+    inside: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,8 +54,16 @@ fn sample() -> impl Strategy<Value = Sample> {
         1 => Just(Whereabouts::NotLoaded),
     ];
     let name = prop_oneof![Just(String::new()), "[a-c]\\.(pdf|csv)", any::<String>()];
-    (0..KINDS.len() + 2, name, whereabouts, proptest::option::of(any::<bool>()))
-        .prop_map(|(kind, name, whereabouts, convertible)| Sample { kind, name, whereabouts, convertible })
+    let inside = prop_oneof![2 => Just(0), 1 => 1_usize..4];
+    (0..KINDS.len() + 2, name, whereabouts, proptest::option::of(any::<bool>()), inside).prop_map(
+        |(kind, name, whereabouts, convertible, inside)| Sample {
+            kind,
+            name,
+            whereabouts,
+            convertible,
+            inside,
+        },
+    )
 }
 
 impl Sample {
@@ -72,11 +85,23 @@ impl Sample {
             Whereabouts::Memory | Whereabouts::NotLoaded => {}
         }
         match self.convertible {
-            Some(true) => materials.insert_converted(&document, ConvertedText::new("made text")),
+            Some(true) => materials.insert_converted(&document, self.text()),
             Some(false) => materials.insert_unconvertible(&document, "broken"),
             None => {}
         }
         document
+    }
+
+    /// Text of two pages, with documents inside.
+    fn text(&self) -> ConvertedText {
+        let text = ConvertedText::new("[page 1]\nmade text\n[page 2]\nmore\n").with_units(Units::new(
+            "page",
+            vec![0, 19],
+            2,
+        ));
+        KINDS.iter().take(self.inside).fold(text, |text, (media_type, bytes)| {
+            text.with_attachment(Document::from_bytes(*bytes, media_type).with_file_name("inside"))
+        })
     }
 
     /// Whether any model of text takes it from an author.
@@ -250,6 +275,9 @@ pub(crate) fn tight_model() -> impl Strategy<Value = ModelCapabilities> {
                 place.max_count = count;
             }
             capabilities.files.max_request_bytes = bytes;
+            capabilities.files.max_pages = count.map(|count| 2 * count);
+            capabilities.files.many_images = count;
+            capabilities.files.many_images_pixels = Some(1);
             capabilities
         },
     )
@@ -258,14 +286,67 @@ pub(crate) fn tight_model() -> impl Strategy<Value = ModelCapabilities> {
 pub(crate) fn any_options() -> impl Strategy<Value = RouteOptions> {
     let repeats = prop::sample::select(vec![Repeats::AcrossMessages, Repeats::Everywhere, Repeats::Never]);
     let profile = prop::sample::select(vec![LabelProfile::Spec, LabelProfile::Refs]);
-    (repeats, profile, any::<bool>(), any::<bool>(), 1_usize..40).prop_map(
-        |(repeats, profile, native, urls, bytes)| {
+    let budget = prop_oneof![
+        2 => Just(DocumentBudget::Window),
+        1 => Just(DocumentBudget::Unlimited),
+        2 => (0_u64..5_000).prop_map(DocumentBudget::Tokens),
+    ];
+    (repeats, profile, any::<bool>(), any::<bool>(), 1_usize..40, budget).prop_map(
+        |(repeats, profile, native, urls, bytes, budget)| {
             RouteOptions::new()
                 .with_repeats(repeats)
                 .with_profile(profile)
                 .with_label_native(native)
                 .with_show_urls(urls)
                 .with_max_text_bytes(bytes)
+                .with_budget(budget)
         },
     )
+}
+
+/// Has everything loaded, fitted and converted that routing asks for, by converters that succeed and fail by chance.
+pub(crate) fn settled(
+    case: &Case,
+    capabilities: &ModelCapabilities,
+    options: &RouteOptions,
+    luck: &[u8],
+) -> Materials {
+    let mut materials = case.materials.clone();
+    let mut luck = luck.iter().copied().cycle();
+    for _ in 0..20 {
+        let next = plan(&case.chat.messages, capabilities, options, &materials);
+        if next.is_empty() {
+            break;
+        }
+        for document in next.load {
+            materials.insert_bytes(&document, PDF);
+        }
+        for (document, form) in next.fit {
+            let media = if form.media[0] == "application/pdf" {
+                ("application/pdf", PDF)
+            } else {
+                ("image/png", PNG)
+            };
+            let made = || Fitted::changed(media.1, MediaType::parse(media.0).unwrap(), "made smaller");
+            match luck.next().unwrap_or_default() % 5 {
+                0 => materials.insert_fitted(&document, &form, Fitted::unchanged().with_pages(3)),
+                1 => materials.insert_fitted(&document, &form, made()),
+                2 => materials.insert_fitted(&document, &form, made().with_pages(2).with_pages_held(1)),
+                3 => materials.insert_unfit(&document, &form, "it is encrypted"),
+                _ => materials.insert_unchecked(&document, &form),
+            }
+        }
+        for document in next.convert {
+            match luck.next().unwrap_or_default() % 2 {
+                0 => materials.insert_unconvertible(&document, "broken"),
+                _ => materials.insert_converted(&document, ConvertedText::new("text made now")),
+            }
+        }
+    }
+    materials
+}
+
+/// What luck decides.
+pub(crate) fn luck() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 1..12)
 }

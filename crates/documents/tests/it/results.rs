@@ -350,9 +350,11 @@ fn decisions_as_json() {
                 "media_type": "application/pdf",
                 "file_name": "a.pdf",
                 "place": "beside_result",
+                "inside": null,
                 "outcome": "synthetic",
                 "reason": "this model does not take application/pdf in tool results; it follows in a user message",
                 "bytes": 17,
+                "tokens": 2000,
             },
             {
                 "document_id": "x-4f6a-8b1d",
@@ -361,9 +363,11 @@ fn decisions_as_json() {
                 "media_type": "application/octet-stream",
                 "file_name": "x.bin",
                 "place": "beside_result",
+                "inside": null,
                 "outcome": "note",
                 "reason": "this model does not take application/octet-stream in user messages after tool results",
                 "bytes": 0,
+                "tokens": 0,
             },
         ])
     );

@@ -1,0 +1,114 @@
+//! Whether a document may stand in a place as it is, or in another form.
+
+use attache_core::{Document, Form, MediaKind, MediaType, Place};
+
+use crate::decide::Judge;
+use crate::materials::{Fit, content_bytes};
+
+/// What a place can do with a document.
+pub(crate) enum Stand {
+    /// It takes it as it is.
+    AsIs {
+        /// The pages, if somebody counted them.
+        pages: Option<u64>,
+        /// What to ask a converter first, if one is there: whether that is so.
+        check: Option<Form>,
+    },
+    /// It takes it in the form that a converter brought it into.
+    Fitted(Adapted),
+    /// It would take it in this form, and nobody has tried to bring it there.
+    Fits(Form, Misfit),
+    /// It does not take it.
+    No(Misfit),
+}
+
+/// A document in another form.
+#[derive(Clone, Debug)]
+pub(crate) struct Adapted {
+    pub(crate) document: Document,
+    /// What was done.
+    pub(crate) note: String,
+    /// The pages that it holds, if it has pages.
+    pub(crate) pages: Option<u64>,
+    /// The pages of the whole, if these are only the first of them.
+    pub(crate) part_of: Option<u64>,
+}
+
+/// Why a place does not take a document as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    Type,
+    Bytes(u64),
+    Pixels {
+        width: u64,
+        height: u64,
+        most: u64,
+    },
+    Pages {
+        pages: u64,
+        most: u64,
+    },
+    /// A converter tried to bring it into the place's form, and says why it could not.
+    Unfit(String),
+}
+
+impl Judge<'_> {
+    /// Whether `place` takes a document whose bytes are in memory.
+    pub(crate) fn stand(&self, document: &Document, place: Place) -> Stand {
+        let media = document.media_type();
+        let Some(form) = self.form(media, place) else { return Stand::No(Misfit::Type) };
+        let misfit = misfit(document, media, &form);
+        match (self.materials.fit(document, &form), misfit) {
+            (Some(Fit::AsIs { pages }), None) => Stand::AsIs { pages: *pages, check: None },
+            (Some(Fit::Unknown), None) => Stand::AsIs { pages: None, check: None },
+            (Some(Fit::Adapted(adapted)), _) => Stand::Fitted(adapted.clone()),
+            (Some(Fit::Failed(why)), _) => Stand::No(Misfit::Unfit(why.clone())),
+            // Only what is inside a PDF tells how many pages it has, and whether it opens.
+            (None, None) if media.kind() == MediaKind::Pdf => Stand::AsIs { pages: None, check: Some(form) },
+            (None, None) => Stand::AsIs { pages: None, check: None },
+            (None, Some(misfit)) if is_adaptable(media) => Stand::Fits(form, misfit),
+            (_, Some(misfit)) => Stand::No(misfit),
+        }
+    }
+
+    /// Whether `place` may take documents of this type in some form that nobody has failed at.
+    pub(crate) fn may_fit(&self, document: &Document, place: Place) -> bool {
+        let media = document.media_type();
+        let Some(form) = self.form(media, place) else { return false };
+        let failed = matches!(self.materials.fit(document, &form), Some(Fit::Failed(_) | Fit::Unknown));
+        form.allows(media) || is_adaptable(media) && !failed
+    }
+
+    /// The form in which a place takes documents of this kind in this request.
+    fn form(&self, media: &MediaType, place: Place) -> Option<Form> {
+        let mut form = self.capabilities.place(place).form(media)?;
+        if self.many_images && media.kind() == MediaKind::Image {
+            let many = self.capabilities.files.many_images_pixels;
+            form.max_pixels = form.max_pixels.into_iter().chain(many).min();
+        }
+        Some(form)
+    }
+}
+
+/// Types that another encoding can stand for.
+fn is_adaptable(media: &MediaType) -> bool {
+    matches!(media.kind(), MediaKind::Image | MediaKind::Pdf)
+}
+
+fn misfit(document: &Document, media: &MediaType, form: &Form) -> Option<Misfit> {
+    if !form.allows(media) {
+        return Some(Misfit::Type);
+    }
+    let bytes = content_bytes(document).unwrap_or_default();
+    if let Some(most) = form.max_bytes.filter(|most| bytes.len() as u64 > *most) {
+        return Some(Misfit::Bytes(most));
+    }
+    let (most, (width, height)) = (form.max_pixels?, pixels(bytes)?);
+    (width.max(height) > most).then_some(Misfit::Pixels { width, height, most })
+}
+
+/// Width and height of an image by its header, if that can be read.
+pub(crate) fn pixels(bytes: &[u8]) -> Option<(u64, u64)> {
+    let size = imagesize::blob_size(bytes).ok()?;
+    Some((size.width as u64, size.height as u64))
+}

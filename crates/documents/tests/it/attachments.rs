@@ -1,0 +1,90 @@
+//! Documents inside documents: the attachments of an e-mail.
+
+use attache_core::{Document, DocumentId};
+use attache_documents::{ConvertedText, Materials, Outcome, RouteOptions, plan};
+
+use crate::builder::{Chat, csv, doc, model, outcomes, pdf, shown, zip};
+
+fn mail(name: &str) -> Document {
+    doc(name, b"Subject: rent\n\nsee attachments", "message/rfc822")
+}
+
+fn text() -> ConvertedText {
+    ConvertedText::new("Subject: rent\n\nsee attachments\n")
+        .with_attachment(pdf("lease.pdf"))
+        .with_attachment(csv("payments.csv"))
+        .with_attachment(zip("rest.zip"))
+}
+
+#[test]
+fn what_is_attached_is_routed_like_what_it_is_attached_to() {
+    let mail = mail("mail.eml");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&mail));
+    let mut have = Materials::new();
+    have.insert_converted(&mail, text());
+    for (family, expected) in [
+        ("anthropic", ["converted", "native", "text", "note"]),
+        ("openai-chat", ["converted", "synthetic", "text", "note"]),
+        ("offline", ["converted", "note", "text", "note"]),
+    ] {
+        let routing = chat.routed(&model(family), &have, &RouteOptions::new()).unwrap();
+        assert_eq!(outcomes(&routing), expected, "{family}");
+        let [holder, inner @ ..] = &*routing.report.decisions else { panic!() };
+        assert_eq!(holder.inside, None);
+        for (at, decision) in inner.iter().enumerate() {
+            assert_eq!(decision.inside.as_ref(), Some(mail.id()));
+            assert_eq!(decision.document_id, mail.id().inside(at + 1), "the same id each time");
+            assert_eq!(decision.tool_call_id.as_deref(), Some("call_1"));
+        }
+    }
+    let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
+    let content = shown(&routing.messages[2]);
+    assert!(content[1].contains("see attachments"));
+    assert_eq!(content[2], "(application/pdf lease.pdf)");
+}
+
+#[test]
+fn what_is_attached_is_planned_and_kept_with_its_holder() {
+    let mail = mail("mail.eml");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&mail));
+    let mut have = Materials::new();
+    have.insert_converted(&mail, text());
+    let planned = |have: &Materials| plan(&chat.messages, &model("anthropic"), &RouteOptions::new(), have);
+    let next = planned(&have);
+    let ids: Vec<DocumentId> = next.fit.iter().map(|(document, _)| document.id().clone()).collect();
+    assert_eq!(ids, [mail.id().inside(1)], "the PDF");
+    have.insert_fitted(&next.fit[0].0, &next.fit[0].1, attache_core::Fitted::unchanged().with_pages(7));
+    for document in next.convert {
+        have.insert_unconvertible(&document, "no");
+    }
+    assert!(planned(&have).is_empty());
+    have.retain(|id| id == mail.id());
+    assert!(planned(&have).is_empty(), "nothing is done twice");
+    have.retain(|_| false);
+    assert!(!planned(&have).is_empty());
+}
+
+// A mail in a mail in a mail, and one that holds itself as far as anybody can see.
+#[test]
+fn depth_and_number_have_an_end_that_is_told() {
+    let outer = mail("outer.eml");
+    let mut have = Materials::new();
+    have.insert_converted(
+        &outer,
+        (0..300).fold(ConvertedText::new("text"), |t, _| t.with_attachment(csv("a.csv"))),
+    );
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&outer));
+    let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
+    assert_eq!(routing.report.decisions.len(), 1 + 200);
+    let content = shown(&routing.messages[2]);
+    assert!(content[2].ends_with("100 more documents in it are not shown."), "{}", content[2]);
+
+    let mut holder = outer;
+    for _ in 0..10 {
+        have.insert_converted(&holder, ConvertedText::new("text").with_attachment(mail("inner.eml")));
+        holder = mail("inner.eml").with_id(holder.id().inside(1));
+    }
+    let routing = chat.routed(&model("anthropic"), &have, &RouteOptions::new()).unwrap();
+    assert_eq!(routing.report.count(Outcome::Converted), 5);
+    assert!(shown(&routing.messages[2]).last().unwrap().ends_with("1 more documents in it are not shown."));
+}
