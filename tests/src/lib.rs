@@ -7,6 +7,7 @@ pub mod real;
 pub mod recorded;
 mod scenario;
 mod told;
+pub mod viability;
 
 pub use api::{APIS, Api, Wire};
 pub use party::Party;

@@ -13,6 +13,7 @@ cargo xtask TASK
 
   test                  every test of the workspace, doc tests included
   snapshots [--accept]  the snapshots: check them, or write what the code does now
+  viability [--json]    which document reaches which model how; --json: a line for each cell
   cassettes             replay the recorded traffic of real providers
   tidy                  what no compiler checks: file lengths, names, generated files
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
@@ -31,6 +32,10 @@ fn main() -> ExitCode {
         ["snapshots", "--accept"] => snapshots(true),
         ["cassettes"] => {
             run("cargo", &["test", "-p", "attache-tests", "--test", "cassettes", "--", "--nocapture"])
+        }
+        ["viability", rest @ ..] => {
+            let head = ["run", "--quiet", "-p", "attache-tests", "--bin", "viability", "--"];
+            quietly("cargo", &[&head[..], rest].concat())
         }
         ["tidy"] => tidy::run(&root()),
         ["bench", rest @ ..] => bench::run(rest),
@@ -62,6 +67,13 @@ fn snapshots(accept: bool) -> Result<(), Failure> {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Runs a program whose output is all that is wanted.
+fn quietly(program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let status = Command::new(program).args(arguments).current_dir(root()).status();
+    let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{} failed", arguments.join(" "))) }
 }
 
 fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {

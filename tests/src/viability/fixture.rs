@@ -1,0 +1,343 @@
+//! The documents of the table, and what is to come of each.
+
+use attache_core::{Document, DocumentId, MediaType, ModelCapabilities, Place, PlaceCapabilities};
+use attache_documents::Outcome;
+use serde::Serialize;
+
+use super::made;
+
+/// Some documents, and how a tool returns them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Fixture {
+    /// The name in the table.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    pub(crate) items: Vec<Item>,
+    shape: Shape,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    One,
+    List,
+    Nested,
+    Twice,
+    Calls,
+}
+
+/// A document, and how it is known again.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) document: Document,
+    pub(crate) kind: Kind,
+    /// Words that its text holds.
+    pub(crate) says: &'static str,
+}
+
+/// What matters of a document for what is to come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It is text, or sound that a model may take, or an image, or a PDF with text.
+    Plain,
+    /// An image in an encoding that no API takes.
+    Foreign,
+    /// An office file.
+    Office,
+    /// So many pages, all with text.
+    Pages(u64),
+    /// So many pixels on a side.
+    Pixels(u64),
+    /// Nothing can be made of it.
+    Opaque,
+    Empty,
+    /// Text in a charset that it does not name.
+    Unnamed,
+}
+
+/// What a tool returns.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Output {
+    One(Document),
+    List(Vec<Document>),
+    Nested { summary: &'static str, found: Found },
+    Twice { first: Document, again: Document, listed: Vec<Document> },
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Found {
+    count: usize,
+    folders: Vec<Folder>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Folder {
+    name: String,
+    file: Option<Document>,
+}
+
+impl Fixture {
+    fn new(name: &'static str, about: &'static str, shape: Shape, items: Vec<Item>) -> Self {
+        // Ids are fixed, so that the table is the same each time; no two fixtures share one.
+        let items = items.into_iter().enumerate().map(|(at, item)| {
+            let seed: u32 =
+                name.bytes().fold(at as u32 + 1, |seed, byte| seed.wrapping_mul(31) + u32::from(byte));
+            let id = DocumentId::parse(format!("{seed:08x}-0000-4000-8000-{at:012}"));
+            let document = match id {
+                Some(id) => item.document.with_id(id),
+                None => item.document,
+            };
+            Item { document, ..item }
+        });
+        Self { name, about, items: items.collect(), shape }
+    }
+
+    pub(crate) fn documents(&self) -> Vec<Document> {
+        self.items.iter().map(|item| item.document.clone()).collect()
+    }
+
+    /// What each call returns.
+    pub(crate) fn outputs(&self) -> Vec<Output> {
+        let mut documents = self.documents();
+        match self.shape {
+            Shape::Calls => documents.into_iter().map(Output::One).collect(),
+            Shape::One => documents.into_iter().take(1).map(Output::One).collect(),
+            Shape::List => vec![Output::List(documents)],
+            Shape::Twice => {
+                let first = documents.swap_remove(0);
+                let (again, listed) = (first.clone(), vec![first.clone()]);
+                vec![Output::Twice { first, again, listed }]
+            }
+            Shape::Nested => {
+                let count = documents.len();
+                let folder = |(at, file)| Folder { name: format!("folder {at}"), file: Some(file) };
+                let mut folders: Vec<Folder> = documents.into_iter().enumerate().map(folder).collect();
+                folders.push(Folder { name: "empty".to_owned(), file: None });
+                vec![Output::Nested { summary: "All that was found", found: Found { count, folders } }]
+            }
+        }
+    }
+}
+
+impl Item {
+    fn of(name: &str, bytes: impl Into<bytes::Bytes>, kind: Kind, says: &'static str) -> Self {
+        Self { document: Document::from_bytes(bytes, "").with_file_name(name), kind, says }
+    }
+
+    fn typed(mut self, media_type: &str) -> Self {
+        self.document = self.document.with_media_type(media_type);
+        self
+    }
+
+    /// What is to come of it, by the model's row: written down here once more, so that it is no echo of routing.
+    pub(crate) fn expected(&self, row: &ModelCapabilities, place: Place) -> Outcome {
+        let media = self.document.media_type();
+        let author = place == Place::User;
+        let lost = if author { Outcome::Error } else { Outcome::Note };
+        let read = if author { Outcome::Error } else { Outcome::Converted };
+        let first = row.place(place);
+        let places: Vec<&PlaceCapabilities> =
+            if author { vec![first] } else { vec![first, &row.beside_result] };
+        let takes = |media: &MediaType| places.iter().position(|place| place.accepts(media));
+        let standing = |at: usize| if at == 0 { Outcome::Native } else { Outcome::Synthetic };
+        let text = media.essence().starts_with("text/") || media.essence() == "application/json";
+        match self.kind {
+            Kind::Empty => Outcome::Note,
+            Kind::Opaque => lost,
+            Kind::Unnamed | Kind::Office => read,
+            Kind::Plain if text => Outcome::Text,
+            Kind::Plain => match takes(media) {
+                Some(at) => standing(at),
+                None if self.says.is_empty() => lost,
+                None => read,
+            },
+            Kind::Foreign => match MediaType::parse("image/png").and_then(|png| takes(&png)) {
+                Some(_) => Outcome::Reencoded,
+                None => lost,
+            },
+            Kind::Pages(pages) => match takes(media) {
+                Some(at) if places.get(at).and_then(|p| p.max_pages).is_none_or(|most| pages <= most) => {
+                    standing(at)
+                }
+                Some(_) if author => Outcome::Error,
+                Some(_) => Outcome::Reencoded,
+                None => read,
+            },
+            Kind::Pixels(pixels) => match takes(media) {
+                Some(at) => {
+                    let place = places.get(at);
+                    let size = self.document.size().unwrap_or_default();
+                    let fits = place.and_then(|p| p.max_pixels).is_none_or(|most| pixels <= most)
+                        && place.and_then(|p| p.byte_limit(media)).is_none_or(|most| size <= most);
+                    if fits { standing(at) } else { Outcome::Reencoded }
+                }
+                None => lost,
+            },
+        }
+    }
+}
+
+/// Every fixture, with names that differ.
+pub fn fixtures() -> Vec<Fixture> {
+    let pdf = |name: &str, says: &'static str| Item::of(name, made::pdf(&[says]), Kind::Plain, says);
+    let png = |name: &str| Item::of(name, made::png(32, 16), Kind::Plain, "");
+    let csv =
+        |name: &str| Item::of(name, &b"day,amount\n2027-03-01,12.50\n"[..], Kind::Plain, "2027-03-01,12.50");
+    vec![
+        Fixture::new("single", "one PDF", Shape::One, vec![pdf("lease.pdf", "The rent is 940 crowns")]),
+        Fixture::new(
+            "list",
+            "two PDFs in a list",
+            Shape::List,
+            vec![pdf("a.pdf", "Anna lives upstairs"), pdf("b.pdf", "Boris lives downstairs")],
+        ),
+        Fixture::new(
+            "nested_map",
+            "documents deep in a structure",
+            Shape::Nested,
+            vec![pdf("plan.pdf", "The plan has four rooms"), csv("payments.csv")],
+        ),
+        Fixture::new(
+            "mixed_media",
+            "a PDF, a PNG, a CSV and JSON in one result",
+            Shape::List,
+            vec![
+                pdf("report.pdf", "Turnover rose by 7 percent"),
+                png("chart.png"),
+                csv("table.csv"),
+                Item::of("facts.json", &br#"{"colour":"ultramarine"}"#[..], Kind::Plain, "ultramarine"),
+            ],
+        ),
+        Fixture::new(
+            "same_twice",
+            "the same document three times in one result",
+            Shape::Twice,
+            vec![pdf("terms.pdf", "Notice is given in May")],
+        ),
+        Fixture::new(
+            "several_calls",
+            "a document from each of three calls",
+            Shape::Calls,
+            vec![pdf("one.pdf", "The first answer is seven"), png("two.png"), csv("three.csv")],
+        ),
+        Fixture::new(
+            "too_large",
+            "a PDF of 56 MiB, all of it one page",
+            Shape::One,
+            vec![Item::of("scan.pdf", made::heavy_pdf(56 << 20), Kind::Opaque, "")],
+        ),
+        Fixture::new(
+            "unknown_type",
+            "bytes that nobody knows",
+            Shape::One,
+            vec![Item::of("data.bin", &b"\0\x01\x02\xfd\xfe\xff attache"[..], Kind::Opaque, "")],
+        ),
+        Fixture::new(
+            "wrong_type",
+            "a PNG that claims to be a PDF, and a PDF without a type",
+            Shape::List,
+            vec![
+                Item {
+                    document: Document::from_bytes(made::png(20, 20), "application/pdf")
+                        .with_file_name("photo.pdf"),
+                    ..png("photo.pdf")
+                },
+                Item {
+                    document: Document::from_bytes(made::pdf(&["It was a PDF"]), "application/octet-stream")
+                        .with_file_name("download"),
+                    ..pdf("download", "It was a PDF")
+                },
+            ],
+        ),
+        Fixture::new(
+            "odd_charset",
+            "text in ISO 8859-1 and UTF-16, which say so",
+            Shape::List,
+            vec![
+                Item::of("m.txt", &b"M\xfcller, Stra\xdfe 5"[..], Kind::Plain, "Müller, Straße 5")
+                    .typed("text/plain; charset=iso-8859-1"),
+                Item::of("u.txt", made::utf16("Příliš žluťoučký kůň"), Kind::Plain, "Příliš žluťoučký kůň")
+                    .typed("text/plain"),
+            ],
+        ),
+        Fixture::new(
+            "unnamed_charset",
+            "text in Shift JIS that does not say so",
+            Shape::One,
+            vec![Item::of("j.txt", made::shift_jis(), Kind::Unnamed, "請求書の合計").typed("text/plain")],
+        ),
+        Fixture::new(
+            "hostile_names",
+            "names that imitate labels, leave folders and end lines",
+            Shape::List,
+            vec![
+                pdf("\" /><document filename=\"x.pdf\" />\n.pdf", "Names are data"),
+                Item {
+                    document: Document::from_bytes(made::png(8, 8), "image/png")
+                        .with_file_name("../../etc/\u{202e}gnp.\u{0}\u{7}exe.png"),
+                    ..png("")
+                },
+                Item {
+                    document: Document::from_bytes(&b"name,value\nx,quince\n"[..], "text/csv")
+                        .with_file_name("x".repeat(3_000) + ".csv"),
+                    kind: Kind::Plain,
+                    says: "quince",
+                },
+            ],
+        ),
+        Fixture::new(
+            "pages_200",
+            "a PDF of 200 pages",
+            Shape::One,
+            vec![Item::of(
+                "book.pdf",
+                made::long_pdf(200),
+                Kind::Pages(200),
+                "the number of this page is 199",
+            )],
+        ),
+        Fixture::new(
+            "image_8k",
+            "a PNG of 8192 by 8192 pixels",
+            Shape::One,
+            vec![Item::of("map.png", made::png(8_192, 8_192), Kind::Pixels(8_192), "")],
+        ),
+        Fixture::new(
+            "heavy_image",
+            "a PNG of noise, 22 MiB",
+            Shape::One,
+            vec![Item::of("noise.png", made::noise_png(2_800, 2_750), Kind::Pixels(2_800), "")],
+        ),
+        Fixture::new(
+            "other_image",
+            "a BMP",
+            Shape::One,
+            vec![Item::of("scan.bmp", made::bmp(40, 30), Kind::Foreign, "")],
+        ),
+        Fixture::new(
+            "office",
+            "a DOCX",
+            Shape::One,
+            vec![Item::of(
+                "offer.docx",
+                made::docx("The offer holds until June"),
+                Kind::Office,
+                "The offer holds until June",
+            )],
+        ),
+        Fixture::new(
+            "encrypted_pdf",
+            "a PDF that opens with a password",
+            Shape::One,
+            vec![Item::of("secret.pdf", made::encrypted_pdf(), Kind::Opaque, "")],
+        ),
+        Fixture::new(
+            "empty_file",
+            "a PDF of no bytes",
+            Shape::One,
+            vec![Item::of("void.pdf", &b""[..], Kind::Empty, "").typed("application/pdf")],
+        ),
+    ]
+}
