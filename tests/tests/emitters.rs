@@ -1,5 +1,6 @@
 //! Each codec can write all that its rows of the capability table declare, in each place, and nothing else: every row ×
-//! place × media type, judged as the real API would and decoded back.
+//! place × media type, judged as the real API would and decoded back. documents.md 9.2 D4, D5: no row promises what its
+//! codec refuses, and none forbids what it writes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

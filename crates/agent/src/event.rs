@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{DocumentId, FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 
 use crate::entry::Disposition;
@@ -36,6 +36,12 @@ pub enum EventKind {
     },
     /// Documents were routed for the call that follows. Sent when the decisions differ from those before.
     DocumentsRouted(Arc<RoutingReport>),
+    /// Contents that the model saw before are left out from now on, to keep its limits or the budget: it reads notes in
+    /// their place, and the prompt cache holds only what stands before them.
+    DocumentsLeftOut {
+        /// The documents, in message order.
+        documents: Vec<DocumentId>,
+    },
     /// The model is asked.
     StepStarted {
         /// The model, `provider/model`.

@@ -42,6 +42,9 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
         ),
         EventKind::ToolResultsReceived { count } => ("tool_results_received", json!({ "count": count })),
         EventKind::DocumentsRouted(report) => ("documents_routed", json!({ "report": report.decisions })),
+        EventKind::DocumentsLeftOut { documents } => {
+            ("documents_left_out", json!({ "documents": documents }))
+        }
         EventKind::WindowMoved { evicted } => ("window_moved", json!({ "evicted": evicted })),
         EventKind::StepFinished { finish_reason, usage } => {
             ("step_finished", json!({ "finish_reason": finish_reason, "usage": usage }))

@@ -52,6 +52,12 @@ impl Terminal {
             }
             EventKind::ToolFinished { result, .. } => line(&finished(result)),
             EventKind::DocumentsRouted(report) => routed(report),
+            EventKind::DocumentsLeftOut { documents } => {
+                line(&format!(
+                    "· the contents of {} older documents are no longer shown to the model",
+                    documents.len()
+                ));
+            }
             EventKind::WindowMoved { evicted } => {
                 line(&format!("· {evicted} older messages are no longer shown to the model"));
             }

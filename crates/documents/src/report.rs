@@ -25,6 +25,24 @@ impl RoutingReport {
         self.decisions.iter().filter(|decision| decision.outcome == outcome).count()
     }
 
+    /// The documents whose content stood in the request of an earlier report and is left out of this one to keep a limit
+    /// or the budget.
+    pub fn left_out_since(&self, earlier: &RoutingReport) -> Vec<DocumentId> {
+        let left_out = |decision: &&Decision| {
+            let limit = matches!(
+                decision.reason.kind(),
+                ReasonKind::TooMany | ReasonKind::RequestFull | ReasonKind::OverBudget
+            );
+            let stood = |before: &Decision| {
+                before.bytes > 0
+                    && before.document_id == decision.document_id
+                    && before.tool_call_id == decision.tool_call_id
+            };
+            limit && earlier.decisions.iter().any(stood)
+        };
+        self.decisions.iter().filter(left_out).map(|decision| decision.document_id.clone()).collect()
+    }
+
     /// About how many tokens all documents cost together.
     pub fn tokens(&self) -> u64 {
         self.decisions.iter().map(|decision| decision.tokens).fold(0, u64::saturating_add)

@@ -159,6 +159,11 @@ async fn prepare(
     let told = driver.library.reported.as_ref().is_some_and(|told| told.decisions == report.decisions);
     if !report.decisions.is_empty() && !told {
         let report = Arc::new(report);
+        let before = driver.library.reported.as_deref();
+        let documents = before.map(|before| report.left_out_since(before)).unwrap_or_default();
+        if !documents.is_empty() {
+            events.push(EventKind::DocumentsLeftOut { documents });
+        }
         driver.library.reported = Some(Arc::clone(&report));
         events.push(EventKind::DocumentsRouted(report));
     }

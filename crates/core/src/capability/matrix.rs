@@ -480,6 +480,26 @@ mod tests {
         );
     }
 
+    // documents.md 9.2 D25: every cell can be set, for every family, and a new family is one
+    #[test]
+    fn any_cell_of_any_family_can_be_set() {
+        let cells = "user = { media = ['image/png'], max_bytes = 1, max_pages = 2, max_pixels = 3, max_count = 4 }\n\
+                     files = { max_request_bytes = 5, max_pages = 6, many_images = 7, upload = true, page_tokens = 8 }\n\
+                     context_window = 9\ntools = false\nstructured_output = 'json_object'\ncaching = 'explicit'\n\
+                     reasoning_replay = 'optional'\nsampling = false";
+        let families: Vec<&str> = Matrix::bundled().families().chain(["a-server-of-ours"]).collect();
+        for family in families {
+            let row = Matrix::bundled().overlaid(&format!("[{family}.models.mine]\n{cells}")).unwrap();
+            let row = row.resolve(family, "mine");
+            assert_eq!(
+                (row.user.max_bytes, row.user.max_pages, row.user.max_pixels),
+                (Some(1), Some(2), Some(3))
+            );
+            assert_eq!((row.files.max_request_bytes, row.files.max_pages), (Some(5), Some(6)), "{family}");
+            assert_eq!((row.context_window, row.tools, row.caching), (Some(9), false, Caching::Explicit));
+        }
+    }
+
     #[test]
     fn globs() {
         for (pattern, text) in

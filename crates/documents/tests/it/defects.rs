@@ -11,7 +11,9 @@
 //! | D24, D26, D36 | `authors` |
 //! | D29 | `repeats` |
 //!
-//! D4, D25 and D32 are the matrix's, D13 and D14 those of the gateways, D15 the window's.
+//! D13 and D14, what gateways lose, are held by `handlers` for whatever stands behind the seam; D25 and D32 by the
+//! capability table's tests in the core, D4 by the workspace's test of what codecs can write, D15 by the window's.
+//! The viability table shows all of it on each API.
 
 use attache_core::{Message, Place, ResultStatus};
 use attache_documents::{Outcome, ReasonKind};
