@@ -312,9 +312,10 @@ proptest! {
     fn switching_models_leaves_no_trace(
         case in case(), first in tight_model(), second in tight_model(), before in any_options(), options in any_options()
     ) {
+        let made = settled(&case, &second, &options, &[1, 0, 2, 3]);
         let Case { chat, materials, .. } = case;
         let Some(before) = routed(&chat.messages, &first, &materials, &before) else { return Ok(()) };
-        for materials in [materials, Materials::new()] {
+        for materials in [materials, Materials::new(), made] {
             let wanted = |messages| plan(messages, &second, &options, &materials);
             prop_assert_eq!(wanted(&before.messages), wanted(&chat.messages));
             let route = |messages| route(messages, &second, &ToolSet::default(), &materials, &options);
