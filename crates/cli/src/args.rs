@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
-use crate::exit::CODES;
+use crate::exit::{CODES, DOCTOR_CODES};
 
 /// Agents whose tools return documents.
 #[derive(Debug, Parser)]
@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Print what is known of models
     Models(Models),
+    /// Probe a model's endpoint, and print what works beside what is known of the model
+    Doctor(Doctor),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -102,4 +104,30 @@ pub(crate) struct Models {
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = DOCTOR_CODES)]
+pub(crate) struct Doctor {
+    /// The model, as PROVIDER/MODEL
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: String,
+    /// Where the model's API is, instead of its usual address
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Print JSON lines: one for each probe, and a summary
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write what differs from what is known to a file for --capabilities
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// The most seconds of one probe
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout: u64,
+    /// The most tokens of one reply; models that reason first may need more
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..))]
+    pub(crate) max_tokens: u32,
+    /// Probe also where it may take more than 200,000 tokens in all
+    #[arg(long)]
+    pub(crate) yes: bool,
 }

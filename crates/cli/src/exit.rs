@@ -7,7 +7,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done.
     Done,
-    /// It failed: the provider, a tool, or what was read could not be understood.
+    /// It failed: the provider, a tool, or what was read could not be understood. Of an examination: something differs
+    /// from what is known.
     Failed,
     /// The command line makes no sense. (The number is clap's too.)
     Usage,
@@ -40,4 +41,14 @@ Exit codes:
   2    the command line makes no sense
   3    something must be set up first: a key, a model, a folder
   4    no full answer: a limit, a refusal or a filter ended it
+  130  cancelled by Ctrl-C";
+
+/// The lines for `--help` of `doctor`.
+pub(crate) const DOCTOR_CODES: &str = "\
+Exit codes:
+  0    everything that could be told agrees with what is known of the model
+  1    something differs from it
+  2    the command line makes no sense
+  3    something must be set up first: an address, a key, a model
+  4    nothing differs, but some probes told too little
   130  cancelled by Ctrl-C";

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod doctor;
 mod exit;
 mod files;
 mod json;
@@ -9,6 +10,7 @@ mod model;
 mod models;
 mod output;
 mod replay;
+mod table;
 mod terminal;
 mod wire;
 
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
             Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),
             Command::Models(models) => models::run(&models, &registry),
+            Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
         }
     });
     // A tool that blocks its thread must not hold the process.

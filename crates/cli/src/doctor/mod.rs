@@ -1,0 +1,262 @@
+//! `attache doctor`: what works at an endpoint, beside what the capability table says.
+//!
+//! [`plan`] makes the probes, [`examine`] puts and judges them, [`profile`] writes down what differs. A document
+//! counts as read only where the reply names the number that it holds.
+
+mod cell;
+mod examine;
+mod finding;
+mod judge;
+mod media;
+mod plan;
+mod profile;
+mod reach;
+
+use std::path::Path;
+use std::time::Duration;
+
+use attache_models::{Registry, Unresolved};
+use serde_json::json;
+
+use self::examine::{Examination, Patient, Ready, Stop};
+use self::finding::{Ended, Finding, Verdict};
+use crate::args;
+use crate::exit::Exit;
+use crate::model::{self, SetupError};
+use crate::output::{answer, harmless, line, short};
+use crate::table::{Table, filled, terminal_width};
+
+/// What may be spent without `--yes`, in tokens.
+const MODEST: u64 = 200_000;
+
+/// Runs the command. Ctrl-C ends it at once.
+pub(crate) async fn run(doctor: &args::Doctor, registry: &Registry) -> Exit {
+    tokio::select! {
+        exit = Box::pin(visit(doctor, registry)) => exit,
+        Ok(()) = tokio::signal::ctrl_c() => {
+            line("attache: cancelled; nothing was saved");
+            Exit::Cancelled
+        }
+    }
+}
+
+async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
+    let registry = model::at(registry, doctor.base_url.as_deref());
+    if let Err(error) = registry.codec(&doctor.model)
+        && matches!(error.reason, Unresolved::NoWire)
+        && doctor.base_url.is_none()
+    {
+        return inside(doctor, &registry);
+    }
+    let limit = Duration::from_secs(doctor.timeout);
+    let patient = match Patient::new(&registry, &doctor.model, limit) {
+        Ok(patient) => patient,
+        Err(error) => {
+            line(&format!("attache: {error}"));
+            return Exit::Setup;
+        }
+    };
+    if let Some(file) = doctor.save.as_deref()
+        && let Err(problem) = may_write(file)
+    {
+        line(&format!("attache: {}: {problem}", file.display()));
+        return Exit::Setup;
+    }
+    let probes = plan::plan(&patient.row, doctor.max_tokens);
+    let probes: Vec<Ready> = probes.into_iter().map(|probe| patient.ready(probe)).collect();
+    let cost = Cost::of(&probes);
+    let host = host(&patient.url);
+    line(&format!(
+        "· {} at {}: at most {} requests, about {} tokens read and {} written at most",
+        harmless(patient.name()),
+        harmless(&host),
+        cost.requests,
+        cost.read,
+        cost.written
+    ));
+    if cost.read + cost.written > MODEST && !doctor.yes {
+        line("attache: that is much; --yes spends it, a smaller --max-tokens spends less");
+        return Exit::Usage;
+    }
+    let mut shown = Ok(());
+    let examination = patient.examine(probes, |finding| {
+        if doctor.json {
+            shown = answer(&format!("{}\n", finding.json()));
+        } else if finding.ended != Ended::Skipped {
+            line(&format!("· {}: {}", finding.title, finding.ended));
+        }
+    });
+    let examination = Box::pin(examination).await;
+    if shown.is_err() {
+        // Nobody reads any more.
+        return Exit::Failed;
+    }
+    conclude(doctor, &patient, &host, &examination)
+}
+
+fn conclude(doctor: &args::Doctor, patient: &Patient<'_>, host: &str, examination: &Examination) -> Exit {
+    let told = if doctor.json {
+        answer(&format!("{}\n", summary(patient, examination)))
+    } else {
+        answer(&format!(
+            "{}\n{}",
+            rows(&examination.findings).render(terminal_width()),
+            footer(patient, examination)
+        ))
+    };
+    if told.is_err() {
+        return Exit::Failed;
+    }
+    if let Some(file) = doctor.save.as_deref()
+        && let Err(problem) = save(file, patient, host, examination)
+    {
+        line(&format!("attache: {}: {problem}", file.display()));
+        return Exit::Setup;
+    }
+    exit(examination)
+}
+
+/// What the shell is told.
+fn exit(examination: &Examination) -> Exit {
+    match examination.stopped {
+        Some(Stop::Setup) => Exit::Setup,
+        _ if examination.count(Verdict::Differs) > 0 => Exit::Failed,
+        Some(Stop::Silent) => Exit::Incomplete,
+        None if examination.count(Verdict::Unclear) > 0 => Exit::Incomplete,
+        None => Exit::Done,
+    }
+}
+
+/// A model without a wire.
+fn inside(doctor: &args::Doctor, registry: &Registry) -> Exit {
+    if let Err(error) = registry.model(&doctor.model) {
+        line(&format!("attache: {}", SetupError::from(error)));
+        return Exit::Setup;
+    }
+    let name = short(&doctor.model, 200);
+    let text = if doctor.json {
+        json!({ "type": "summary", "model": doctor.model, "network": false }).to_string()
+    } else {
+        format!(
+            "{name} runs inside this process: it needs no network and no key, and there is no endpoint to probe"
+        )
+    };
+    match answer(&format!("{text}\n")) {
+        Ok(()) => Exit::Done,
+        Err(_) => Exit::Failed,
+    }
+}
+
+/// What the probes take at most.
+#[derive(Debug, Default)]
+struct Cost {
+    requests: u64,
+    read: u64,
+    written: u64,
+}
+
+impl Cost {
+    fn of(probes: &[Ready]) -> Self {
+        probes.iter().filter_map(|ready| Some((&ready.probe, ready.sent.as_ref().ok()?))).fold(
+            Self::default(),
+            |cost, (probe, (_, request))| {
+                let written = u64::from(request.options.max_tokens.unwrap_or_default());
+                Self {
+                    requests: cost.requests + probe.times(),
+                    read: cost.read + probe.times() * probe.tokens,
+                    written: cost.written + probe.times() * written,
+                }
+            },
+        )
+    }
+}
+
+fn rows(findings: &[Finding]) -> Table {
+    let mut table = Table::new(["probe", "result", "matrix", "verdict", "what was seen"]);
+    for finding in findings {
+        table.row([
+            &finding.title,
+            finding.ended.as_str(),
+            finding.says.unwrap_or("-"),
+            finding.verdict.as_str(),
+            &finding.detail,
+        ]);
+    }
+    table
+}
+
+fn footer(patient: &Patient<'_>, examination: &Examination) -> String {
+    let row = &patient.row;
+    let source = match row.row.as_str() {
+        "default" => format!("the default row of {}", row.family),
+        "unknown" => format!("nothing, since the family {} is not in the table", row.family),
+        pattern => format!("the row {pattern} of {}", row.family),
+    };
+    let spent = match (examination.usage.input_tokens, examination.usage.output_tokens) {
+        (Some(input), Some(output)) => {
+            format!("{input} tokens read and {output} written, as the server counts")
+        }
+        _ => "the server reports no tokens".to_owned(),
+    };
+    let early = match examination.stopped {
+        Some(_) => "It ended early: what was skipped would have failed as well.\n",
+        None => "",
+    };
+    let text = format!(
+        "The matrix column is {source}. {} agree, {} differ, {} unclear; {spent}.\n{early}\
+         Not probed: sizes, counts of documents, pages, the window, failed tool results.",
+        examination.count(Verdict::Agrees),
+        examination.count(Verdict::Differs),
+        examination.count(Verdict::Unclear),
+    );
+    filled(&text, terminal_width())
+}
+
+fn summary(patient: &Patient<'_>, examination: &Examination) -> serde_json::Value {
+    json!({
+        "type": "summary",
+        "model": patient.name(),
+        "network": true,
+        "row": patient.row.row,
+        "family": patient.row.family,
+        "agree": examination.count(Verdict::Agrees),
+        "differ": examination.count(Verdict::Differs),
+        "unclear": examination.count(Verdict::Unclear),
+        "complete": examination.stopped.is_none(),
+        "input_tokens": examination.usage.input_tokens,
+        "output_tokens": examination.usage.output_tokens,
+    })
+}
+
+/// What somebody wrote by hand is not overwritten.
+fn may_write(file: &Path) -> Result<(), String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) if text.starts_with(profile::MARK) || text.trim().is_empty() => Ok(()),
+        Ok(_) => Err("it is there already, and no profile of ours".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn save(file: &Path, patient: &Patient<'_>, host: &str, examination: &Examination) -> Result<(), String> {
+    let wanted = profile::corrected(&patient.row, examination);
+    let overlay = profile::overlay(patient.registry(), patient.name(), &patient.row, &wanted)?;
+    let text = profile::file(&overlay, patient.name(), host, examination);
+    std::fs::write(file, text).map_err(|error| error.to_string())?;
+    line(&match overlay.is_empty() {
+        true => format!("· nothing differs; {} says so", file.display()),
+        false => format!("· {} holds what differs: give it to --capabilities", file.display()),
+    });
+    Ok(())
+}
+
+/// The host and port of a URL, without anything that may be secret.
+fn host(url: &str) -> String {
+    let authority = url.parse::<http::Uri>().ok().and_then(|uri| uri.authority().cloned());
+    let authority =
+        authority.map(|authority| authority.as_str().rsplit('@').next().unwrap_or_default().to_owned());
+    authority.unwrap_or_else(|| "an address that is none".to_owned())
+}
+
+#[cfg(test)]
+mod tests;
