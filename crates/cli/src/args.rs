@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Models(Models),
     /// Probe a model's endpoint, and print what works beside what is known of the model
     Doctor(Doctor),
+    /// Print what each of several models would see of the documents of a conversation, and why
+    Explain(Explain),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -130,4 +132,18 @@ pub(crate) struct Doctor {
     /// Probe also where it may take more than 200,000 tokens in all
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CODES)]
+pub(crate) struct Explain {
+    /// The conversation, in its exported form; - reads it from stdin
+    #[arg(value_name = "CONVERSATION")]
+    pub(crate) file: PathBuf,
+    /// A model to compare, as PROVIDER/MODEL; give it several times
+    #[arg(long = "model", value_name = "PROVIDER/MODEL", required = true)]
+    pub(crate) models: Vec<String>,
+    /// Print JSON lines: one for each document and model
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -4,6 +4,7 @@ mod args;
 mod ask;
 mod doctor;
 mod exit;
+mod explain;
 mod files;
 mod json;
 mod model;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
             Command::Replay(replay) => replay::run(&replay),
             Command::Models(models) => models::run(&models, &registry),
             Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
+            Command::Explain(explain) => explain::run(&explain, &registry).await,
         }
     });
     // A tool that blocks its thread must not hold the process.

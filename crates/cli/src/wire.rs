@@ -88,15 +88,26 @@ async fn routed(
     capabilities: &ModelCapabilities,
     tools: &ToolSet,
 ) -> Result<Routing, ProviderError> {
-    let (options, mut materials) = (RouteOptions::new(), Materials::new());
-    // What a conversation does not bring along is nowhere.
-    let store = MemoryDocumentStore::default();
-    let converters: [Arc<dyn Converter>; 1] = [Arc::new(DocumentConverter::default())];
-    gather(&mut materials, messages, capabilities, &options, &store, &converters).await;
+    let options = RouteOptions::new();
+    let materials = gathered(messages, capabilities, &options).await;
     route(messages, capabilities, tools, &materials, &options)
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
+/// What routing for a model needs beside the messages: what a conversation brings along, and what is made of it.
+pub(crate) async fn gathered(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    options: &RouteOptions,
+) -> Materials {
+    let mut materials = Materials::new();
+    // What a conversation does not bring along is nowhere.
+    let store = MemoryDocumentStore::default();
+    let converters: [Arc<dyn Converter>; 1] = [Arc::new(DocumentConverter::default())];
+    gather(&mut materials, messages, capabilities, options, &store, &converters).await;
+    materials
+}
+
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
