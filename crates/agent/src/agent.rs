@@ -13,6 +13,7 @@ use tokio::sync::OnceCell;
 use crate::driver::AgentRun;
 use crate::journal::{Journal, MemoryJournal};
 use crate::limits::{EmptyReply, Limits, Timing};
+use crate::preflight::{Preflight, Screen};
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
@@ -41,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) model: ModelHandle,
     pub(crate) system: Option<String>,
     pub(crate) tools: Tools,
+    pub(crate) known: Arc<Toolbox>,
     pub(crate) toolbox: OnceCell<Arc<Toolbox>>,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) options: ProviderConfig,
@@ -54,6 +56,9 @@ pub(crate) struct Inner {
     pub(crate) extensions: Extensions,
     pub(crate) principal: Option<String>,
 }
+
+/// A word for programs and a line for people.
+type ToolWarning = (&'static str, String);
 
 /// Builds an [`Agent`].
 #[must_use]
@@ -81,6 +86,7 @@ impl Agent {
                 model: model.into(),
                 system: None,
                 tools: Tools::new(),
+                known: Arc::new(Toolbox::empty()),
                 toolbox: OnceCell::new(),
                 tool_choice: ToolChoice::Auto,
                 options: ProviderConfig::new(),
@@ -102,17 +108,37 @@ impl Agent {
         &self.0.model
     }
 
-    /// The tools, listed once. What a family that did not answer would have brought is asked for again by later runs.
-    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolsError>), ToolsError> {
+    /// The tools, listed once, and what is to be told of those that were listed now. What a family that did not answer
+    /// would have brought is asked for again by later runs.
+    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolWarning>), ToolsError> {
         if let Some(toolbox) = self.0.toolbox.get() {
             return Ok((Arc::clone(toolbox), Vec::new()));
         }
-        let (toolbox, failures) = self.0.tools.list().await?;
+        let (toolbox, failures) = self.0.tools.list(self.0.screen()).await?;
+        // The others were told of when the agent was built.
+        let told = toolbox.preflight.told_of(|tool| !self.0.known.entries.contains_key(tool));
+        let mut warnings: Vec<ToolWarning> =
+            failures.iter().map(|failure| ("tools_unavailable", failure.to_string())).collect();
+        warnings.extend(told.into_iter().map(|line| ("preflight", line)));
         let toolbox = Arc::new(toolbox);
         if failures.is_empty() {
-            return Ok((Arc::clone(self.0.toolbox.get_or_init(|| async { toolbox }).await), failures));
+            return Ok((Arc::clone(self.0.toolbox.get_or_init(|| async { toolbox }).await), warnings));
         }
-        Ok((toolbox, failures))
+        Ok((toolbox, warnings))
+    }
+
+    /// What is known of the tools that need not be asked for: what the model's dialect cannot say of their schemas, and
+    /// what becomes of the documents that they declare.
+    pub fn preflight(&self) -> &Preflight {
+        &self.0.known.preflight
+    }
+
+    /// The same for all tools, those of families included, which are listed now.
+    ///
+    /// # Errors
+    /// [`ToolsError`] if the tools cannot be offered. What a family alone cannot offer is said in the report.
+    pub async fn preflight_all(&self) -> Result<Preflight, ToolsError> {
+        Ok(self.toolbox().await?.0.preflight.clone())
     }
 
     /// A run over an input, recorded in memory. It is lazy: nothing happens until it is polled.
@@ -124,6 +150,12 @@ impl Agent {
     /// and `input` is not used.
     pub fn run_in(&self, journal: Arc<dyn Journal>, input: impl Into<RunInput>) -> AgentRun {
         AgentRun::new(self.clone(), journal, input.into())
+    }
+}
+
+impl Inner {
+    fn screen(&self) -> Screen<'_> {
+        Screen { model: &self.model, options: &self.options, converters: &self.converters }
     }
 }
 
@@ -354,11 +386,16 @@ impl AgentBuilder {
     /// The agent.
     ///
     /// # Errors
-    /// [`BuildError`] if two tools have one name or a limit is zero. Families of tools are listed, and checked, when a
-    /// run first needs them.
+    /// [`BuildError`] if two tools have one name, if the model cannot be offered one of them, or if a limit is zero.
+    /// Families of tools are listed, and checked, when a run first needs them. What is known of the others stands in
+    /// [`Agent::preflight`], and is told once as a warning of `tracing`.
     pub fn build(self) -> Result<Agent, BuildError> {
-        let inner = self.inner;
-        inner.tools.check()?;
+        let mut inner = self.inner;
+        inner.known = Arc::new(inner.tools.known(inner.screen())?);
+        let preflight = &inner.known.preflight;
+        if !preflight.is_clean() {
+            tracing::warn!(model = preflight.model, %preflight, "tools are not all that they say, for this model");
+        }
         if inner.limits.max_steps == 0 {
             return Err(BuildError::Zero("max_steps"));
         }

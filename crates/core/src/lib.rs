@@ -76,7 +76,8 @@ pub use provider::{
 pub use secret::Secret;
 pub use tool::{
     DynToolHandler, Effect, Extensions, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolHandler, ToolMetadata, ToolOutput, ToolSet, ToolSetError, ToolSpec, wire_name,
+    ToolHandler, ToolLoosening, ToolMetadata, ToolOutput, ToolRefusal, ToolSet, ToolSetError, ToolSpec,
+    ToolsCheck, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeLimits, reference_ids};

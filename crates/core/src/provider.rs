@@ -15,7 +15,7 @@ use crate::chunk::{Completion, StreamChunk};
 use crate::error::{ErrorKind, ProviderError};
 use crate::message::Message;
 use crate::secret::Secret;
-use crate::tool::ToolSet;
+use crate::tool::{ToolSet, ToolsCheck};
 use crate::transcript::Transcript;
 use crate::usage::Usage;
 
@@ -48,6 +48,13 @@ pub trait LlmProvider: Send + Sync + 'static {
 
     /// A snapshot of what was used so far; it may be called while a reply streams.
     fn state(&self) -> ProviderState;
+
+    /// What becomes of the schemas of `tools` in this provider's dialect, and which of them it cannot be offered.
+    /// Nothing is sent. `options` are those of the requests to come. By default there is nothing to say.
+    fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        let _ = (tools, options);
+        ToolsCheck::new()
+    }
 
     /// Asks the model. The stream is `'static` and lazy; its first item may be an error.
     fn stream(&self, request: ChatRequest) -> ChunkStream;
@@ -86,6 +93,11 @@ impl ModelHandle {
     /// A snapshot of what was used so far.
     pub fn state(&self) -> ProviderState {
         self.0.state()
+    }
+
+    /// What becomes of the schemas of `tools` in the provider's dialect; see [`LlmProvider::check_tools`].
+    pub fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        self.0.check_tools(tools, options)
     }
 
     /// Asks the model and streams the reply.

@@ -51,6 +51,8 @@ impl ToolFn {
             flag(options.disabled, quote!(with_enabled), false),
         ];
         let flags = flags.iter().flatten();
+        let produces = &options.produces;
+        let produces = (!produces.is_empty()).then(|| quote! { .with_produces([#(#produces),*]) });
         quote! {
             #krate::ToolSpec::new(
                 #krate::__private::Parameters::new()
@@ -58,7 +60,7 @@ impl ToolFn {
                     .into_definition(#name, #description),
             )
             .with_origin(::core::concat!(::core::module_path!(), "::", #function))
-            #effect #timeout #(#flags)*
+            #effect #timeout #(#flags)* #produces
         }
     }
 

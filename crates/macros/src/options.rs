@@ -21,6 +21,8 @@ pub(crate) struct ToolOptions {
     pub(crate) sequential: bool,
     pub(crate) disabled: bool,
     pub(crate) strict: bool,
+    /// Media types.
+    pub(crate) produces: Vec<String>,
     pub(crate) krate: Option<Path>,
 }
 
@@ -59,11 +61,12 @@ impl ToolOptions {
             "sequential" => self.sequential = flag(meta)?,
             "enabled" => self.disabled = !flag(meta)?,
             "strict" => self.strict = flag(meta)?,
+            "produces" => self.produces = media_types(&meta.value()?.parse()?)?,
             "crate" => self.krate = Some(path(meta)?),
             _ => {
                 return Err(meta.error(
                     "unknown option: a tool knows `name`, `description`, `effect`, `timeout`, `return_direct`, \
-                     `blocking`, `sequential`, `enabled`, `strict` and `crate`",
+                     `blocking`, `sequential`, `enabled`, `strict`, `produces` and `crate`",
                 ));
             }
         }
@@ -146,6 +149,27 @@ pub(crate) fn is_literal(expression: &Expr) -> bool {
 /// Whether an expression is a string literal.
 pub(crate) fn is_string(expression: &Expr) -> bool {
     matches!(expression, Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)))
+}
+
+/// Media types, separated by commas.
+fn media_types(list: &LitStr) -> Result<Vec<String>> {
+    let types = list.value();
+    let types = types.split(',').map(|media| {
+        let media = media.trim().to_ascii_lowercase();
+        let is_type = media.split_once('/').is_some_and(|(kind, subtype)| {
+            let is_word = |word: &str| {
+                !word.is_empty()
+                    && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+            };
+            is_word(kind) && (subtype == "*" || is_word(subtype))
+        });
+        if is_type {
+            return Ok(media);
+        }
+        let text = format!("`{media}` is no media type such as `application/pdf` or `image/*`");
+        Err(syn::Error::new(list.span(), text))
+    });
+    types.collect()
 }
 
 /// `flag` or `flag = true`.

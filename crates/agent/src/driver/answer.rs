@@ -32,7 +32,7 @@ pub(super) fn answer<'a>(
     stream! {
         let round = driver.run.round_len();
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
-        let (external, mut waiting): (Vec<_>, VecDeque<_>) = split(calls);
+        let (external, mut waiting): (Vec<_>, VecDeque<_>) = driver.split(calls);
         driver.control.expect(external.iter().cloned());
         for PendingCall { key, call, .. } in external {
             under_way.push(wait(Arc::clone(&driver.journal), key, driver.agent.0.timing.answer_deadline));
@@ -133,15 +133,6 @@ async fn late_answers(driver: &mut Driver) -> Result<Vec<EventKind>, Fault> {
     Ok(events)
 }
 
-fn split(calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
-    let mut external = Vec::new();
-    let mut internal = VecDeque::new();
-    for call in calls {
-        if call.external { external.push(call) } else { internal.push_back(call) }
-    }
-    (external, internal)
-}
-
 enum Started {
     /// The tool runs.
     Running(Answer, EventKind),
@@ -162,8 +153,15 @@ async fn begin(driver: &mut Driver, pending: PendingCall) -> Result<Started, Fau
             let limit = driver.run.limits().max_tool_calls;
             Err(refuse(&format!("not executed: the limit of {limit} tool calls in this run is reached")))
         }
-        Resolved::Tool(entry) => Ok(entry.clone()),
-        Resolved::External => Err(refuse("not executed: this tool is answered by the caller")),
+        Resolved::Tool(entry) => match entry.unfit(&call.arguments) {
+            None => Ok(entry.clone()),
+            Some(text) => Err(refuse(&text)),
+        },
+        Resolved::External(entry) => {
+            let unfit = entry.unfit(&call.arguments);
+            let text = unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller");
+            Err(refuse(text))
+        }
         Resolved::Unknown(text) => Err(refuse(&text)),
     };
     let effect = entry.as_ref().map_or(Effect::Read, |entry| entry.spec.metadata.effect);
@@ -222,10 +220,28 @@ fn finished_event(entry: &Entry) -> Option<EventKind> {
 }
 
 impl Driver {
+    /// The calls that the caller answers, and the others. A call whose arguments do not fit is answered here, whoever
+    /// would run it.
+    fn split(&self, calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
+        let (external, internal): (Vec<_>, Vec<_>) =
+            calls.into_iter().partition(|pending| self.waits_for_caller(pending));
+        (external, internal.into())
+    }
+
+    /// Whether a call waits for the caller's result.
+    pub(super) fn waits_for_caller(&self, pending: &PendingCall) -> bool {
+        pending.external
+            && match self.toolbox.resolve(&pending.call.name) {
+                Resolved::External(entry) => entry.unfit(&pending.call.arguments).is_none(),
+                // A log may know a tool that is no longer offered.
+                Resolved::Tool(_) | Resolved::Unknown(_) => true,
+            }
+    }
+
     fn is_sequential(&self, pending: &PendingCall) -> bool {
         match self.toolbox.resolve(&pending.call.name) {
             Resolved::Tool(entry) => entry.spec.metadata.sequential,
-            Resolved::External | Resolved::Unknown(_) => false,
+            Resolved::External(_) | Resolved::Unknown(_) => false,
         }
     }
 

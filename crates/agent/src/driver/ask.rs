@@ -103,7 +103,8 @@ pub(super) fn ask<'a>(
         // Calls of a reply that was refused or cut, or came when tools are off, are closed; nobody may run them.
         let requested = match driver.run.next() {
             Action::AnswerCalls { calls } => {
-                driver.control.expect(calls);
+                let waiting = calls.into_iter().filter(|pending| driver.waits_for_caller(pending));
+                driver.control.expect(waiting);
                 requested
             }
             _ => requested.map(|_| EventKind::Warning {

@@ -230,9 +230,8 @@ fn drive(
                     }
                     let kind = EventKind::RunStarted { run_id: driver.run.id().to_owned() };
                     yield driver.event(kind);
-                    for warning in warnings.drain(..) {
-                        let kind = EventKind::Warning { code: "tools_unavailable", message: warning.to_string() };
-                        yield driver.event(kind);
+                    for (code, message) in warnings.drain(..) {
+                        yield driver.event(EventKind::Warning { code, message });
                     }
                 }
                 Action::TakeInbox { key } => {

@@ -77,6 +77,13 @@ impl<A, F> FunctionTool<A, F> {
         self
     }
 
+    /// Declares the media types of the documents that it returns, such as `application/pdf` or `image/*`.
+    #[must_use]
+    pub fn with_produces(mut self, media: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.spec = self.spec.with_produces(media);
+        self
+    }
+
     /// Replaces what the loop knows of the tool.
     #[must_use]
     pub fn with_spec(mut self, change: impl FnOnce(ToolSpec) -> ToolSpec) -> Self {

@@ -7,7 +7,7 @@ pub(crate) enum Resolved<'a> {
     /// A tool to run.
     Tool(&'a Entry),
     /// A tool whose calls the caller answers.
-    External,
+    External(&'a Entry),
     /// Nothing that is offered; the text tells the model so.
     Unknown(String),
 }
@@ -19,7 +19,7 @@ impl Toolbox {
     /// The tool of that name.
     pub(crate) fn resolve(&self, name: &str) -> Resolved<'_> {
         match self.find(name) {
-            Some((_, Entry { executor: Executor::External, .. })) => Resolved::External,
+            Some((_, entry @ Entry { executor: Executor::External, .. })) => Resolved::External(entry),
             Some((_, entry)) => Resolved::Tool(entry),
             None => Resolved::Unknown(self.unknown(name)),
         }

@@ -326,6 +326,11 @@ where
         self.ready_spec()
     }
 
+    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
+        let bound = Bound::new(&self.ready_spec().definition, arguments, self.strict)?;
+        Ok(Some(bound.object))
+    }
+
     fn call<'a>(
         &'a self,
         arguments: &'a Arguments,

@@ -110,6 +110,8 @@ pub struct ToolMetadata {
     pub sequential: bool,
     /// Whether the model is offered it.
     pub enabled: bool,
+    /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
+    pub produces: Vec<String>,
     /// Where it comes from, for messages about name clashes: a module path, `mcp:alias`.
     pub origin: String,
 }
@@ -123,6 +125,7 @@ impl Default for ToolMetadata {
             blocking: false,
             sequential: false,
             enabled: true,
+            produces: Vec::new(),
             origin: String::new(),
         }
     }
@@ -183,6 +186,14 @@ impl ToolSpec {
     #[must_use]
     pub fn with_enabled(mut self, enabled: bool) -> Self {
         self.metadata.enabled = enabled;
+        self
+    }
+
+    /// Declares the media types of the documents that it returns, such as `application/pdf` or `image/*`. Before it
+    /// is offered they are held against what the model takes.
+    #[must_use]
+    pub fn with_produces(mut self, media: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.metadata.produces = media.into_iter().map(Into::into).collect();
         self
     }
 

@@ -1,17 +1,21 @@
 //! Tools: definition, metadata, execution, and families of tools behind one door.
 
 pub(crate) mod bind;
+mod check;
 mod context;
 mod definition;
 mod error;
 mod handler;
 mod set;
 
+pub use check::{ToolLoosening, ToolRefusal, ToolsCheck};
 pub use context::{Extensions, ToolContext};
 pub use definition::{Effect, ToolDefinition, ToolMetadata, ToolSpec};
 pub use error::{ToolError, ToolErrorKind};
 pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
 pub use set::{ToolSet, ToolSetError, wire_name};
+
+use serde_json::{Map, Value};
 
 use crate::message::Arguments;
 use crate::provider::BoxFuture;
@@ -45,6 +49,17 @@ use crate::provider::BoxFuture;
 pub trait Tool: Send + Sync {
     /// What the model sees of it, and how the loop treats it.
     fn spec(&self) -> &ToolSpec;
+
+    /// The arguments as it reads them, where it mends what is only written differently, such as `"5"` for 5. The loop
+    /// holds them against the whole schema before it calls the tool, with the arguments as they were written. By
+    /// default nothing is mended.
+    ///
+    /// # Errors
+    /// What the model is told instead of a call, if they cannot be mended.
+    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
+        let _ = arguments;
+        Ok(None)
+    }
 
     /// Runs it.
     ///

@@ -15,6 +15,7 @@ pub struct ToolSet {
     tools: Vec<(String, ToolDefinition)>,
     by_wire: HashMap<String, usize>,
     by_name: HashMap<String, usize>,
+    validated: bool,
 }
 
 /// Why tools cannot be offered together.
@@ -61,6 +62,20 @@ impl ToolSet {
             set.tools.push((wire, definition));
         }
         Ok(set)
+    }
+
+    /// Says that whoever runs the calls holds their arguments against the whole schemas. What a provider's dialect
+    /// cannot say may then be left out of them without anybody's leave; see
+    /// [`LlmProvider::check_tools`](crate::LlmProvider::check_tools).
+    #[must_use]
+    pub fn with_validation(mut self, validated: bool) -> Self {
+        self.validated = validated;
+        self
+    }
+
+    /// Whether the calls are held against the whole schemas.
+    pub fn is_validated(&self) -> bool {
+        self.validated
     }
 
     /// Wire names and definitions in order.

@@ -1,0 +1,93 @@
+//! What a provider says of tools before they are offered.
+
+use std::fmt;
+
+/// What a provider does with the schemas of tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolsCheck {
+    /// What it is not told, or does not hold the model to.
+    pub loosened: Vec<ToolLoosening>,
+    /// The tools that it cannot be offered.
+    pub refused: Vec<ToolRefusal>,
+}
+
+impl ToolsCheck {
+    /// Nothing to say.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what was said elsewhere, each thing once.
+    pub fn extend(&mut self, other: Self) {
+        for loosened in other.loosened {
+            if !self.loosened.contains(&loosened) {
+                self.loosened.push(loosened);
+            }
+        }
+        for refused in other.refused {
+            if !self.refused.contains(&refused) {
+                self.refused.push(refused);
+            }
+        }
+    }
+}
+
+/// A keyword of a tool's schema that a provider is not told, or does not hold the model to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolLoosening {
+    /// The tool's internal name.
+    pub tool: String,
+    /// The schema that has the keyword, as a JSON pointer into the tool's schema.
+    pub pointer: String,
+    /// The keyword.
+    pub keyword: String,
+    /// What is done with it, and why.
+    pub why: String,
+}
+
+impl ToolLoosening {
+    /// A keyword at a place in the schema of `tool`.
+    pub fn new(
+        tool: impl Into<String>,
+        pointer: impl Into<String>,
+        keyword: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self { tool: tool.into(), pointer: pointer.into(), keyword: keyword.into(), why: why.into() }
+    }
+}
+
+impl fmt::Display for ToolLoosening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.pointer.is_empty() { "the root" } else { &self.pointer };
+        write!(f, "tool `{}`: {} at {place}: {}", self.tool, self.keyword, self.why)
+    }
+}
+
+/// Tools that a provider cannot be offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolRefusal {
+    /// The tool's internal name; `None` if it is about all of them.
+    pub tool: Option<String>,
+    /// Why.
+    pub why: String,
+}
+
+impl ToolRefusal {
+    /// A tool, or all of them.
+    pub fn new(tool: impl Into<Option<String>>, why: impl Into<String>) -> Self {
+        Self { tool: tool.into(), why: why.into() }
+    }
+}
+
+impl fmt::Display for ToolRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.tool {
+            Some(tool) => write!(f, "tool `{tool}`: {}", self.why),
+            None => f.write_str(&self.why),
+        }
+    }
+}
