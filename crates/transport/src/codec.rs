@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig,
-    ProviderError, Secret, StreamChunk, ToolSet,
+    ProviderError, Secret, StreamChunk, ToolSet, ToolsCheck,
 };
 use http::{HeaderMap, StatusCode};
 
@@ -44,6 +44,14 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// [`ErrorKind::Configuration`] says what is missing.
     fn check(&self, auth: &Auth) -> Result<(), ProviderError>;
+
+    /// What becomes of the schemas of `tools` in the API's dialect, and which of them it cannot be offered, by the code
+    /// that encodes them. `config` are the options, as for [`encode`](Self::encode). By default there is nothing to
+    /// say: schemas are sent as they are.
+    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+        let _ = (tools, config);
+        ToolsCheck::new()
+    }
 
     /// What must be done over the network before `request` is encoded, such as making a cached prefix; usually
     /// nothing. Called once per call, and once more if [`recovers`](Self::recovers) says so.

@@ -9,7 +9,7 @@
 //! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
-//! | schemas in the subsets that APIs take | [`fit_schema`], [`without_root_combinators`] |
+//! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
@@ -37,6 +37,7 @@ mod request;
 mod retry;
 mod schema;
 mod sse;
+mod tool_schema;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
@@ -52,5 +53,6 @@ pub use refusals::Refusals;
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
 pub use retry::{RetryPolicy, Trying};
-pub use schema::{FittedSchema, fit_schema, root_combinator, without_root_combinators};
+pub use schema::{FittedSchema, fit_schema};
 pub use sse::{SseDecoder, SseEvent};
+pub use tool_schema::{PlainRoot, check_tools, plain_root};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, Matrix, ModelCapabilities, ProviderConfig,
-    ProviderError, ProviderState, Secret, StateCell,
+    ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
 };
 
 use crate::auth::{Auth, Environment};
@@ -186,6 +186,10 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
 
     fn state(&self) -> ProviderState {
         self.state.state()
+    }
+
+    fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        self.codec.check_tools(tools, &self.state.config().merged(options))
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {

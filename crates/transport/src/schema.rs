@@ -1,7 +1,7 @@
-//! Schemas as APIs for Claude models take them: the subset that is compiled for structured output, and plain object
-//! roots for tools (anthropic.md 6, bedrock.md 11).
+//! Schemas as APIs for Claude models take them: the subset that is compiled for structured output (anthropic.md 6,
+//! bedrock.md 11).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// String formats that are compiled.
 const FORMATS: [&str; 10] =
@@ -153,42 +153,10 @@ fn references<'v>(
     }
 }
 
-/// The keyword that a tool's schema must not have at its root, if it has one.
-pub fn root_combinator(schema: &Value) -> Option<&'static str> {
-    ["anyOf", "oneOf", "allOf"].into_iter().find(|keyword| schema.get(keyword).is_some())
-}
-
-/// A tool's schema without combinators at its root: the properties of all branches stand side by side. What only
-/// some branches require is no longer required, so every call that was valid stays so.
-pub fn without_root_combinators(schema: &Value) -> Value {
-    let mut root = schema.as_object().cloned().unwrap_or_default();
-    let mut required = root.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut properties = root.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    for keyword in ["allOf", "anyOf", "oneOf"] {
-        let branches = root.shift_remove(keyword);
-        for branch in branches.as_ref().and_then(Value::as_array).into_iter().flatten() {
-            let known = branch.get("properties").and_then(Value::as_object).into_iter().flatten();
-            for (name, property) in known {
-                properties.entry(name.clone()).or_insert_with(|| property.clone());
-            }
-            if keyword == "allOf" {
-                let names = branch.get("required").and_then(Value::as_array).into_iter().flatten();
-                required.extend(names.filter(|name| !required.contains(name)).cloned().collect::<Vec<_>>());
-            }
-        }
-    }
-    // A combination may forbid what a branch does not name; side by side they must not forbid each other.
-    root.shift_remove("additionalProperties");
-    root.insert("type".to_owned(), json!("object"));
-    root.insert("properties".to_owned(), Value::Object(properties));
-    if !required.is_empty() {
-        root.insert("required".to_owned(), Value::Array(required));
-    }
-    Value::Object(root)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     // anthropic.md 6: the schema subset
@@ -248,26 +216,6 @@ mod tests {
             deep = json!({"type": "array", "items": deep});
         }
         assert!(fit_schema(&deep, &[]).is_err());
-    }
-
-    // anthropic.md (a) 15
-    #[test]
-    fn combinators_at_the_root_are_flattened() {
-        let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"],
-            "anyOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]},
-                      {"properties": {"b": {"type": "string"}}, "required": ["b"]}],
-            "allOf": [{"properties": {"c": {"type": "string"}}, "required": ["c"]}],
-            "additionalProperties": false});
-        assert_eq!(root_combinator(&schema), Some("anyOf"));
-        let flat = without_root_combinators(&schema);
-        assert_eq!(root_combinator(&flat), None);
-        assert_eq!(
-            flat,
-            json!({"type": "object",
-                "properties": {"id": {"type": "string"}, "c": {"type": "string"}, "a": {"type": "string"},
-                    "b": {"type": "string"}},
-                "required": ["id", "c"]})
-        );
     }
 
     // bedrock.md 11

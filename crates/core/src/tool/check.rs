@@ -18,6 +18,11 @@ impl ToolsCheck {
         Self::default()
     }
 
+    /// None of the tools can be offered.
+    pub fn refusing(why: impl Into<String>) -> Self {
+        Self { refused: vec![ToolRefusal::new(None, why)], ..Self::default() }
+    }
+
     /// Adds what was said elsewhere, each thing once.
     pub fn extend(&mut self, other: Self) {
         for loosened in other.loosened {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
-    ErrorKind, ModelHandle, ProviderError, StoreError, StoreErrorKind, StreamChunk,
+    ErrorKind, ModelHandle, ProviderConfig, ProviderError, StoreError, StoreErrorKind, StreamChunk, ToolSet,
+    ToolsCheck,
 };
 use attache_documents::{Materials, RouteOptions, gather, route};
 use bytes::Bytes;
@@ -111,6 +112,20 @@ impl fmt::Debug for Fallback {
 }
 
 impl Layer for Fallback {
+    /// What each of the models says, the others' words with their name.
+    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        let mut check = inner.check_tools(tools, options);
+        for model in &self.models {
+            let mut other = model.check_tools(tools, options);
+            let words = other.loosened.iter_mut().map(|loosened| &mut loosened.why);
+            for why in words.chain(other.refused.iter_mut().map(|refused| &mut refused.why)) {
+                *why = format!("{}: {why}", model.id());
+            }
+            check.extend(other);
+        }
+        check
+    }
+
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
         let (chain, first) = (self.clone(), inner.clone());
         Box::pin(async_stream::stream! {

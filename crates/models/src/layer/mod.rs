@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ProviderConfig, ProviderState,
+    ToolSet, ToolsCheck,
 };
 
 pub use self::concurrency::ConcurrencyLimit;
@@ -24,11 +25,20 @@ pub trait Layer: fmt::Debug + Send + Sync + 'static {
     /// Asks `inner`, in this layer's way. Lazy: nothing happens before the first poll, and dropping the stream ends
     /// whatever was begun.
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream;
+
+    /// What becomes of the schemas of tools, [`LlmProvider::check_tools`]. By default what `inner` says.
+    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        inner.check_tools(tools, options)
+    }
 }
 
 impl<L: Layer + ?Sized> Layer for Arc<L> {
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
         (**self).stream(inner, request)
+    }
+
+    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        (**self).check_tools(inner, tools, options)
     }
 }
 
@@ -75,6 +85,10 @@ impl<L: Layer> LlmProvider for Layered<L> {
 
     fn state(&self) -> ProviderState {
         self.inner.state()
+    }
+
+    fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+        self.layer.check_tools(&self.inner, tools, options)
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet,
+    ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder, join_url,
@@ -14,7 +14,7 @@ use attache_transport::{
 
 use crate::capabilities::FAMILY;
 use crate::stream::{Events, Reading};
-use crate::{capabilities, error};
+use crate::{capabilities, error, request};
 
 /// The environment variable that holds the key.
 const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
@@ -200,6 +200,10 @@ impl Codec for MessagesCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+        request::check_tools(self, tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

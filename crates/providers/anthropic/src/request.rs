@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use self::blocks::{ASSISTANT, Renderer};
 use self::cache::Markers;
 use self::history::{Plan, container, is_block};
+pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;

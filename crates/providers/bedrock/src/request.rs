@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 use self::blocks::{APART, PLACEHOLDER, Renderer};
 use self::cache::Points;
 use self::history::{ASSISTANT, Plan};
+pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::ConverseCodec;
 use crate::error;

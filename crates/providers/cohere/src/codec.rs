@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder, join_url,
@@ -150,6 +151,10 @@ impl Codec for CohereCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+        crate::request::check_tools(self, tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet,
+    ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, check_pairing,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag,
+    check_pairing,
 };
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -34,6 +35,14 @@ struct Memo {
     tools: Arc<ToolSet>,
     /// The body up to the brackets of the messages.
     head: String,
+}
+
+/// What becomes of the schemas: they are sent as they are.
+pub(crate) fn check_tools(codec: &CohereCodec, tools: &ToolSet, _: &ProviderConfig) -> ToolsCheck {
+    if tools.is_empty() || codec.capabilities().tools {
+        return ToolsCheck::new();
+    }
+    ToolsCheck::refusing(format!("{} does not call tools", codec.model()))
 }
 
 impl CohereCodec {

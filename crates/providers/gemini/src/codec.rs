@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet,
+    ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, Network, ReplyDecoder,
@@ -244,6 +244,10 @@ impl Codec for GenerateCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+        crate::request::check_tools(self, tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -20,6 +20,7 @@ use http::header::AUTHORIZATION;
 use serde_json::{Map, Value};
 
 use self::contents::{ENVELOPE, Renderer, USER, epoch, leading};
+pub(crate) use self::tools::check as check_tools;
 use crate::cache::{Prefix, Slice};
 use crate::capabilities::takes_system;
 use crate::codec::GenerateCodec;

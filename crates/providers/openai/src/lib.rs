@@ -27,13 +27,14 @@ mod profiles;
 mod render;
 mod responses;
 mod server;
+mod tools;
 mod usage;
 
 pub use chat::{ChatCodec, OpenAiChat};
 pub use ollama::{Ollama, OllamaCodec};
 pub use profile::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Profile,
-    Replayed, SystemPlace, SystemRole, ThinkTags, Thinking, ToolsOff,
+    Replayed, SystemPlace, SystemRole, ThinkTags, Thinking, ToolSchemas, ToolsOff,
 };
 pub use profiles::{ProfileError, Profiles};
 pub use responses::{ItemIds, OpenAi, ReasoningItems, ResponsesCodec, ResponsesRules};

@@ -16,7 +16,7 @@ pub use thinking::Thinking;
 pub(crate) use thinking::merge;
 pub use words::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Replayed,
-    SystemPlace, SystemRole, ThinkTags, ToolsOff,
+    SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
 };
 
 use crate::profiles::Profiles;
@@ -138,6 +138,8 @@ pub struct Profile {
     /// Whether several calls come in one reply only if `parallel_tool_calls` asks for them, which it then does unless
     /// the request says otherwise. (openai.md C.5, C.16)
     pub parallel_on_request: bool,
+    /// Which schemas of tools are taken. (openai.md A.3)
+    pub tool_schemas: ToolSchemas,
     /// How tools are withheld where none may be called.
     pub tools_off: ToolsOff,
     /// How one tool is forced.
@@ -202,6 +204,7 @@ impl Default for Profile {
             no_stop: Vec::new(),
             no_parallel_tool_calls: Vec::new(),
             parallel_on_request: false,
+            tool_schemas: ToolSchemas::default(),
             tools_off: ToolsOff::default(),
             named_tool: NamedTool::default(),
             prompt_cache_key: false,

@@ -1,11 +1,16 @@
 //! Tools and the choice among them (fact sheet §6).
 
-use attache_core::{ProviderError, ToolChoice, ToolSet};
-use attache_transport::{Codec as _, Refusals, root_combinator, without_root_combinators};
+use std::borrow::Cow;
+
+use attache_core::{
+    ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+};
+use attache_transport::{Codec as _, Refusals, check_tools, plain_root};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Ask;
+use crate::codec::MessagesCodec;
 use crate::error;
 
 /// The tools as JSON objects joined by commas; empty if there are none.
@@ -21,17 +26,8 @@ pub(super) fn render(tools: &ToolSet, refusals: &mut Refusals<'_>) -> Result<Str
     }
     let mut text = String::new();
     for (name, definition) in tools.iter() {
-        let given = definition.input_schema();
-        let loosened;
-        let input_schema = match unfit_root(given) {
-            None => given,
-            Some(problem) => {
-                let why = format!("the schema of the tool {} {problem}", definition.name());
-                refusals.refuse("tools", &why, "its branches were put side by side")?;
-                loosened = without_root_combinators(given);
-                &loosened
-            }
-        };
+        let (input_schema, _) = compile(definition, tools.is_validated(), refusals)?;
+        let input_schema = &*input_schema;
         let description = definition.description();
         let description = if description.trim().is_empty() { "" } else { description };
         let tool = Tool { name, description, input_schema, input_examples: definition.examples() };
@@ -48,11 +44,39 @@ pub(super) fn render(tools: &ToolSet, refusals: &mut Refusals<'_>) -> Result<Str
 }
 
 /// What the API does not take at the root of a tool's schema; one such tool would fail the whole request.
-fn unfit_root(schema: &Value) -> Option<String> {
-    if let Some(keyword) = root_combinator(schema) {
-        return Some(format!("has {keyword} at its root"));
+const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+
+/// The schema as the API takes it, and what it lost. What is lost needs leave, unless calls are held to it here.
+fn compile<'s>(
+    definition: &'s ToolDefinition,
+    validated: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<(Cow<'s, Value>, Vec<ToolLoosening>), ProviderError> {
+    let given = definition.input_schema();
+    let Some(plain) = plain_root(given, &NOT_AT_THE_ROOT) else {
+        return Ok((Cow::Borrowed(given), Vec::new()));
+    };
+    if !validated {
+        let what = plain.dropped.first().copied().unwrap_or_default();
+        let what =
+            if what == "type" { "is not of an object".to_owned() } else { format!("has {what} at its root") };
+        let why = format!("the schema of the tool {} {what}", definition.name());
+        refusals.refuse("tools", &why, "its branches were put side by side")?;
     }
-    (schema.get("type").and_then(Value::as_str) != Some("object")).then(|| "is not of an object".to_owned())
+    let loosened = plain.loosened(definition.name());
+    Ok((Cow::Owned(plain.schema), loosened))
+}
+
+/// What becomes of the schemas, by the code that writes them.
+pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    let mut refusals = Refusals::new(codec.model(), config.unsupported);
+    if !tools.is_empty() && !codec.capabilities().tools {
+        let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
+        return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
+    }
+    check_tools(tools, None, |definition| {
+        compile(definition, tools.is_validated(), &mut refusals).map(|(_, loosened)| loosened)
+    })
 }
 
 /// The member `tool_choice`, if one is to be sent.

@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
-use attache_core::{ProviderError, ToolChoice, ToolSet};
-use attache_transport::{Codec as _, Refusals, root_combinator, without_root_combinators};
+use attache_core::{
+    ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+};
+use attache_transport::{Codec as _, Refusals, check_tools, plain_root};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
+use crate::codec::ConverseCodec;
 use crate::error;
 
 /// A tool as the API wants it.
@@ -41,7 +44,7 @@ pub(super) fn render(
 ) -> Result<String, ProviderError> {
     let mut text = String::new();
     for (name, definition) in tools.iter() {
-        let schema = fitting(definition.name(), definition.input_schema(), rule, refusals)?;
+        let (schema, _) = compile(definition, rule, tools.is_validated(), refusals)?;
         let mut description = definition.description().trim().to_owned();
         // The API has no member for examples.
         for (at, example) in definition.examples().iter().enumerate() {
@@ -74,38 +77,75 @@ fn add(text: &mut String, name: &str, description: &str, schema: &Value) -> Resu
     Ok(())
 }
 
-/// The schema as the model takes it; one that it does not take would fail the whole request.
-fn fitting<'s>(
-    name: &str,
-    schema: &'s Value,
+/// What most models do not take at the root of a tool's schema; one such tool would fail the whole request.
+const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+
+/// The schema as the model takes it, and what it lost. What is lost needs leave, unless calls are held to it here.
+fn compile<'s>(
+    definition: &'s ToolDefinition,
     rule: ToolSchema,
+    validated: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<Cow<'s, Value>, ProviderError> {
-    let mut fitting = Cow::Borrowed(schema);
-    let problem = match root_combinator(schema).filter(|_| rule != ToolSchema::Any) {
-        Some(keyword) => Some(format!("has {keyword} at its root")),
-        None if schema.get("type").and_then(Value::as_str) != Some("object") => {
-            Some("is not of an object".to_owned())
+) -> Result<(Cow<'s, Value>, Vec<ToolLoosening>), ProviderError> {
+    let (name, given) = (definition.name(), definition.input_schema());
+    let (mut schema, mut loosened) = (Cow::Borrowed(given), Vec::new());
+    let refused = if rule == ToolSchema::Any { &[][..] } else { &NOT_AT_THE_ROOT[..] };
+    if let Some(plain) = plain_root(given, refused) {
+        if !validated {
+            let what = plain.dropped.first().copied().unwrap_or_default();
+            let what = if what == "type" {
+                "is not of an object".to_owned()
+            } else {
+                format!("has {what} at its root")
+            };
+            let why = format!("the schema of the tool {name} {what}");
+            refusals.refuse("tools", &why, "its branches were put side by side")?;
         }
-        None => None,
-    };
-    if let Some(problem) = problem {
-        let why = format!("the schema of the tool {name} {problem}");
-        refusals.refuse("tools", &why, "its branches were put side by side")?;
-        fitting = Cow::Owned(without_root_combinators(schema));
+        loosened = plain.loosened(name);
+        schema = Cow::Owned(plain.schema);
     }
     if rule == ToolSchema::BareRoot {
-        match bare_root(&fitting) {
-            Ok(bare) => fitting = Cow::Owned(bare),
+        match bare_root(&schema) {
+            Ok(bare) => {
+                let dropped = constraints(&schema).filter(|keyword| bare.get(keyword).is_none());
+                loosened.extend(dropped.map(|keyword| {
+                    let why = "the model takes nothing but type, properties and required at the root; it was left out";
+                    ToolLoosening::new(name, "", keyword, why)
+                }));
+                schema = Cow::Owned(bare);
+            }
             Err(problem) => {
                 let why =
                     format!("the schema of the tool {name} cannot be written without definitions: {problem}");
                 refusals.refuse("tools", &why, "the model may call it with anything")?;
-                fitting = Cow::Owned(json!({"type": "object", "properties": {}}));
+                let why = format!("{problem}, and the model takes no definitions; it may call with anything");
+                loosened.push(ToolLoosening::new(name, "", "properties", why));
+                schema = Cow::Owned(json!({"type": "object", "properties": {}}));
             }
         }
     }
-    Ok(fitting)
+    Ok((schema, loosened))
+}
+
+/// The keywords at a root that say something about values.
+fn constraints(schema: &Value) -> impl Iterator<Item = &str> {
+    const ABOUT_IT: [&str; 9] =
+        ["$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples"];
+    let keywords = schema.as_object().into_iter().flatten().map(|(keyword, _)| keyword.as_str());
+    keywords.filter(|keyword| !ABOUT_IT.contains(keyword))
+}
+
+/// What becomes of the schemas, by the code that writes them.
+pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    let mut refusals = Refusals::new(codec.model(), config.unsupported);
+    if !tools.is_empty() && !codec.capabilities().tools {
+        let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
+        return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
+    }
+    let rule = codec.family().tool_schema;
+    check_tools(tools, None, |definition| {
+        compile(definition, rule, tools.is_validated(), &mut refusals).map(|(_, loosened)| loosened)
+    })
 }
 
 /// What is said about the choice among tools.

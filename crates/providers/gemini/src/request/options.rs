@@ -246,7 +246,8 @@ fn format(
         {
             let fitted = fit(schema);
             if !fitted.described.is_empty() {
-                let why = format!("the API does not enforce {}", fitted.described.join(", "));
+                let described: Vec<_> = fitted.described.iter().map(ToString::to_string).collect();
+                let why = format!("the API does not enforce {}", described.join(", "));
                 let instead = "the model reads it in the description";
                 match strict {
                     true => refusals.refuse(option, &why, instead)?,

@@ -1,5 +1,7 @@
 //! Schemas that the API takes: the keywords of its subset, everything else moved into descriptions (fact sheet §5).
 
+use std::fmt;
+
 use serde_json::{Map, Value, json};
 
 /// Levels of nesting; what the API takes is far below.
@@ -9,20 +11,66 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, PartialEq)]
 pub(super) struct Fitted {
     pub(super) schema: Value,
-    /// Constraints that the model reads in a description instead of being held to them, as `keyword at path`.
-    pub(super) described: Vec<String>,
+    /// Constraints that the model reads in a description instead of being held to them.
+    pub(super) described: Vec<Described>,
+}
+
+/// A constraint that the API is not told.
+#[derive(Debug, PartialEq)]
+pub(super) struct Described {
+    pub(super) keyword: String,
+    /// The place as people read it.
+    path: String,
+    /// The schema that has the keyword.
+    pub(super) pointer: String,
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.path.is_empty() { "the root" } else { &self.path };
+        write!(f, "{} at {place}", self.keyword)
+    }
+}
+
+/// Where a schema stands.
+#[derive(Clone, Debug, Default)]
+struct At {
+    path: String,
+    pointer: String,
+}
+
+impl At {
+    /// The schema under a keyword, with what people call it, if that differs from its parent.
+    fn below(&self, keyword: &str, index: Option<&str>, name: Option<&str>) -> Self {
+        let mut at = self.clone();
+        for part in [Some(keyword), index].into_iter().flatten() {
+            at.pointer.push('/');
+            at.pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+        }
+        if let Some(name) = name {
+            if !at.path.is_empty() {
+                at.path.push('.');
+            }
+            at.path.push_str(name);
+        }
+        at
+    }
+
+    fn described(&self, keyword: &str) -> Described {
+        Described { keyword: keyword.to_owned(), path: self.path.clone(), pointer: self.pointer.clone() }
+    }
 }
 
 /// Brings a schema into the subset. What has no equivalent there moves into the description of its place, so that the
 /// model still reads it.
 pub(super) fn fit(schema: &Value) -> Fitted {
     let mut fitting = Fitting { described: Vec::new() };
-    let schema = fitting.node(schema, "", 0);
+    let schema = fitting.node(schema, &At::default(), 0);
     Fitted { schema, described: fitting.described }
 }
 
 struct Fitting {
-    described: Vec<String>,
+    described: Vec<Described>,
 }
 
 /// One schema while it is fitted.
@@ -38,34 +86,33 @@ struct Node {
 }
 
 impl Fitting {
-    fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Value {
+    fn node(&mut self, schema: &Value, at: &At, depth: usize) -> Value {
         let Value::Object(members) = schema else {
             // `true` takes anything, as `{}` does.
             if *schema == Value::Bool(false) {
-                self.described.push(format!("false at {}", place(path)));
+                self.described.push(at.described("false"));
             }
             return json!({});
         };
         if depth > MAX_DEPTH {
-            self.described.push(format!("nesting at {}", place(path)));
+            self.described.push(at.described("nesting"));
             return json!({});
         }
         let mut node =
             Node { is_integer: members.get("type").is_some_and(|kind| kind == "integer"), ..Node::default() };
         for (key, value) in members {
-            self.member(&mut node, key, value, path, depth);
+            self.member(&mut node, key, value, at, depth);
         }
         node.close()
     }
 
-    fn member(&mut self, node: &mut Node, key: &str, value: &Value, path: &str, depth: usize) {
-        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    fn member(&mut self, node: &mut Node, key: &str, value: &Value, at: &At, depth: usize) {
         let fitted = &mut node.fitted;
         match (key, value) {
             ("properties" | "$defs" | "definitions", Value::Object(children)) => {
-                let children = children
-                    .iter()
-                    .map(|(name, child)| (name.clone(), self.node(child, &below(name), depth + 1)));
+                let children = children.iter().map(|(name, child)| {
+                    (name.clone(), self.node(child, &at.below(key, Some(name), Some(name)), depth + 1))
+                });
                 let children: Map<String, Value> = children.collect();
                 let key = if key == "definitions" { "$defs" } else { key };
                 match fitted.get_mut(key) {
@@ -76,21 +123,26 @@ impl Fitting {
                 }
             }
             ("items", Value::Array(items)) | ("prefixItems", Value::Array(items)) => {
-                let items = items.iter().map(|item| self.node(item, &below("items"), depth + 1));
+                let items = items.iter().enumerate().map(|(index, item)| {
+                    self.node(item, &at.below(key, Some(&index.to_string()), Some("items")), depth + 1)
+                });
                 fitted.insert("prefixItems".to_owned(), items.collect());
             }
             ("items", item) => {
-                fitted.insert(key.to_owned(), self.node(item, &below("items"), depth + 1));
+                fitted
+                    .insert(key.to_owned(), self.node(item, &at.below(key, None, Some("items")), depth + 1));
             }
             ("anyOf" | "oneOf", Value::Array(branches)) => {
-                let branches = branches.iter().map(|branch| self.node(branch, path, depth + 1));
+                let branches = branches.iter().enumerate().map(|(index, branch)| {
+                    self.node(branch, &at.below(key, Some(&index.to_string()), None), depth + 1)
+                });
                 fitted.insert(key.to_owned(), branches.collect());
             }
             ("allOf", Value::Array(branches)) => {
-                for branch in branches {
-                    let branch = self.node(branch, path, depth + 1);
+                for (index, branch) in branches.iter().enumerate() {
+                    let branch = self.node(branch, &at.below(key, Some(&index.to_string()), None), depth + 1);
                     if let Err(conflict) = node.merge(branch) {
-                        self.described.push(format!("allOf at {}", place(path)));
+                        self.described.push(at.described("allOf"));
                         node.describe("allOf", conflict);
                     }
                 }
@@ -99,7 +151,7 @@ impl Fitting {
                 fitted.insert(key.to_owned(), value.clone());
             }
             ("additionalProperties", child) => {
-                fitted.insert(key.to_owned(), self.node(child, &below("*"), depth + 1));
+                fitted.insert(key.to_owned(), self.node(child, &at.below(key, None, Some("*")), depth + 1));
             }
             ("$ref", Value::String(target)) => {
                 let target = target.replacen("#/definitions/", "#/$defs/", 1);
@@ -108,8 +160,8 @@ impl Fitting {
             ("const", Value::Null) => {
                 fitted.insert("type".to_owned(), json!("null"));
             }
-            ("const", value) => self.choices(node, key, std::slice::from_ref(value), path),
-            ("enum", Value::Array(values)) => self.choices(node, key, values, path),
+            ("const", value) => self.choices(node, key, std::slice::from_ref(value), at),
+            ("enum", Value::Array(values)) => self.choices(node, key, values, at),
             ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => {
                 fitted.insert(key.to_owned(), value.clone());
             }
@@ -135,14 +187,14 @@ impl Fitting {
             // Hints.
             ("default" | "examples" | "example" | "format", _) => node.describe(key, value.clone()),
             _ => {
-                self.described.push(format!("{key} at {}", place(path)));
+                self.described.push(at.described(key));
                 node.describe(key, value.clone());
             }
         }
     }
 
     /// The values that are allowed: strings and numbers.
-    fn choices(&mut self, node: &mut Node, key: &str, values: &[Value], path: &str) {
+    fn choices(&mut self, node: &mut Node, key: &str, values: &[Value], at: &At) {
         let plain: Vec<Value> =
             values.iter().filter(|value| value.is_string() || value.is_number()).cloned().collect();
         let has_null = values.contains(&Value::Null);
@@ -155,7 +207,7 @@ impl Fitting {
             node.is_nullable |= has_null;
             return;
         }
-        self.described.push(format!("{key} at {}", place(path)));
+        self.described.push(at.described(key));
         node.describe(
             key,
             if key == "const" { values.first().cloned().unwrap_or_default() } else { json!(values) },
@@ -241,10 +293,6 @@ impl Node {
         }
         Value::Object(fitted)
     }
-}
-
-fn place(path: &str) -> &str {
-    if path.is_empty() { "the root" } else { path }
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! Tools and the choice among them (fact sheet §5).
 
-use attache_core::{ProviderError, ToolChoice, ToolSet};
-use attache_transport::{Codec as _, Refusals};
+use attache_core::{
+    ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+};
+use attache_transport::{Codec as _, Refusals, check_tools};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Ask;
 use super::schema::fit;
+use crate::codec::GenerateCodec;
 use crate::error::configuration;
 
 /// The tools as one JSON object of declarations; empty if there are none.
@@ -28,7 +31,7 @@ pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
             description.push_str(&example.to_string());
         }
         // The model reads in descriptions what the API does not enforce, as it does for every other provider.
-        let schema = fit(definition.input_schema()).schema;
+        let (schema, _) = compile(definition);
         let declaration =
             Declaration { name, description: description.trim_start(), parameters_json_schema: &schema };
         let json = serde_json::to_string(&declaration).map_err(|cause| {
@@ -42,6 +45,30 @@ pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
         text.push_str("]}");
     }
     Ok(text)
+}
+
+/// Declarations in one request.
+const MAX_DECLARATIONS: usize = 512;
+
+/// The schema as the API takes it, and what it is not told. The model reads it in a description.
+fn compile(definition: &ToolDefinition) -> (Value, Vec<ToolLoosening>) {
+    let fitted = fit(definition.input_schema());
+    let loosened = fitted.described.iter().map(|described| {
+        let why = "the API takes no such keyword there; the model reads it in a description";
+        ToolLoosening::new(definition.name(), described.pointer.as_str(), described.keyword.as_str(), why)
+    });
+    let loosened = loosened.collect();
+    (fitted.schema, loosened)
+}
+
+/// What becomes of the schemas, by the code that writes them.
+pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    if !tools.is_empty() && !codec.capabilities().tools {
+        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
+        return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
+    }
+    check_tools(tools, Some(MAX_DECLARATIONS), |definition| Ok(compile(definition).1))
 }
 
 /// The member `toolConfig`, if one is to be sent.

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
@@ -153,6 +154,10 @@ impl Codec for ChatCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+        request::check(self, tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::reasons::Reasons;
 use crate::profile::{JsonObject, NamedTool, Profile, ToolsOff};
+use crate::tools;
 
 /// What a request asks for beside its messages.
 #[derive(Debug)]
@@ -56,6 +57,7 @@ pub(super) fn options(
         instruction: None,
         refusals,
     };
+    tools::may_loosen(&request.tools, profile.tool_schemas, &mut writer.refusals)?;
     writer.tools_while_reasoning()?;
     writer.streaming(request.whole);
     writer.limits();

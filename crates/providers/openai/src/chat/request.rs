@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
-    SystemMessage, TextPart, ToolSet,
+    SystemMessage, TextPart, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,
@@ -18,9 +18,9 @@ use super::ChatCodec;
 use super::messages::Renderer;
 use super::options::{CACHE_KEY, Offered, Options, options};
 use super::turns::{Place, Turns};
-use crate::profile::{Profile, SystemPlace};
+use crate::profile::{Profile, SystemPlace, ToolSchemas};
 use crate::render::{asked, invalid, same, same_names, write_json};
-use crate::server;
+use crate::{server, tools};
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -183,7 +183,7 @@ impl ChatCodec {
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system => return Ok(head),
             Some(head) => head.before,
-            None => before_messages(model, &request.tools, &options.offered)?,
+            None => before_messages(model, &request.tools, &options.offered, self.profile().tool_schemas)?,
         };
         Head::new(model, options.offered.clone(), system, before, self.renderer(&request.tools).system_role())
     }
@@ -191,6 +191,11 @@ impl ChatCodec {
     fn renderer<'a>(&'a self, tools: &'a ToolSet) -> Renderer<'a> {
         Renderer { profile: self.profile(), model: self.model(), capabilities: self.capabilities(), tools }
     }
+}
+
+/// What becomes of the schemas, by the code that writes them.
+pub(super) fn check(codec: &ChatCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    tools::check(codec.capabilities(), codec.profile().tool_schemas, tools, config.unsupported)
 }
 
 impl Memo {
@@ -249,6 +254,7 @@ pub(crate) fn before_messages(
     model: &str,
     tools: &ToolSet,
     offered: &Offered,
+    schemas: ToolSchemas,
 ) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
@@ -279,8 +285,8 @@ pub(crate) fn before_messages(
             description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
             description.push_str(&example.to_string());
         }
-        let function =
-            Function { name, description: description.trim_start(), parameters: tool.input_schema() };
+        let (parameters, _) = tools::compile(tool, schemas);
+        let function = Function { name, description: description.trim_start(), parameters: &parameters };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
     if count > 0 {

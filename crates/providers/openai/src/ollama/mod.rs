@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, HttpModel,
@@ -133,6 +134,10 @@ impl Codec for OllamaCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+        request::check(self, tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, check_pairing,
@@ -17,7 +18,9 @@ use super::OllamaCodec;
 use super::messages::Renderer;
 use super::options::options;
 use crate::chat::{Offered, before_messages};
+use crate::profile::ToolSchemas;
 use crate::render::{asked, invalid, same, same_names, write_json};
+use crate::tools;
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -39,6 +42,11 @@ struct Head {
     model: String,
     offered: Offered,
     text: String,
+}
+
+/// What becomes of the schemas: they are sent as they are.
+pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    tools::check(codec.capabilities(), ToolSchemas::AsGiven, tools, config.unsupported)
 }
 
 impl OllamaCodec {
@@ -129,7 +137,7 @@ impl OllamaCodec {
         let known = match known {
             Some(head) => head,
             None => {
-                let text = before_messages(model, &request.tools, &offered)?;
+                let text = before_messages(model, &request.tools, &offered, ToolSchemas::AsGiven)?;
                 Head { model: model.to_owned(), offered, text }
             }
         };

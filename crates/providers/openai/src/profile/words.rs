@@ -32,6 +32,19 @@ pub struct KeyRules {
     pub token_variables: Vec<String>,
 }
 
+/// Which schemas of tools a server takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolSchemas {
+    /// Any.
+    #[default]
+    AsGiven,
+    /// As OpenAI does, at most 128: no `anyOf`, `oneOf`, `allOf`, `enum` and `not` at the root, and no array without
+    /// `items`.
+    OpenAi,
+}
+
 /// The role of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

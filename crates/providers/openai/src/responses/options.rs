@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::rules::ResponsesRules;
 use crate::profile::Profile;
+use crate::tools;
 
 /// The members of a request body that follow the items, in order.
 #[derive(Debug)]
@@ -35,6 +36,7 @@ pub(super) fn options(
         members: Map::new(),
         refusals: Refusals::new(&capabilities.model, config.unsupported),
     };
+    tools::may_loosen(&request.tools, profile.tool_schemas, &mut writer.refusals)?;
     writer.state();
     if !request.whole {
         writer.set("stream", true);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
-    ResponseFormat, Secret, SystemMessage, TextPart, ToolSet,
+    ResponseFormat, Secret, SystemMessage, TextPart, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,
@@ -20,7 +20,7 @@ use super::items::Renderer;
 use super::options::{is_stored, options};
 use crate::profile::{Profile, SystemPlace};
 use crate::render::{asked, invalid, same, same_names, write_json};
-use crate::server;
+use crate::{server, tools};
 
 /// Items are separated by commas whatever their roles.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -250,7 +250,8 @@ impl ResponsesCodec {
                 description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
                 description.push_str(&example.to_string());
             }
-            let (description, parameters) = (description.trim_start(), tool.input_schema());
+            let (parameters, _) = tools::compile(tool, self.profile().tool_schemas);
+            let (description, parameters) = (description.trim_start(), &*parameters);
             write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
         }
         if !tools.is_empty() {
@@ -268,6 +269,11 @@ impl ResponsesCodec {
             stored,
         }
     }
+}
+
+/// What becomes of the schemas, by the code that writes them.
+pub(super) fn check(codec: &ResponsesCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    tools::check(codec.capabilities(), codec.profile().tool_schemas, tools, config.unsupported)
 }
 
 impl Memo {

@@ -1,0 +1,174 @@
+//! Schemas of tools as servers take them (openai.md A.3, B.4).
+
+use std::borrow::Cow;
+
+use attache_core::{
+    ModelCapabilities, ProviderError, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck, Unsupported,
+};
+use attache_transport::{Refusals, check_tools, plain_root};
+use serde_json::{Map, Value, json};
+
+use crate::profile::ToolSchemas;
+
+/// What OpenAI does not take at the root of a tool's schema, strict or not; one such tool fails the whole request.
+const NOT_AT_THE_ROOT: [&str; 5] = ["anyOf", "oneOf", "allOf", "enum", "not"];
+/// Tools in one request at OpenAI.
+const MAX_TOOLS: usize = 128;
+/// Levels of nesting that are looked at.
+const MAX_DEPTH: usize = 64;
+
+/// The schema as the server takes it, and what it lost.
+pub(crate) fn compile(
+    definition: &ToolDefinition,
+    rule: ToolSchemas,
+) -> (Cow<'_, Value>, Vec<ToolLoosening>) {
+    let given = definition.input_schema();
+    if rule == ToolSchemas::AsGiven {
+        return (Cow::Borrowed(given), Vec::new());
+    }
+    let (mut schema, loosened) = match plain_root(given, &NOT_AT_THE_ROOT) {
+        Some(plain) => {
+            let loosened = plain.loosened(definition.name());
+            (Cow::Owned(plain.schema), loosened)
+        }
+        None => (Cow::Borrowed(given), Vec::new()),
+    };
+    if lacks_items(&schema, 0) {
+        add_items(schema.to_mut(), 0);
+    }
+    (schema, loosened)
+}
+
+/// Refuses schemas that would lose something, unless calls are held to it here or the caller allows it.
+pub(crate) fn may_loosen(
+    tools: &ToolSet,
+    rule: ToolSchemas,
+    refusals: &mut Refusals<'_>,
+) -> Result<(), ProviderError> {
+    if tools.is_validated() || rule == ToolSchemas::AsGiven {
+        return Ok(());
+    }
+    for (_, definition) in tools.iter() {
+        leave(definition, rule, refusals)?;
+    }
+    Ok(())
+}
+
+fn leave(
+    definition: &ToolDefinition,
+    rule: ToolSchemas,
+    refusals: &mut Refusals<'_>,
+) -> Result<(), ProviderError> {
+    let (_, loosened) = compile(definition, rule);
+    match loosened.first() {
+        None => Ok(()),
+        Some(first) => {
+            let why =
+                format!("the schema of the tool {} has {} at its root", definition.name(), first.keyword);
+            refusals.refuse("tools", &why, "its branches were put side by side")
+        }
+    }
+}
+
+/// What becomes of the schemas, by the code that writes them.
+pub(crate) fn check(
+    capabilities: &ModelCapabilities,
+    rule: ToolSchemas,
+    tools: &ToolSet,
+    policy: Option<Unsupported>,
+) -> ToolsCheck {
+    if !tools.is_empty() && !capabilities.tools {
+        return ToolsCheck::refusing(format!("{} does not call tools", capabilities.model));
+    }
+    let mut refusals = Refusals::new(&capabilities.model, policy);
+    let most = (rule == ToolSchemas::OpenAi).then_some(MAX_TOOLS);
+    check_tools(tools, most, |definition| {
+        if !tools.is_validated() {
+            leave(definition, rule, &mut refusals)?;
+        }
+        Ok(compile(definition, rule).1)
+    })
+}
+
+/// The schemas right below one.
+fn children(schema: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    schema.iter().flat_map(|(keyword, value)| {
+        let (one, list, map) = match (keyword.as_str(), value) {
+            ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(map)) => {
+                (None, None, Some(map))
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => (None, Some(list), None),
+            ("items" | "additionalProperties" | "not", value) => (Some(value), None, None),
+            _ => (None, None, None),
+        };
+        let named = map.into_iter().flat_map(Map::values);
+        one.into_iter().chain(list.into_iter().flatten()).chain(named)
+    })
+}
+
+fn is_array_without_items(schema: &Map<String, Value>) -> bool {
+    let is_array = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
+        Some(kind) => kind == "array",
+        None => false,
+    };
+    is_array && !schema.contains_key("items")
+}
+
+fn lacks_items(schema: &Value, depth: usize) -> bool {
+    let Value::Object(members) = schema else { return false };
+    depth < MAX_DEPTH
+        && (is_array_without_items(members) || children(members).any(|child| lacks_items(child, depth + 1)))
+}
+
+/// Says of arrays that their items may be anything, which goes without saying elsewhere and is demanded here.
+fn add_items(schema: &mut Value, depth: usize) {
+    let Value::Object(members) = schema else { return };
+    if depth >= MAX_DEPTH {
+        return;
+    }
+    if is_array_without_items(members) {
+        members.insert("items".to_owned(), json!({}));
+    }
+    for (keyword, value) in members.iter_mut() {
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(map)) => {
+                map.values_mut().for_each(|child| add_items(child, depth + 1));
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
+                list.iter_mut().for_each(|child| add_items(child, depth + 1));
+            }
+            ("items" | "additionalProperties" | "not", child) => add_items(child, depth + 1),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled(schema: Value) -> (Value, usize) {
+        let definition = ToolDefinition::new("t", "", schema);
+        let (schema, loosened) = compile(&definition, ToolSchemas::OpenAi);
+        (schema.into_owned(), loosened.len())
+    }
+
+    // openai.md A.3: `invalid_function_parameters`
+    #[test]
+    fn roots_are_plain_and_arrays_have_items() {
+        let (schema, loosened) = compiled(json!({"type": "object",
+            "properties": {"a": {"type": ["array", "null"]}, "b": {"anyOf": [{"type": "array"}]}},
+            "not": {"required": ["a", "b"]}}));
+        assert_eq!(
+            schema,
+            json!({"type": "object", "properties": {
+                "a": {"type": ["array", "null"], "items": {}}, "b": {"anyOf": [{"type": "array", "items": {}}]}}})
+        );
+        assert_eq!(loosened, 1);
+        let plain =
+            json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}});
+        let definition = ToolDefinition::new("t", "", plain);
+        assert!(matches!(compile(&definition, ToolSchemas::OpenAi).0, Cow::Borrowed(_)));
+    }
+}
