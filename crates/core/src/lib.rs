@@ -45,6 +45,7 @@ mod media;
 mod message;
 mod persist;
 mod provider;
+mod repair;
 mod secret;
 mod tool;
 mod transcript;
@@ -73,6 +74,7 @@ pub use provider::{
     BoxFuture, CachePolicy, ChatRequest, ChunkStream, Effort, LlmProvider, ModelHandle, ProviderConfig,
     ProviderState, Reasoning, RequestHeaders, ResponseFormat, StateCell, ToolChoice, Unsupported,
 };
+pub use repair::{Repair, RepairKind, Repaired, repair};
 pub use secret::Secret;
 pub use tool::{
     DynToolHandler, Effect, Extensions, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,

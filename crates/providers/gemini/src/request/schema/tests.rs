@@ -4,7 +4,6 @@ fn said(fitted: &Fitted) -> Vec<String> {
     fitted.described.iter().map(ToString::to_string).collect()
 }
 
-
 fn fitted(schema: &Value) -> Value {
     fit(schema).schema
 }

@@ -1,0 +1,187 @@
+//! Conversations from elsewhere, made such that every provider takes them.
+
+mod order;
+mod pairing;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::id::MessageId;
+use crate::message::{AssistantPart, Content, Message, Role};
+
+/// A conversation after [`repair`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Repaired {
+    /// The messages in order. Those that needed no repair are the very same.
+    pub messages: Vec<Arc<Message>>,
+    /// What was done, in no particular order; nothing for a conversation that is as it must be.
+    pub repairs: Vec<Repair>,
+}
+
+/// One thing that was mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Where the message stood that it is about, from 0.
+    pub at: usize,
+    /// The message.
+    pub message: MessageId,
+    /// What was wrong.
+    pub kind: RepairKind,
+    /// What was done: one line, without what was said.
+    pub detail: String,
+}
+
+/// What was wrong with a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RepairKind {
+    /// A call has no result.
+    MissingResult,
+    /// A result answers no call.
+    OrphanResult,
+    /// A call has a second result.
+    DuplicateResult,
+    /// A result stands not directly behind its call, or not in the order of the calls.
+    MisplacedResult,
+    /// Two calls have one id.
+    DuplicateCall,
+    /// Two messages have one id.
+    DuplicateMessage,
+    /// A part says nothing.
+    BlankPart,
+    /// A message has no parts.
+    EmptyMessage,
+    /// A synthetic message does not follow its tool results.
+    OrphanDocuments,
+    /// The instructions do not come first.
+    SystemNotFirst,
+    /// The conversation begins with the model.
+    BeginsWithAssistant,
+}
+
+impl RepairKind {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MissingResult => "missing_result",
+            Self::OrphanResult => "orphan_result",
+            Self::DuplicateResult => "duplicate_result",
+            Self::MisplacedResult => "misplaced_result",
+            Self::DuplicateCall => "duplicate_call",
+            Self::DuplicateMessage => "duplicate_message",
+            Self::BlankPart => "blank_part",
+            Self::EmptyMessage => "empty_message",
+            Self::OrphanDocuments => "orphan_documents",
+            Self::SystemNotFirst => "system_not_first",
+            Self::BeginsWithAssistant => "begins_with_assistant",
+        }
+    }
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "message {} ({}): {}", self.at, self.message, self.detail)
+    }
+}
+
+/// Mends what no provider takes, or only some: calls without results and results without calls, results twice or in
+/// the wrong place, ids twice, what is blank or empty, instructions that do not come first, a conversation that begins
+/// with the model.
+///
+/// It is a pure function. Nothing is lost: what has no place any more stands as an event of the user's side, its
+/// documents with it (those that a handler keeps from the model, and texts that stand there already, apart). Repairing
+/// again changes nothing, and a conversation that is as it must be keeps its very messages.
+///
+/// What providers want of roles beyond that is the codecs' business: neighbours of one role are merged by those whose
+/// API demands it, and several replies of the model in a row may be one turn that the provider continued.
+///
+/// ```
+/// use attache_core::{Arguments, AssistantMessage, Message, RepairKind, ToolCall, repair};
+///
+/// let call = ToolCall::new("find", Arguments::new("{}"));
+/// let asks = Message::Assistant(AssistantMessage::new([call.into()])).shared();
+/// let repaired = repair(&[Message::user("Where is it?").shared(), asks, Message::user("Well?").shared()]);
+/// assert_eq!(repaired.messages.len(), 4, "the result that was missing says that its outcome is not known");
+/// assert_eq!(repaired.repairs[0].kind, RepairKind::MissingResult);
+/// assert!(repair(&repaired.messages).repairs.is_empty());
+/// ```
+pub fn repair(messages: &[Arc<Message>]) -> Repaired {
+    let mut repairs = Vec::new();
+    let numbered =
+        messages.iter().enumerate().map(|(at, message)| Numbered { at, message: Arc::clone(message) });
+    let mut messages = pairing::paired(numbered.collect(), &mut repairs);
+    messages = order::filled(messages, &mut repairs);
+    order::anchored(&mut messages, &mut repairs);
+    order::begun(&mut messages, &mut repairs);
+    unique_ids(&mut messages, &mut repairs);
+    Repaired { messages: messages.into_iter().map(|numbered| numbered.message).collect(), repairs }
+}
+
+/// A message, and where it stood.
+#[derive(Clone)]
+struct Numbered {
+    at: usize,
+    message: Arc<Message>,
+}
+
+impl Numbered {
+    /// Another message in its place.
+    fn with(&self, message: Message) -> Self {
+        Self { at: self.at, message: message.shared() }
+    }
+
+    fn repair(&self, kind: RepairKind, detail: impl Into<String>) -> Repair {
+        Repair { at: self.at, message: self.message.id().clone(), kind, detail: detail.into() }
+    }
+}
+
+/// Gives each message an id of its own: what was rendered of one is known by it.
+fn unique_ids(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
+    let mut taken: HashSet<MessageId> = HashSet::with_capacity(messages.len());
+    for numbered in messages {
+        let own = numbered.message.id().clone();
+        if taken.insert(own.clone()) {
+            continue;
+        }
+        let mut copy = 2_u64;
+        let mut id = own.derived(&copy.to_string());
+        while !taken.insert(id.clone()) {
+            copy += 1;
+            id = own.derived(&copy.to_string());
+        }
+        repairs.push(
+            numbered
+                .repair(RepairKind::DuplicateMessage, format!("it has the id of another; it is {id} now")),
+        );
+        *numbered = numbered.with((*numbered.message).clone().with_id(id));
+    }
+}
+
+/// Whether a message says nothing at all.
+fn is_empty(message: &Message) -> bool {
+    match message {
+        Message::System(message) => message.parts.is_empty(),
+        Message::User(message) => message.parts.is_empty(),
+        Message::Assistant(message) => message.parts.is_empty(),
+        Message::ToolResults(message) => message.results.is_empty(),
+    }
+}
+
+fn is_blank_content(content: &Content) -> bool {
+    matches!(content, Content::Object(tree) if tree.is_blank() && tree.documents().is_empty())
+}
+
+fn is_blank_part(part: &AssistantPart) -> bool {
+    let AssistantPart::Reasoning(part) = part else { return false };
+    part.text().trim().is_empty() && !part.is_redacted() && part.replay().is_none()
+}
+
+fn role(numbered: &Numbered) -> Role {
+    numbered.message.role()
+}

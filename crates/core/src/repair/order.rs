@@ -1,0 +1,115 @@
+//! What messages hold, and where they stand.
+
+use crate::document::Document;
+use crate::message::{Content, Message, Metadata, Role, UserMessage, UserOrigin};
+use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_part, is_empty, role};
+
+/// The metadata key of the synthetic message.
+const MARKER: &str = "toolCallDocuments";
+/// What the user says in a conversation that begins with the model.
+const OPENING: &str = "(The assistant speaks first.)";
+/// Documents inside a document that are looked for.
+const MAX_INSIDE: usize = 64;
+
+/// Leaves out parts that say nothing, and messages without parts.
+pub(super) fn filled(messages: Vec<Numbered>, repairs: &mut Vec<Repair>) -> Vec<Numbered> {
+    let mut filled = Vec::with_capacity(messages.len());
+    for mut numbered in messages {
+        if let Some((mended, count)) = without_blanks(&numbered.message) {
+            repairs.push(numbered.repair(RepairKind::BlankPart, format!("{count} blank parts are left out")));
+            numbered = numbered.with(mended);
+        }
+        if is_empty(&numbered.message) {
+            repairs.push(numbered.repair(RepairKind::EmptyMessage, "it says nothing and is left out"));
+        } else {
+            filled.push(numbered);
+        }
+    }
+    filled
+}
+
+fn without_blanks(message: &Message) -> Option<(Message, usize)> {
+    match message {
+        Message::User(user) if user.parts.iter().any(is_blank_content) => {
+            let mut mended = user.clone();
+            mended.parts.retain(|part| !is_blank_content(part));
+            let count = user.parts.len() - mended.parts.len();
+            Some((Message::User(mended), count))
+        }
+        Message::Assistant(assistant) if assistant.parts.iter().any(is_blank_part) => {
+            let mut mended = assistant.clone();
+            mended.parts.retain(|part| !is_blank_part(part));
+            let count = assistant.parts.len() - mended.parts.len();
+            Some((Message::Assistant(mended), count))
+        }
+        _ => None,
+    }
+}
+
+/// Synthetic messages are projections of the results before them and hold nothing else. What is none becomes an event.
+pub(super) fn anchored(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
+    let mut results: Option<Vec<Document>> = None;
+    for numbered in messages {
+        match &*numbered.message {
+            Message::ToolResults(_) => {
+                results = Some(numbered.message.documents().into_iter().cloned().collect());
+            }
+            Message::User(user) if user.origin == UserOrigin::ToolCallDocuments => {
+                let is_projection = |known: &Vec<Document>| {
+                    numbered.message.documents().iter().all(|shown| is_of(shown, known))
+                };
+                if results.as_ref().is_some_and(is_projection) {
+                    continue;
+                }
+                let why = match results {
+                    Some(_) => "it holds documents that the tool results before it do not hold",
+                    None => "it follows no tool results",
+                };
+                repairs
+                    .push(numbered.repair(RepairKind::OrphanDocuments, format!("{why}; it is an event now")));
+                *numbered = numbered.with(Message::User(as_event(user)));
+                results = None;
+            }
+            _ => results = None,
+        }
+    }
+}
+
+/// Whether a document is one of `known`, or inside one of them.
+fn is_of(shown: &Document, known: &[Document]) -> bool {
+    known.iter().any(|document| document.is_same(shown))
+        || known
+            .iter()
+            .any(|document| (0..MAX_INSIDE).any(|number| document.id().inside(number) == *shown.id()))
+}
+
+fn as_event(user: &UserMessage) -> UserMessage {
+    let mut event = user.clone();
+    event.origin = UserOrigin::Event;
+    if let Some(routed) = event.routed.take()
+        && event.parts.is_empty()
+    {
+        event.parts = routed.content;
+    }
+    let mut metadata = event.metadata.entries().clone();
+    metadata.shift_remove(MARKER);
+    event.metadata = Metadata::from(metadata);
+    event
+}
+
+/// Puts instructions first, and a word of the user before a model that speaks first.
+pub(super) fn begun(messages: &mut Vec<Numbered>, repairs: &mut Vec<Repair>) {
+    let first_system = messages.iter().position(|numbered| role(numbered) == Role::System);
+    if let Some(at) = first_system.filter(|at| *at > 0) {
+        let system = messages.remove(at);
+        repairs.push(system.repair(RepairKind::SystemNotFirst, "it stands first now"));
+        messages.insert(0, system);
+    }
+    let start = messages.iter().take_while(|numbered| role(numbered) == Role::System).count();
+    let Some(first) = messages.get(start).filter(|first| role(first) == Role::Assistant) else { return };
+    let opening = UserMessage { origin: UserOrigin::Event, ..UserMessage::new([Content::text(OPENING)]) };
+    let opening = Message::User(opening).with_id(first.message.id().derived("opening"));
+    repairs.push(first.repair(RepairKind::BeginsWithAssistant, "a word of the user stands before it now"));
+    let opening = first.with(opening);
+    messages.insert(start, opening);
+}
