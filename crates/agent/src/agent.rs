@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::driver::AgentRun;
 use crate::journal::{Journal, MemoryJournal};
-use crate::limits::{EmptyReply, Limits, Timing};
+use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
 use crate::preflight::{Preflight, Screen};
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
@@ -50,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) timing: Timing,
     pub(crate) window: Option<MessageWindow>,
+    pub(crate) history: HistoryPolicy,
     pub(crate) routing: RouteOptions,
     pub(crate) store: Arc<dyn DocumentStore>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,
@@ -94,6 +95,7 @@ impl Agent {
                 limits: Limits::default(),
                 timing: Timing::default(),
                 window: Some(MessageWindow::default()),
+                history: HistoryPolicy::default(),
                 routing: RouteOptions::default(),
                 store: Arc::new(MemoryDocumentStore::default()),
                 converters: Vec::new(),
@@ -350,6 +352,12 @@ impl AgentBuilder {
     /// Sets the window of messages that the model sees; `None` shows all. [`MessageWindow::default`] by default.
     pub fn window(mut self, window: impl Into<Option<MessageWindow>>) -> Self {
         self.inner.window = window.into();
+        self
+    }
+
+    /// Says what becomes of a history that not every provider takes. It is mended by default.
+    pub fn history_policy(mut self, policy: HistoryPolicy) -> Self {
+        self.inner.history = policy;
         self
     }
 

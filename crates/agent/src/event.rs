@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{DocumentId, FinishReason, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{DocumentId, FinishReason, Repair, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 
 use crate::entry::Disposition;
@@ -29,6 +29,9 @@ pub enum EventKind {
         /// The run.
         run_id: String,
     },
+    /// The conversation that the run started from was not one that every provider takes, and was mended; the log holds
+    /// it as it is now.
+    HistoryRepaired(Vec<Repair>),
     /// The window left messages out of what the model sees.
     WindowMoved {
         /// How many messages left now.

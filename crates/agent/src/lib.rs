@@ -30,7 +30,7 @@ pub use driver::AgentRun;
 pub use entry::{Disposition, Ended, Entry, EntryKind, Key, Reply, Started, SyntheticMessage, ToolOutcome};
 pub use event::{Event, EventKind};
 pub use journal::{Begin, Journal, MemoryJournal, Record};
-pub use limits::{EmptyReply, Limits};
+pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use outcome::{EndReason, Outcome, RunError};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use run::{Action, PendingCall, ReplayError, Run};

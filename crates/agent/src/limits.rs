@@ -40,6 +40,18 @@ pub enum EmptyReply {
     Accept,
 }
 
+/// What becomes of a conversation that a run shall start from and that not every provider takes, such as one with a
+/// call without its result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HistoryPolicy {
+    /// It is mended as [`repair`](attache_core::repair) does, and the run tells what was done.
+    #[default]
+    Repair,
+    /// The run fails.
+    Refuse,
+}
+
 /// Times and widths of one process; unlike [`Limits`] they are no part of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Timing {

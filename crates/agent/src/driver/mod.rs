@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use async_stream::stream;
-use attache_core::{Effect, Extensions, ProviderError, Role, StoreError, ToolResult, Transcript};
+use attache_core::{
+    Effect, ErrorKind, Extensions, ProviderError, Repair, Repaired, Role, StoreError, ToolResult, Transcript,
+    repair,
+};
 use futures_core::Stream;
 
 use crate::agent::{Agent, RunInput};
@@ -18,6 +21,7 @@ use crate::control::Control;
 use crate::entry::{Disposition, Ended, Entry, EntryKind, Key, Started, ToolOutcome};
 use crate::event::{Event, EventKind};
 use crate::journal::{Begin, Journal};
+use crate::limits::HistoryPolicy;
 use crate::outcome::{EndReason, Outcome, RunError};
 use crate::run::{Action, PendingCall, ReplayError, Run};
 use crate::store::keep_of_messages;
@@ -224,14 +228,20 @@ fn drive(
             }
             match driver.run.next() {
                 Action::Start => {
-                    if let Err(fault) = driver.start(&input).await {
-                        stop = Some(fault.into());
-                        continue;
-                    }
+                    let repairs = match driver.start(&input).await {
+                        Ok(repairs) => repairs,
+                        Err(fault) => {
+                            stop = Some(fault.into());
+                            continue;
+                        }
+                    };
                     let kind = EventKind::RunStarted { run_id: driver.run.id().to_owned() };
                     yield driver.event(kind);
                     for (code, message) in warnings.drain(..) {
                         yield driver.event(EventKind::Warning { code, message });
+                    }
+                    if !repairs.is_empty() {
+                        yield driver.event(EventKind::HistoryRepaired(repairs));
                     }
                 }
                 Action::TakeInbox { key } => {
@@ -324,10 +334,11 @@ impl Driver {
         }
     }
 
-    async fn start(&mut self, input: &RunInput) -> Result<(), Fault> {
+    /// Records the beginning, with a conversation that every provider takes, and yields what was mended of it.
+    async fn start(&mut self, input: &RunInput) -> Result<Vec<Repair>, Fault> {
         let key = Key::start();
         if self.recorded(&key).await?.is_some() {
-            return self.retell().await;
+            return self.retell().await.map(|()| Vec::new());
         }
         let inner = Arc::clone(&self.agent.0);
         let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
@@ -337,6 +348,11 @@ impl Driver {
             messages.push(attache_core::Message::system(system.as_str()).shared());
         }
         messages.extend(input.history.iter().chain(&input.messages).cloned());
+        let Repaired { messages, repairs, .. } = repair(&messages);
+        if let Some(first) = repairs.first().filter(|_| inner.history == HistoryPolicy::Refuse) {
+            let text = format!("the history needs {} repairs, the first: {first}", repairs.len());
+            return Err(ProviderError::new(ErrorKind::InvalidHistory, text).into());
+        }
         keep_of_messages(&*inner.store, &messages).await?;
         let names = |wanted: fn(&crate::tools::Entry) -> bool| {
             let mut names: Vec<String> = self
@@ -356,7 +372,8 @@ impl Driver {
             external_tools: names(|entry| matches!(entry.executor, Executor::External)),
             direct_tools: names(|entry| entry.spec.metadata.return_direct),
         };
-        self.record(key, EntryKind::Started(started)).await
+        self.record(key, EntryKind::Started(started)).await?;
+        Ok(repairs)
     }
 
     async fn take_inbox(&mut self, key: Key) -> Result<(), Fault> {
