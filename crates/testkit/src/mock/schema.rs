@@ -87,6 +87,41 @@ pub(crate) fn check_strict(schema: &Value, dialect: Dialect) -> Result<(), Strin
     checker.node(schema, &mut Vec::new(), 1)
 }
 
+/// Checks what every server that imitates OpenAI demands of a tool's schema.
+///
+/// # Errors
+///
+/// What is wrong, in words.
+pub(crate) fn check_root(schema: &Map<String, Value>) -> Result<(), String> {
+    if schema.get("type").and_then(Value::as_str) == Some("object") {
+        return Ok(());
+    }
+    let got = schema.get("type").map_or_else(|| "\"None\"".to_owned(), Value::to_string);
+    Err(format!("schema must be a JSON Schema of 'type: \"object\"', got 'type: {got}'."))
+}
+
+/// Checks what OpenAI demands of every tool's schema, strict or not.
+///
+/// # Errors
+///
+/// What is wrong and where, in words.
+pub(crate) fn check_function(schema: &Map<String, Value>) -> Result<(), String> {
+    check_root(schema)?;
+    if ["oneOf", "anyOf", "allOf", "enum", "not"].iter().any(|keyword| schema.contains_key(*keyword)) {
+        return Err("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+            .to_owned());
+    }
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        if property
+            .as_object()
+            .is_some_and(|property| is_type(property, "array") && !property.contains_key("items"))
+        {
+            return Err(format!("In context=('properties', '{name}'), array schema missing items."));
+        }
+    }
+    Ok(())
+}
+
 struct Checker<'v> {
     root: &'v Value,
     dialect: Dialect,

@@ -82,11 +82,10 @@ fn check_tool<'v>(tool: &'v Value, path: &Path<'_>, rules: &Rules) -> Result<&'v
     };
     if let Some(parameters) = optional(spec, "parameters") {
         let schema = object(parameters, &path.key("parameters"))?;
-        if schema.get("type").and_then(Value::as_str) != Some("object") {
-            let got = schema.get("type").map_or_else(|| "\"None\"".to_owned(), Value::to_string);
-            return Err(bad_schema(format!(
-                "schema must be a JSON Schema of 'type: \"object\"', got 'type: {got}'."
-            )));
+        if rules.compatible_fields() {
+            schema::check_root(schema).map_err(bad_schema)?;
+        } else {
+            schema::check_function(schema).map_err(bad_schema)?;
         }
         if strict {
             schema::check_strict(parameters, Dialect::OpenAi).map_err(bad_schema)?;

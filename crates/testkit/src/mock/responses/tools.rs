@@ -107,11 +107,10 @@ fn check_function<'v>(
     };
     if let Some(parameters) = optional(tool, "parameters") {
         let schema = object(parameters, &path)?;
-        if schema.get("type").and_then(Value::as_str) != Some("object") {
-            let got = schema.get("type").map_or_else(|| "\"None\"".to_owned(), Value::to_string);
-            return Err(bad_schema(format!(
-                "schema must be a JSON Schema of 'type: \"object\"', got 'type: {got}'."
-            )));
+        if rules.compatible_fields() {
+            schema::check_root(schema).map_err(bad_schema)?;
+        } else {
+            schema::check_function(schema).map_err(bad_schema)?;
         }
         // Without the member the server tries strict mode, and goes without where the schema does not fit.
         if strict == Some(true) {
