@@ -66,6 +66,7 @@ use syn::{Path, parse_quote};
 /// | `sequential` | nothing runs beside it |
 /// | `enabled = false` | the model is not offered it |
 /// | `strict` | arguments are taken as they are: `"5"` is no 5, one value is no array of one |
+/// | `produces = "application/pdf, image/*"` | the media types of the documents that it returns, held against the model before a run |
 /// | `crate = "…"` | the path of `attache_core`, where it has another name |
 ///
 /// | `#[arg(…)]` on a parameter | meaning |

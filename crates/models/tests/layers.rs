@@ -14,7 +14,8 @@ use std::time::Duration;
 use attache_anthropic::Anthropic;
 use attache_core::{
     Arguments, AssistantMessage, Capture, ChatRequest, Document, ErrorKind, Message, ModelHandle,
-    ResultStatus, StreamChunk, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Usage,
+    ProviderConfig, ResultStatus, StreamChunk, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage,
+    ToolSet, Usage,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, route};
 use attache_models::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, layered};
@@ -123,6 +124,26 @@ async fn a_fallback_switches_before_the_first_chunk_alone() {
     let (_, handle) = scripted([failing(ErrorKind::InvalidHistory)]);
     let stubborn = Fallback::new([other]).with_rule(|_| true);
     assert_eq!(layered(handle, stubborn).complete(ask()).await.unwrap().message.text(), "never");
+}
+
+// What a chain of models makes of tools is what each of them makes of them, through all layers
+#[test]
+fn tools_are_checked_for_all_models() {
+    let schema =
+        json!({"type": "object", "properties": {}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]});
+    let tools = ToolSet::new([ToolDefinition::new("find", "", schema)]).unwrap();
+    let claude = ModelHandle::new(Anthropic::new("claude-opus-4-8", "key").unwrap());
+    let chat = ModelHandle::new(OpenAiChat::new("gpt-4o", "key").unwrap());
+    let (_, scripted) = scripted([]);
+    let chain = layered(scripted, Fallback::new([claude, chat]));
+    let chain = layered(layered(chain, Arc::new(Logged::new())), ConcurrencyLimit::new(1));
+    let refused = chain.check_tools(&tools, &ProviderConfig::new()).refused;
+    assert_eq!(refused.len(), 2, "nobody holds calls to the schema");
+    assert!(refused[0].why.starts_with("anthropic/claude-opus-4-8: "), "{}", refused[0]);
+    let check = chain.check_tools(&tools.with_validation(true), &ProviderConfig::new());
+    let loosened: Vec<_> =
+        check.loosened.iter().map(|one| (one.keyword.as_str(), one.why.contains("gpt-4o"))).collect();
+    assert_eq!((check.refused.len(), loosened), (0, vec![("anyOf", false), ("anyOf", true)]));
 }
 
 // C24: the PDF stands in the result for one API, and in a message behind it for the other

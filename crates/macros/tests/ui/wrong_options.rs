@@ -41,4 +41,8 @@ fn h() {}
 #[toolbox(name = "x")]
 struct I;
 
+/// J.
+#[tool(produces = "application/pdf, pictures")]
+fn j() {}
+
 fn main() {}

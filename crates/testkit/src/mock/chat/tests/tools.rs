@@ -44,7 +44,11 @@ fn parameters_are_an_object_schema() {
         )
     };
     let path = "tools[0].function.parameters";
-    keeps(with(json!({"type": "object", "oneOf": []}), false));
+    let branches = json!({"type": "object", "properties": {"a": {"oneOf": []}}});
+    keeps(with(branches, false));
+    breaks(path, "at the top level", with(json!({"type": "object", "oneOf": []}), false));
+    let array = json!({"type": "object", "properties": {"a": {"type": "array"}}});
+    breaks(path, "array schema missing items", with(array, false));
     keeps(with(json!({"type": "object", "properties": {}, "additionalProperties": false}), true));
     breaks(path, "got 'type: \"None\"'", with(json!({"properties": {}}), false));
     breaks(path, "got 'type: \"string\"'", with(json!({"type": "string"}), false));
