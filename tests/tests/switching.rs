@@ -210,7 +210,7 @@ async fn converse(turns: Vec<Turn>) -> Result<(), TestCaseError> {
         let mut calls = Reply::new().text("I look.");
         for (at, (tree, fails)) in turn.outputs.iter().enumerate() {
             let (name, tree, fails) = (format!("look_{at}"), tree.clone(), *fails);
-            calls = calls.call(&format!("call0000{at}"), &name, json!({}));
+            calls = calls.call(format!("call0000{at}"), &name, json!({}));
             agent = agent.tool(tool_fn(&name, "Looks", move |_: NoArguments| {
                 let tree = tree.clone();
                 async move { if fails { Err(ToolError::new("it is broken")) } else { Ok(tree) } }

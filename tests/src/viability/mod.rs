@@ -97,7 +97,7 @@ async fn run(
             let mut calls = Reply::new().text("I look.");
             for (at, output) in fixture.outputs().into_iter().enumerate() {
                 let name = format!("look_{at}");
-                calls = calls.call(&format!("call0000{at}"), &name, serde_json::json!({}));
+                calls = calls.call(format!("call0000{at}"), &name, serde_json::json!({}));
                 agent = agent.tool(tool_fn(&name, "Looks for documents", move |_: NoArguments| {
                     let output = output.clone();
                     async move { Ok::<_, ToolError>(output) }
