@@ -47,7 +47,7 @@
 pub use attache_core as core;
 #[doc(inline)]
 pub use attache_core::{
-    ChatRequest, Content, Conversation, Document, Effect, LlmProvider, Message, ModelHandle, ProviderConfig,
+    ChatRequest, Content, Conversation, Document, DocumentRef, Effect, LlmProvider, Message, ModelHandle, ProviderConfig,
     ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, UserMessage, schemars,
 };
 

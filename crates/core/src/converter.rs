@@ -48,6 +48,22 @@ pub trait Converter: Send + Sync {
         let _ = (document, bytes, form);
         Box::pin(ready(Err("it cannot be brought into another form".to_owned())))
     }
+
+    /// Makes a document of pages `first` to `last` of one whose bytes are at hand, counted from 1, in its own media
+    /// type; pages behind its end do not matter. [`Fitted::pages`] says how many pages the whole has.
+    ///
+    /// # Errors
+    /// One line that the model and the operator read: lower case, no full stop, no content.
+    fn pages<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        first: usize,
+        last: usize,
+    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        let _ = (document, bytes, first, last);
+        Box::pin(ready(Err("its pages cannot be taken out".to_owned())))
+    }
 }
 
 /// The form in which a place of a model takes documents of one kind.

@@ -75,8 +75,9 @@ pub use provider::{
 };
 pub use secret::Secret;
 pub use tool::{
-    DynToolHandler, Effect, Extensions, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolHandler, ToolMetadata, ToolOutput, ToolSet, ToolSetError, ToolSpec, wire_name,
+    ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolSet, ToolSetError,
+    ToolSpec, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeLimits, reference_ids};

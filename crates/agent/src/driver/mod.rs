@@ -4,6 +4,7 @@ mod answer;
 mod ask;
 mod interrupt;
 mod materials;
+mod shelf;
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,7 @@ use crate::tools::{Executor, Toolbox, ToolsError};
 use crate::window::WindowState;
 use interrupt::{Interrupt, Interrupted};
 use materials::Library;
+use shelf::Shelf;
 
 /// A run under way: a stream of [`Event`]s that ends with exactly one [`EventKind::Finished`].
 ///
@@ -122,6 +124,7 @@ struct Driver {
     extensions: Extensions,
     window: WindowState,
     library: Library,
+    shelf: Shelf,
     transcript: Transcript,
     seq: u64,
 }
@@ -289,6 +292,7 @@ impl Driver {
         let mut extensions = agent.0.extensions.clone();
         extensions.extend(&input.extensions);
         Self {
+            shelf: Shelf::new(Arc::clone(&agent.0.store)),
             agent,
             journal,
             control,
