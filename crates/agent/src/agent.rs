@@ -13,6 +13,7 @@ use tokio::sync::OnceCell;
 use crate::driver::AgentRun;
 use crate::journal::{Journal, MemoryJournal};
 use crate::limits::{EmptyReply, Limits, Timing};
+use crate::reading::ReadDocument;
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
@@ -51,6 +52,7 @@ pub(crate) struct Inner {
     pub(crate) routing: RouteOptions,
     pub(crate) store: Arc<dyn DocumentStore>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,
+    pub(crate) reads: bool,
     pub(crate) extensions: Extensions,
     pub(crate) principal: Option<String>,
 }
@@ -91,6 +93,7 @@ impl Agent {
                 routing: RouteOptions::default(),
                 store: Arc::new(MemoryDocumentStore::default()),
                 converters: Vec::new(),
+                reads: false,
                 extensions: Extensions::default(),
                 principal: None,
             },
@@ -339,6 +342,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Offers the model a tool, `read_document`, with which it asks for more of a document of the conversation: pages,
+    /// sheets or slides, lines of its text, or the passages that match a query. It reads with the agent's converters;
+    /// where no text can be had, a model that takes PDFs or images is shown the pages.
+    pub fn read_document(mut self) -> Self {
+        self.inner.reads = true;
+        self
+    }
+
     /// Adds a value for tools to find by its type in their [`ToolContext`](attache_core::ToolContext).
     pub fn context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
         self.inner.extensions.insert(value);
@@ -357,7 +368,12 @@ impl AgentBuilder {
     /// [`BuildError`] if two tools have one name or a limit is zero. Families of tools are listed, and checked, when a
     /// run first needs them.
     pub fn build(self) -> Result<Agent, BuildError> {
-        let inner = self.inner;
+        let mut inner = self.inner;
+        if inner.reads {
+            let (model, converters) = (inner.model.clone(), inner.converters.clone());
+            let tool = ReadDocument::new(model, converters, inner.timing.max_result_chars);
+            inner.tools = inner.tools.with(tool);
+        }
         inner.tools.check()?;
         if inner.limits.max_steps == 0 {
             return Err(BuildError::Zero("max_steps"));

@@ -16,6 +16,7 @@ mod event;
 mod journal;
 mod limits;
 mod outcome;
+mod reading;
 mod run;
 mod store;
 mod tools;

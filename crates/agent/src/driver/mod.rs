@@ -20,6 +20,7 @@ use crate::entry::{Disposition, Ended, Entry, EntryKind, Key, Started, ToolOutco
 use crate::event::{Event, EventKind};
 use crate::journal::{Begin, Journal};
 use crate::outcome::{EndReason, Outcome, RunError};
+use crate::reading::Memo;
 use crate::run::{Action, PendingCall, ReplayError, Run};
 use crate::store::keep_of_messages;
 use crate::tools::{Executor, Toolbox, ToolsError};
@@ -291,6 +292,9 @@ impl Driver {
     ) -> Self {
         let mut extensions = agent.0.extensions.clone();
         extensions.extend(&input.extensions);
+        if agent.0.reads {
+            extensions.insert(Memo::default());
+        }
         Self {
             shelf: Shelf::new(Arc::clone(&agent.0.store)),
             agent,
