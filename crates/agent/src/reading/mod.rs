@@ -28,7 +28,8 @@ pub(crate) const NAME: &str = "read_document";
 
 const DESCRIPTION: &str = "Reads more of a document of this conversation, such as one that was cut, left out or is no \
     longer shown: pages, sheets or slides by number, lines of its text, or the passages that match a query. Without \
-    any of these it begins at the start. What it returns says what follows.";
+    any of these it begins at the start. What it returns says what follows; an id that does not exist is answered \
+    with those that do.";
 
 /// The most characters of an answer, whatever the limit for results is.
 const MAX_CHARS: usize = 100_000;
