@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use crate::driver::AgentRun;
 use crate::journal::{Journal, MemoryJournal};
 use crate::limits::{EmptyReply, Limits, Timing};
-use crate::reading::ReadDocument;
+use crate::reading::{self, ReadDocument};
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
@@ -370,9 +370,9 @@ impl AgentBuilder {
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
         if inner.reads {
-            let (model, converters) = (inner.model.clone(), inner.converters.clone());
-            let tool = ReadDocument::new(model, converters, inner.timing.max_result_chars);
+            let tool = ReadDocument::of(&inner);
             inner.tools = inner.tools.with(tool);
+            inner.routing.read_tool.get_or_insert_with(|| reading::NAME.to_owned());
         }
         inner.tools.check()?;
         if inner.limits.max_steps == 0 {

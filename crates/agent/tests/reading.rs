@@ -19,7 +19,7 @@ use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect, Fitted, MediaType,
     Message, ToolError, Units, UserMessage,
 };
-use attache_documents::unfence;
+use attache_documents::{RouteOptions, unfence};
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
 use common::Counter;
@@ -96,7 +96,7 @@ impl Converter for Pages {
                 let media_type = MediaType::parse("application/pdf").unwrap();
                 Fitted::changed(format!("%PDF-1.7\n{some}"), media_type, "cut")
             }
-            None => Fitted::unchanged(),
+            None => return Box::pin(std::future::ready(Err("there are no such pages".to_owned()))),
         };
         Box::pin(std::future::ready(Ok(fitted.with_pages(total))))
     }
@@ -405,6 +405,76 @@ async fn streamed_or_whole() {
         told.push(results(&outcome(agent).await));
     }
     assert_eq!(told[0], told[1]);
+}
+
+/// Makes text of e-mails, web pages and tables: the first line, and what follows is inside it.
+struct Shaping;
+
+impl Converter for Shaping {
+    fn converts(&self, media_type: &MediaType) -> bool {
+        ["message/rfc822", "text/html", "text/csv"].contains(&media_type.essence())
+    }
+
+    fn convert<'a>(
+        &'a self,
+        _document: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let converted = match text.split_once("\n\n") {
+            Some((text, inside)) => {
+                let inner = Document::from_bytes(inside.to_owned(), "text/plain").with_file_name("inner.txt");
+                Ok(ConvertedText::new(format!("shaped: {text}")).with_attachment(inner))
+            }
+            None if text.contains("broken") => Err("it is broken".to_owned()),
+            None => Ok(ConvertedText::new(format!("shaped: {text}"))),
+        };
+        Box::pin(std::future::ready(converted))
+    }
+}
+
+// A document is read as routing shows it, so that lines and pages mean the same
+#[tokio::test]
+async fn read_as_it_is_shown() {
+    let html = |text: &str| named(Document::from_bytes(text.to_owned(), "text/html"), "a.html");
+    let csv = named(Document::from_bytes("a,b\n".repeat(20), "text/csv"), "a.csv");
+    let text = |document: Document, routing: RouteOptions| async move {
+        let agent = agent(document, [json!({"id": ID})]).converter(Shaping).routing(routing);
+        parts(&results(&outcome(agent).await)[0]).1.to_owned()
+    };
+    let options = RouteOptions::new;
+    assert_eq!(text(html("<p>x</p>"), options()).await, "shaped: <p>x</p>");
+    assert_eq!(text(html("<p>x</p>"), options().with_html_source(true)).await, "<p>x</p>");
+    assert_eq!(text(html("<p>broken"), options()).await, "<p>broken", "its source is better than nothing");
+    assert!(text(csv.clone(), options()).await.starts_with("a,b\n"), "short enough to be shown whole");
+    assert!(text(csv, options().with_max_text_bytes(40)).await.starts_with("shaped: a,b\n"));
+}
+
+// What is inside a document has a label of its own, so it can be named
+#[tokio::test]
+async fn documents_inside_documents() {
+    let mail = Document::from_bytes("Hello.\n\nThe inner text.".to_owned(), "message/rfc822");
+    let inner = DocumentId::parse(ID).unwrap().inside(1);
+    let calls = [json!({"id": inner.short()}), json!({"id": ID}), json!({"id": inner.inside(1).as_str()})];
+    let results = results(&outcome(agent(named(mail, "a.eml"), calls).converter(Shaping)).await);
+    assert_eq!(parts(&results[0]).1, "The inner text.");
+    assert_eq!(parts(&results[1]).1, "shaped: Hello.");
+    assert!(
+        results[2].contains(&format!("newest first: {inner} (inner.txt), {ID} (a.eml)")),
+        "{}",
+        results[2]
+    );
+}
+
+// A model that is not shown all of a document is told how to read it
+#[tokio::test]
+async fn notes_name_the_tool() {
+    let model = ScriptedModel::new([find(), Turn::text("done")]);
+    let document = named(Document::from_bytes("line\n".repeat(100), "text/plain"), "a.txt");
+    let routing = RouteOptions::new().with_max_text_bytes(20);
+    outcome(on(model.clone(), document).routing(routing)).await;
+    let shown = format!("{:?}", model.requests()[1].messages);
+    assert!(shown.contains("Not all of it is shown; read_document reads it by its id, 7d41c0b2."), "{shown}");
 }
 
 // A01: the list of tools is the same in all requests; the tool is there if it was asked for

@@ -50,10 +50,11 @@ pub trait Converter: Send + Sync {
     }
 
     /// Makes a document of pages `first` to `last` of one whose bytes are at hand, counted from 1, in its own media
-    /// type; pages behind its end do not matter. [`Fitted::pages`] says how many pages the whole has.
+    /// type; where `last` is behind its end, up to that. [`Fitted::pages`] says how many pages the whole has,
+    /// [`Fitted::pages_held`] how many are held from `first` on, if not all.
     ///
     /// # Errors
-    /// One line that the model and the operator read: lower case, no full stop, no content.
+    /// It has no page `first`, or its pages cannot be taken out. One line that the model and the operator read: lower case, no full stop, no content.
     fn pages<'a>(
         &'a self,
         document: &'a Document,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{ConversationDocuments, DocumentStore, Message};
+use attache_documents::Materials;
 
 /// The documents that the history holds, read once each.
 pub(crate) struct Shelf {
@@ -20,6 +21,11 @@ impl Shelf {
     pub(crate) fn catch_up(&mut self, history: &[Arc<Message>]) {
         self.documents.add(history.get(self.seen..).unwrap_or_default());
         self.seen = history.len();
+    }
+
+    /// Adds the documents inside others that routing may show.
+    pub(crate) fn add_inside(&mut self, materials: &Materials) {
+        materials.inside().for_each(|document| self.documents.insert(document));
     }
 
     /// What a tool gets: no copy of the list.

@@ -12,11 +12,13 @@ use std::sync::Arc;
 
 use attache_core::{
     Arguments, BoxFuture, ContentTree, Converter, Document, DocumentRef, DocumentSource, Effect, MediaKind,
-    ModelHandle, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    MediaType, ModelHandle, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
+    ToolSpec,
 };
 use attache_documents::{decode_text, tame};
 use bytes::Bytes;
 
+use crate::agent::Inner;
 pub(crate) use memo::Memo;
 use memo::Text;
 use request::{Part, Request};
@@ -41,15 +43,23 @@ pub(crate) struct ReadDocument {
     spec: ToolSpec,
     model: ModelHandle,
     converters: Vec<Arc<dyn Converter>>,
+    html_source: bool,
+    max_text_bytes: usize,
     max_chars: usize,
 }
 
 impl ReadDocument {
-    /// A tool for this model. Its answers have at most `max_chars` characters.
-    pub(crate) fn new(model: ModelHandle, converters: Vec<Arc<dyn Converter>>, max_chars: usize) -> Self {
+    /// A tool that reads documents as the agent shows them. Its answers fit below the agent's limit for results.
+    pub(crate) fn of(agent: &Inner) -> Self {
         let definition = ToolDefinition::new(NAME, DESCRIPTION, request::schema());
-        let spec = ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache");
-        Self { spec, model, converters, max_chars: max_chars.min(MAX_CHARS) }
+        Self {
+            spec: ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache"),
+            model: agent.model.clone(),
+            converters: agent.converters.clone(),
+            html_source: agent.routing.html_source,
+            max_text_bytes: agent.routing.max_text_bytes,
+            max_chars: agent.timing.max_result_chars.min(MAX_CHARS),
+        }
     }
 
     async fn read(&self, arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -104,7 +114,7 @@ impl ReadDocument {
         let max_line = MAX_LINE.min(self.max_chars / 4);
         let is_text = media_type.kind() == MediaKind::Text
             || matches!(document.source(), DocumentSource::Inline { .. });
-        let undecodable = match is_text {
+        let decoded = match is_text {
             false => None,
             true => {
                 let (bytes, media_type) = (bytes.clone(), media_type.clone());
@@ -113,19 +123,36 @@ impl ReadDocument {
                     let about = guessed.map(|charset| format!("read as {charset}"));
                     Some(Reading::new(Arc::from(text), about.into_iter().collect(), max_line))
                 });
-                match decoded.await {
-                    Some(reading) => return checked(reading),
-                    None => Some("its bytes fit no known charset"),
-                }
+                Some(decoded.await.ok_or_else(|| Arc::<str>::from("its bytes fit no known charset")))
             }
         };
-        let Some(converter) = self.converters.iter().find(|converter| converter.converts(media_type)) else {
-            let missing = || format!("there is no converter for {}", media_type.essence());
-            return Err(undecodable.map_or_else(|| Arc::from(missing()), Arc::from));
+        let converter = self.converters.iter().find(|converter| converter.converts(media_type));
+        let (converter, decoded) = match (converter, decoded) {
+            (_, Some(Ok(reading))) if !self.reads_better(media_type, &reading) => return checked(reading),
+            (Some(converter), decoded) => (converter, decoded),
+            (None, Some(decoded)) => return decoded.and_then(checked),
+            (None, None) => return Err(format!("there is no converter for {}", media_type.essence()).into()),
         };
-        let converted = converter.convert(document, bytes).await.map_err(Arc::<str>::from)?;
-        let from = media_type.essence().to_owned();
-        checked(off_the_workers(move || Reading::converted(converted, &from, max_line)).await)
+        match (converter.convert(document, bytes).await, decoded) {
+            (Ok(converted), _) => {
+                let from = media_type.essence().to_owned();
+                checked(off_the_workers(move || Reading::converted(converted, &from, max_line)).await)
+            }
+            (Err(_), Some(Ok(reading))) => checked(reading),
+            (Err(why), _) => Err(why.into()),
+        }
+    }
+
+    /// Whether a converter's text is what routing shows of a text document: that of HTML, and of tables and JSON which
+    /// are too long to be shown whole.
+    fn reads_better(&self, media_type: &MediaType, reading: &Reading) -> bool {
+        match media_type.essence() {
+            "text/html" | "application/xhtml+xml" => !self.html_source,
+            "text/csv" | "text/tab-separated-values" | "application/json" => {
+                reading.text.len() > self.max_text_bytes
+            }
+            _ => false,
+        }
     }
 
     /// Why a part of a document with text has none, where the model could be shown that part as it is.

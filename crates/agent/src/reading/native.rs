@@ -73,12 +73,12 @@ pub(super) async fn show(
                 documents.push(document);
             }
             Err(_) if !documents.is_empty() => break,
-            Err(problem) => match &cut.total {
-                Some(total) => {
+            Err(problem) => match cut.known_total(*first).await {
+                Some(total) if *first > total => {
                     return Err(ToolError::new(format!("this document has {total} pages"))
                         .with_kind(ToolErrorKind::InvalidArguments));
                 }
-                None => {
+                _ => {
                     let shown = format!(
                         "the whole document as it is, since no text of it can be had ({why}) and its pages cannot \
                          be taken out ({})",
@@ -122,6 +122,15 @@ struct Cut<'a> {
 }
 
 impl Cut<'_> {
+    /// How many pages there are, where a page from `first` on could not be had.
+    async fn known_total(&mut self, first: usize) -> Option<usize> {
+        if self.total.is_none() && first > 1 {
+            // A document that is shorter than was thought has a first page.
+            let _known = self.pages((1, 1)).await;
+        }
+        self.total
+    }
+
     /// Some of the pages as a document of their own, and which of them there are. The first converter that can do it
     /// does it.
     async fn pages(&mut self, (first, last): Range) -> Result<(Range, Document), String> {
@@ -134,9 +143,12 @@ impl Cut<'_> {
                     continue;
                 }
             };
-            let total = fitted.pages.and_then(|pages| usize::try_from(pages).ok());
+            let number = |pages: Option<u64>| pages.and_then(|pages| usize::try_from(pages).ok());
+            let total = number(fitted.pages);
             self.total = self.total.or(total);
             let last = last.min(total.unwrap_or(last));
+            let last =
+                number(fitted.pages_held).map_or(last, |held| last.min(first.saturating_add(held) - 1));
             if last < first {
                 return Err("it has no such pages".to_owned());
             }

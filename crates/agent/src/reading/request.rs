@@ -40,22 +40,38 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// Reads the arguments. Names and forms that models use instead are forgiven, and what is blank counts as not given.
-pub(super) fn read(arguments: &Arguments) -> Result<Request, ToolError> {
+/// The arguments by their own names and as strings, as the schema has them: names and forms that models use instead
+/// are forgiven, and what is blank counts as not given.
+pub(super) fn mended(arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
     let mut given = arguments.object()?;
-    let document = match first(&mut given, &["id", "document", "documentId", "document_id", "reference"]) {
-        Some(value) => serde_json::from_value(value).map_err(|error| misfit("id", &error.to_string()))?,
-        None => return Err(misfit("id", "is missing")),
+    let mut mended = Map::new();
+    if let Some(id) = first(&mut given, &["id", "document", "documentId", "document_id", "reference"]) {
+        let id: DocumentRef = serde_json::from_value(id).map_err(|error| misfit("id", &error.to_string()))?;
+        mended.insert("id".to_owned(), id.as_str().into());
+    }
+    let further: [(&[&str], &str); 3] = [
+        (&["pages", "page", "sheets", "sheet", "slides", "slide"], ","),
+        (&["range", "lines", "line"], ","),
+        (&["query", "search", "q"], " "),
+    ];
+    for (names, separator) in further {
+        if let (Some(text), Some(name)) = (words(&mut given, names, separator)?, names.first()) {
+            mended.insert((*name).to_owned(), text.into());
+        }
+    }
+    Ok(mended)
+}
+
+/// Reads the arguments.
+pub(super) fn read(arguments: &Arguments) -> Result<Request, ToolError> {
+    let given = mended(arguments)?;
+    let text = |name: &str| given.get(name).and_then(Value::as_str);
+    let ranges_of = |name: &str| -> Result<Option<Vec<Range>>, ToolError> {
+        let parsed = text(name).map(ranges::parse).transpose();
+        parsed.map_err(|problem| misfit(name, &problem))
     };
-    let mut ranges_of = |names: &[&str]| -> Result<Option<Vec<Range>>, ToolError> {
-        let Some(text) = words(&mut given, names, ",")? else { return Ok(None) };
-        let name = names.first().copied().unwrap_or_default();
-        ranges::parse(&text).map(Some).map_err(|problem| misfit(name, &problem))
-    };
-    let units = ranges_of(&["pages", "page", "sheets", "sheet", "slides", "slide"])?;
-    let lines = ranges_of(&["range", "lines", "line"])?;
-    let query = words(&mut given, &["query", "search", "q"], " ")?;
-    let part = match (units, lines) {
+    let document = text("id").and_then(DocumentRef::parse).ok_or_else(|| misfit("id", "is missing"))?;
+    let part = match (ranges_of("pages")?, ranges_of("range")?) {
         (None, None) => Part::All,
         (Some(units), None) => Part::Units(units),
         // A single line is where to begin.
@@ -65,7 +81,7 @@ pub(super) fn read(arguments: &Arguments) -> Result<Request, ToolError> {
         },
         (Some(_), Some(_)) => return Err(misfit("range", "cannot be given together with `pages`")),
     };
-    Ok(Request { document, part, query })
+    Ok(Request { document, part, query: text("query").map(str::to_owned) })
 }
 
 fn misfit(name: &str, problem: &str) -> ToolError {

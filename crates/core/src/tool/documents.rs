@@ -70,14 +70,17 @@ impl ConversationDocuments {
     /// change.
     pub fn add<'m>(&mut self, messages: impl IntoIterator<Item = &'m Arc<Message>>) {
         for message in messages {
-            each_shown(message, |document| {
-                if !self.known.places.contains_key(document.id()) {
-                    // In place, unless a tool still holds a copy.
-                    let known = Arc::make_mut(&mut self.known);
-                    known.places.insert(document.id().clone(), known.documents.len());
-                    known.documents.push(document.clone());
-                }
-            });
+            each_shown(message, |document| self.insert(document));
+        }
+    }
+
+    /// Adds a document that the model is shown without a message that holds it, such as one inside another.
+    pub fn insert(&mut self, document: &Document) {
+        if !self.known.places.contains_key(document.id()) {
+            // In place, unless a tool still holds a copy.
+            let known = Arc::make_mut(&mut self.known);
+            known.places.insert(document.id().clone(), known.documents.len());
+            known.documents.push(document.clone());
         }
     }
 
