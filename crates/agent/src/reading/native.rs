@@ -69,8 +69,12 @@ pub(super) async fn show(
         match cut.pages((*first, last)).await {
             Ok((pages, document)) => {
                 left = left.saturating_sub(pages.1 - pages.0 + 1);
+                let cut_short = pages.1 < last.min(cut.total.unwrap_or(last));
                 shown.push(pages);
                 documents.push(document);
+                if cut_short {
+                    break;
+                }
             }
             Err(_) if !documents.is_empty() => break,
             Err(problem) => match cut.known_total(*first).await {
