@@ -183,6 +183,25 @@ fn first_example(schema: &Value) -> Option<Value> {
     schema.get("examples")?.get(0).cloned()
 }
 
+impl ToolDefinition {
+    /// The arguments of a call, fitted to the schema: what is only written differently is mended, such as `"5"` for 5,
+    /// one value for an array of one, or a document reference for its id.
+    ///
+    /// ```
+    /// use attache_core::{Arguments, ToolDefinition};
+    /// use serde_json::json;
+    /// let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    /// let fitted = ToolDefinition::new("double", "", schema).fitted(&Arguments::new(r#"{"n": "5"}"#)).unwrap();
+    /// assert_eq!(fitted["n"], 5);
+    /// ```
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::InvalidArguments`] names every path that does not fit, with what was expected there.
+    pub fn fitted(&self, arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        Ok(Bound::new(self, arguments, false)?.object)
+    }
+}
+
 /// The arguments of one call, fitted to the tool's schema, from which parameters are taken.
 #[derive(Debug)]
 pub struct Bound<'s> {
