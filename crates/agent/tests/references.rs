@@ -243,7 +243,7 @@ async fn what_prompts_attached_and_addresses() {
     assert_eq!(results[1], r#"["lease.pdf","own.pdf","lease.pdf"]"#);
     assert!(results[2].starts_with("no document of this conversation is at that address"), "{}", results[2]);
     assert!(results[3].contains("`document` must be a string, not 7"), "{}", results[3]);
-    assert!(results[4].ends_with("it is at an address that is not fetched"), "{}", results[4]);
+    assert!(results[4].ends_with("it is at an address that was not fetched"), "{}", results[4]);
     assert!(results.iter().all(|text| !text.contains("canary")));
 }
 

@@ -148,25 +148,27 @@ impl ConversationDocuments {
     async fn bring(&self, document: Document) -> Result<Document, ToolError> {
         let problem =
             |why: &str| ToolError::new(format!("the content of {} cannot be had: {why}", named(&document)));
-        match (document.source(), &self.store) {
-            (DocumentSource::Bytes(_) | DocumentSource::Inline { .. }, _) => Ok(document),
-            (DocumentSource::External { .. }, _) => Err(problem("it is at an address that is not fetched")),
-            (DocumentSource::Stored, None) => Err(problem("there is no store")),
-            (DocumentSource::Stored, Some(store)) => match store.get(document.id()).await {
-                Ok(bytes) => Ok(document.with_bytes(bytes)),
-                Err(error) => {
-                    let (why, kind) = match error.kind() {
-                        StoreErrorKind::NotFound => {
-                            ("it is not in the store any more", ToolErrorKind::Failed)
-                        }
-                        StoreErrorKind::Unavailable => {
-                            ("the store does not answer", ToolErrorKind::Unavailable)
-                        }
-                        _ => ("the store cannot read it", ToolErrorKind::Failed),
-                    };
-                    Err(problem(why).with_kind(kind).with_source(error))
-                }
-            },
+        const NOT_FETCHED: &str = "it is at an address that was not fetched";
+        let is_external = match document.source() {
+            DocumentSource::Bytes(_) | DocumentSource::Inline { .. } => return Ok(document),
+            DocumentSource::External { .. } => true,
+            DocumentSource::Stored => false,
+        };
+        // What was fetched of an external document is kept under its id; nothing is fetched here.
+        let Some(store) = &self.store else {
+            return Err(problem(if is_external { NOT_FETCHED } else { "there is no store" }));
+        };
+        match store.get(document.id()).await {
+            Ok(bytes) => Ok(document.with_bytes(bytes)),
+            Err(error) => {
+                let (why, kind) = match error.kind() {
+                    StoreErrorKind::NotFound if is_external => (NOT_FETCHED, ToolErrorKind::Failed),
+                    StoreErrorKind::NotFound => ("it is not in the store any more", ToolErrorKind::Failed),
+                    StoreErrorKind::Unavailable => ("the store does not answer", ToolErrorKind::Unavailable),
+                    _ => ("the store cannot read it", ToolErrorKind::Failed),
+                };
+                Err(problem(why).with_kind(kind).with_source(error))
+            }
         }
     }
 

@@ -95,7 +95,7 @@ fn a_url_only_if_it_is_one_of_the_conversation() {
         assert!(!problem.contains("canary") && !problem.contains("://"), "{problem}");
     }
     let error = ready(documents.load(&DocumentRef::from(&external))).unwrap_err();
-    assert!(error.for_model().ends_with("it is at an address that is not fetched"), "{}", error.for_model());
+    assert!(error.for_model().ends_with("it is at an address that was not fetched"), "{}", error.for_model());
 }
 
 // C12, C31
@@ -182,6 +182,12 @@ fn bytes_come_from_memory_or_the_store() {
     assert_eq!(load(&here, None).unwrap(), "bytes");
     assert_eq!(load(&gone, Some(Ok(b"kept"))).unwrap(), "kept");
     let failed = |kind, why: &str| Err((kind, why.to_owned()));
+    let external = Document::external("https://files.example/a.txt");
+    assert_eq!(load(&external, Some(Ok(b"fetched"))).unwrap(), "fetched", "earlier, by whoever may");
+    assert_eq!(
+        load(&external, Some(Err(StoreErrorKind::NotFound))),
+        failed(ToolErrorKind::Failed, "it is at an address that was not fetched")
+    );
     assert_eq!(load(&gone, None), failed(ToolErrorKind::Failed, "there is no store"));
     assert_eq!(
         load(&gone, Some(Err(StoreErrorKind::NotFound))),
