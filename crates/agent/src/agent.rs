@@ -14,6 +14,7 @@ use crate::driver::AgentRun;
 use crate::journal::{Journal, MemoryJournal};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
 use crate::preflight::{Preflight, Screen};
+use crate::reading::{self, ReadDocument};
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
@@ -54,6 +55,7 @@ pub(crate) struct Inner {
     pub(crate) routing: RouteOptions,
     pub(crate) store: Arc<dyn DocumentStore>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,
+    pub(crate) reads: bool,
     pub(crate) extensions: Extensions,
     pub(crate) principal: Option<String>,
 }
@@ -99,6 +101,7 @@ impl Agent {
                 routing: RouteOptions::default(),
                 store: Arc::new(MemoryDocumentStore::default()),
                 converters: Vec::new(),
+                reads: false,
                 extensions: Extensions::default(),
                 principal: None,
             },
@@ -379,6 +382,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Offers the model a tool, `read_document`, with which it asks for more of a document of the conversation: pages,
+    /// sheets or slides, lines of its text, or the passages that match a query. It reads with the agent's converters;
+    /// where no text can be had, a model that takes PDFs or images is shown the pages.
+    pub fn read_document(mut self) -> Self {
+        self.inner.reads = true;
+        self
+    }
+
     /// Adds a value for tools to find by its type in their [`ToolContext`](attache_core::ToolContext).
     pub fn context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
         self.inner.extensions.insert(value);
@@ -399,6 +410,11 @@ impl AgentBuilder {
     /// [`Agent::preflight`], and is told once as a warning of `tracing`.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
+        if inner.reads {
+            let tool = ReadDocument::of(&inner);
+            inner.tools = inner.tools.with(tool);
+            inner.routing.read_tool.get_or_insert_with(|| reading::NAME.to_owned());
+        }
         inner.known = Arc::new(inner.tools.known(inner.screen())?);
         let preflight = &inner.known.preflight;
         if !preflight.is_clean() {

@@ -17,6 +17,7 @@ mod journal;
 mod limits;
 mod outcome;
 mod preflight;
+mod reading;
 mod run;
 mod schema;
 mod store;

@@ -47,8 +47,9 @@
 pub use attache_core as core;
 #[doc(inline)]
 pub use attache_core::{
-    ChatRequest, Content, Conversation, Document, Effect, LlmProvider, Message, ModelHandle, ProviderConfig,
-    ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, UserMessage, schemars,
+    ChatRequest, Content, Conversation, Document, DocumentRef, Effect, LlmProvider, Message, ModelHandle,
+    ProviderConfig, ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, UserMessage,
+    schemars,
 };
 
 #[cfg(feature = "agent")]

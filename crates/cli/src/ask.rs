@@ -42,6 +42,7 @@ fn build(ask: &Ask, registry: &Registry) -> Result<Agent, SetupError> {
         .system(ask.system.as_deref().unwrap_or(SYSTEM))
         .tool_set(files::tools(folders))
         .converter(attache_convert::DocumentConverter::default())
+        .read_document()
         .max_steps(ask.max_steps)
         .build();
     agent.map_err(|error| SetupError::new(error.to_string()))

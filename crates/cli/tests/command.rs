@@ -244,6 +244,7 @@ async fn asks_a_real_model_by_http() {
     assert_eq!(text(&output.stdout), "It is due on 17 May 2026.\n");
     assert!(!text(&output.stderr).contains("sk-canary"));
     let body = mock.requests()[1].json().to_string();
+    assert!(body.contains(r#""name":"read_document""#), "it can ask for more of what it was shown");
     assert!(body.contains(r#""media_type":"application/pdf""#), "the PDF went natively into the result");
     assert!(mock.violations().is_empty(), "{:?}", mock.violations());
 }

@@ -48,6 +48,23 @@ pub trait Converter: Send + Sync {
         let _ = (document, bytes, form);
         Box::pin(ready(Err("it cannot be brought into another form".to_owned())))
     }
+
+    /// Makes a document of pages `first` to `last` of one whose bytes are at hand, counted from 1, in its own media
+    /// type; where `last` is behind its end, up to that. [`Fitted::pages`] says how many pages the whole has,
+    /// [`Fitted::pages_held`] how many are held from `first` on, if not all.
+    ///
+    /// # Errors
+    /// It has no page `first`, or its pages cannot be taken out. One line that the model and the operator read: lower case, no full stop, no content.
+    fn pages<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        first: usize,
+        last: usize,
+    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        let _ = (document, bytes, first, last);
+        Box::pin(ready(Err("its pages cannot be taken out".to_owned())))
+    }
 }
 
 /// The form in which a place of a model takes documents of one kind.

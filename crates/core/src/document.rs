@@ -17,7 +17,8 @@ use crate::provider::BoxFuture;
 ///
 /// Cloning copies a pointer. Serialising writes a *reference*, never the bytes, and tells the innermost active
 /// [`Capture`](crate::Capture) that the document was seen. There is deliberately no `Deserialize`: a reference in
-/// untrusted JSON must not become a document.
+/// untrusted JSON must not become a document. A tool that takes a document takes a
+/// [`DocumentRef`](crate::DocumentRef).
 ///
 /// ```
 /// use attache_core::Document;

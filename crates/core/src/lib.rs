@@ -77,9 +77,9 @@ pub use provider::{
 pub use repair::{Repair, RepairKind, Repaired, repair};
 pub use secret::Secret;
 pub use tool::{
-    DynToolHandler, Effect, Extensions, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolHandler, ToolLoosening, ToolMetadata, ToolOutput, ToolRefusal, ToolSet, ToolSetError, ToolSpec,
-    ToolsCheck, wire_name,
+    ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolLoosening, ToolMetadata, ToolOutput,
+    ToolRefusal, ToolSet, ToolSetError, ToolSpec, ToolsCheck, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeLimits, reference_ids};

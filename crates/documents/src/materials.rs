@@ -232,6 +232,11 @@ impl Materials {
         self.fits.get(document.id(), form)
     }
 
+    /// The documents inside those of which text was made, under the ids that their labels show.
+    pub fn inside(&self) -> impl Iterator<Item = &Document> {
+        self.converted.values().flatten().flat_map(|converted| &converted.attachments)
+    }
+
     /// The documents inside a document, as far as a converter found them.
     pub(crate) fn attachments(&self, document: &Document) -> &[Document] {
         let converted = self.find(&self.converted, document).and_then(|converted| converted.as_ref().ok());

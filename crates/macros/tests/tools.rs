@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use attache_core::schemars::JsonSchema;
 use attache_core::{
-    Arguments, Document, Effect, NO_RESULT, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Arguments, ConversationDocuments, Document, DocumentId, DocumentRef, Effect, Message, NO_RESULT, Tool,
+    ToolContext, ToolError, ToolErrorKind, ToolOutput, UserMessage,
 };
 use attache_macros::{tool, toolbox};
 use serde::{Deserialize, Serialize};
@@ -384,4 +385,84 @@ fn schemas_are_made_when_they_are_asked_for() {
     let tools: Vec<_> = (0..250).flat_map(|_| files.tools()).collect();
     let total: usize = tools.iter().map(|tool| tool.spec().definition.name().len()).sum();
     assert!(total > 0 && started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+}
+
+/// Two leases and what is attached to one.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+struct Pair {
+    old: DocumentRef,
+    /// The lease that replaces it.
+    new: DocumentRef,
+}
+
+/// Compares leases.
+#[tool(effect = "read")]
+async fn compare(
+    /// The lease that counts.
+    lease: DocumentRef,
+    others: Vec<DocumentRef>,
+    pair: Option<Pair>,
+    draft: Option<DocumentRef>,
+    context: ToolContext,
+) -> Result<Vec<String>, ToolError> {
+    let pair = pair.into_iter().flat_map(|pair| [pair.old, pair.new]);
+    let mut names = Vec::new();
+    for reference in [lease].into_iter().chain(others).chain(pair).chain(draft) {
+        let document = context.load(&reference).await?;
+        names.push(document.file_name().unwrap_or_default().to_owned());
+    }
+    Ok(names)
+}
+
+// A document is an argument like any other: a string for the model, or the reference that it read somewhere
+#[tokio::test]
+async fn documents_are_arguments() {
+    let hint =
+        "The id of a document of this conversation, as its label or the result that it came in shows it";
+    let tool = compare_tool();
+    let schema = schema(&tool);
+    let string = json!({"type": "string", "description": hint});
+    assert_eq!(
+        schema["properties"]["lease"],
+        json!({"type": "string", "description": format!("The lease that counts. {hint}")})
+    );
+    assert_eq!(schema["properties"]["others"], json!({"type": "array", "items": string}));
+    assert_eq!(schema["properties"]["draft"], json!({"type": ["string", "null"], "description": hint}));
+    assert_eq!(schema["$defs"]["Pair"]["properties"]["old"], string);
+    assert_eq!(schema["required"], json!(["lease", "others"]));
+
+    let named = |id: &str, name: &str| {
+        let id = DocumentId::parse(id).unwrap();
+        Document::inline("text").with_id(id).with_file_name(name)
+    };
+    let documents = [named("a-1", "a.txt"), named("b-1", "b.txt"), named("b-2", "c.txt")];
+    let message = Message::User(UserMessage::new(documents.map(Into::into))).shared();
+    let mut context = ToolContext::new();
+    context.documents = ConversationDocuments::of(&[message]);
+    let ask = async |arguments: Value| {
+        let called = tool.call(&Arguments::new(arguments.to_string()), context.clone()).await;
+        called
+            .map(|output| output.tree.json().to_owned())
+            .map_err(|error| (error.kind(), error.for_model().to_owned()))
+    };
+    let reference =
+        |id: &str| json!({"attache.document": "stored", "documentId": id, "metadata": {"size": 4}});
+    let all = json!({
+        "lease": reference("a-1"),
+        "others": ["b-1", reference("b-2")],
+        "pair": {"old": "a", "new": reference("b-1")},
+        "draft": reference("b-2").to_string(),
+    });
+    assert_eq!(ask(all).await.unwrap(), r#"["a.txt","b.txt","c.txt","a.txt","b.txt","c.txt"]"#);
+    assert_eq!(
+        ask(json!({"lease": "a", "others": reference("b-2"), "draft": null})).await.unwrap(),
+        r#"["a.txt","c.txt"]"#
+    );
+    let (kind, problem) = ask(json!({"lease": "a", "others": ["b"]})).await.unwrap_err();
+    assert_eq!(kind, ToolErrorKind::InvalidArguments);
+    assert!(problem.ends_with("give the whole id: b-1 (b.txt), b-2 (c.txt)"), "{problem}");
+    let (kind, problem) = ask(json!({"lease": {"document": "a-1"}, "others": []})).await.unwrap_err();
+    assert_eq!(kind, ToolErrorKind::InvalidArguments);
+    assert!(problem.contains("`lease` must be a string"), "{problem}");
 }

@@ -31,6 +31,8 @@ pub(super) fn answer<'a>(
 ) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
     stream! {
         let round = driver.run.round_len();
+        // What the calls of this round return is no part of it: the model made them side by side.
+        driver.shelf.catch_up(driver.run.history());
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
         let (external, mut waiting): (Vec<_>, VecDeque<_>) = driver.split(calls);
         driver.control.expect(external.iter().cloned());
@@ -253,6 +255,7 @@ impl Driver {
         context.principal.clone_from(&self.agent.0.principal);
         context.idempotency_key = Some(format!("{}/{key}", self.run.id()));
         context.store_id = Some(self.agent.0.store.id().to_owned());
+        context.documents = self.shelf.documents();
         context.extensions = self.extensions.clone();
         context
     }

@@ -154,6 +154,8 @@ async fn prepare(
     let messages = driver.library.shorten(messages, agent.timing.max_result_chars);
     let materials = &mut driver.library.materials;
     gather(materials, &messages, capabilities, &agent.routing, &*agent.store, &agent.converters).await;
+    driver.shelf.catch_up(driver.run.history());
+    driver.shelf.add_inside(materials);
     let Routing { messages, report, .. } =
         route(&messages, capabilities, &driver.toolbox.set, materials, &agent.routing)?;
     record_synthetic(driver, &messages, capabilities.fingerprint()).await?;

@@ -4,6 +4,7 @@ mod answer;
 mod ask;
 mod interrupt;
 mod materials;
+mod shelf;
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,12 +24,14 @@ use crate::event::{Event, EventKind};
 use crate::journal::{Begin, Journal};
 use crate::limits::HistoryPolicy;
 use crate::outcome::{EndReason, Outcome, RunError};
+use crate::reading::Memo;
 use crate::run::{Action, PendingCall, ReplayError, Run};
 use crate::store::keep_of_messages;
 use crate::tools::{Executor, Toolbox, ToolsError};
 use crate::window::WindowState;
 use interrupt::{Interrupt, Interrupted};
 use materials::Library;
+use shelf::Shelf;
 
 /// A run under way: a stream of [`Event`]s that ends with exactly one [`EventKind::Finished`].
 ///
@@ -126,6 +129,7 @@ struct Driver {
     extensions: Extensions,
     window: WindowState,
     library: Library,
+    shelf: Shelf,
     transcript: Transcript,
     seq: u64,
 }
@@ -297,7 +301,11 @@ impl Driver {
     ) -> Self {
         let mut extensions = agent.0.extensions.clone();
         extensions.extend(&input.extensions);
+        if agent.0.reads {
+            extensions.insert(Memo::default());
+        }
         Self {
+            shelf: Shelf::new(Arc::clone(&agent.0.store)),
             agent,
             journal,
             control,

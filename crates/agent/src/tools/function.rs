@@ -10,6 +10,7 @@ use attache_core::{
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The arguments of a tool that takes none.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -22,7 +23,8 @@ pub struct FunctionTool<A, F> {
     arguments: PhantomData<fn(A)>,
 }
 
-/// A tool from a closure that takes its arguments as one struct. A closure that returns `()` yields no result.
+/// A tool from a closure that takes its arguments as one struct. What a model only writes differently is mended, see
+/// [`ToolDefinition::fitted`]. A closure that returns `()` yields no result.
 ///
 /// ```
 /// use attache_agent::tool_fn;
@@ -103,14 +105,18 @@ where
         &self.spec
     }
 
+    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
+        self.spec.definition.fitted(arguments).map(Some)
+    }
+
     fn call<'a>(
         &'a self,
         arguments: &'a Arguments,
         context: ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let json = arguments.json().map_err(Clone::clone)?;
-            let parsed: A = serde_json::from_str(json).map_err(|error| {
+            let fitted = self.spec.definition.fitted(arguments)?;
+            let parsed: A = serde_json::from_value(Value::Object(fitted)).map_err(|error| {
                 ToolError::new(format!("the arguments do not fit: {error}"))
                     .with_kind(ToolErrorKind::InvalidArguments)
             })?;

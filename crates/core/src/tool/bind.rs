@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::capture::Capture;
 use crate::message::Arguments;
 use crate::provider::BoxFuture;
+use crate::tool::reference::HINT;
 use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
 
 /// The parameters of a tool, from which its definition is made.
@@ -77,6 +78,12 @@ impl Parameters {
     /// Describes the parameter added last.
     #[must_use]
     pub fn described(self, text: &str) -> Self {
+        let last = self.properties.last().and_then(|last| last.schema.get("description"));
+        let text = match last.and_then(Value::as_str) {
+            // Which document is meant is the author's to say; where its id comes from stays said.
+            Some(HINT) => format!("{}. {HINT}", text.trim_end().trim_end_matches('.')),
+            _ => text.to_owned(),
+        };
         self.keyword("description", || text.into())
     }
 
@@ -176,6 +183,25 @@ fn first_example(schema: &Value) -> Option<Value> {
     schema.get("examples")?.get(0).cloned()
 }
 
+impl ToolDefinition {
+    /// The arguments of a call, fitted to the schema: what is only written differently is mended, such as `"5"` for 5,
+    /// one value for an array of one, or a document reference for its id.
+    ///
+    /// ```
+    /// use attache_core::{Arguments, ToolDefinition};
+    /// use serde_json::json;
+    /// let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    /// let fitted = ToolDefinition::new("double", "", schema).fitted(&Arguments::new(r#"{"n": "5"}"#)).unwrap();
+    /// assert_eq!(fitted["n"], 5);
+    /// ```
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::InvalidArguments`] names every path that does not fit, with what was expected there.
+    pub fn fitted(&self, arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        Ok(Bound::new(self, arguments, false)?.object)
+    }
+}
+
 /// The arguments of one call, fitted to the tool's schema, from which parameters are taken.
 #[derive(Debug)]
 pub struct Bound<'s> {
@@ -186,8 +212,8 @@ pub struct Bound<'s> {
 
 impl<'s> Bound<'s> {
     /// Reads arguments and fits them to the schema. Unless `strict`, what is only written differently is mended:
-    /// `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, `null` for a
-    /// parameter that may be left out.
+    /// `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, a document reference for
+    /// its id, `null` for a parameter that may be left out.
     ///
     /// # Errors
     /// [`ToolErrorKind::InvalidArguments`] names the tool, every path that does not fit with what was expected

@@ -6,8 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::document::Document;
 use crate::id::ToolCallId;
-use crate::tool::{ToolError, ToolErrorKind};
+use crate::tool::{ConversationDocuments, DocumentRef, ToolError, ToolErrorKind};
 
 /// What a tool knows about its call. The model never sees any of it.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,8 @@ pub struct ToolContext {
     pub idempotency_key: Option<String>,
     /// The store in which the call's documents will be put.
     pub store_id: Option<String>,
+    /// The documents of the conversation, as it stood when the model made the call.
+    pub documents: ConversationDocuments,
     /// What the caller of the run passes to its tools.
     pub extensions: Extensions,
 }
@@ -37,6 +40,22 @@ impl ToolContext {
     /// A context that knows nothing.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The document that an argument means, of those of the conversation. Its bytes may not be in memory.
+    ///
+    /// # Errors
+    /// See [`ConversationDocuments::resolve`].
+    pub fn document(&self, reference: &DocumentRef) -> Result<Document, ToolError> {
+        self.documents.resolve(reference)
+    }
+
+    /// The document that an argument means, of those of the conversation, with its bytes in memory.
+    ///
+    /// # Errors
+    /// See [`ConversationDocuments::load`].
+    pub async fn load(&self, reference: &DocumentRef) -> Result<Document, ToolError> {
+        self.documents.load(reference).await
     }
 
     /// Adds a value for tools to find by its type.

@@ -4,15 +4,19 @@ pub(crate) mod bind;
 mod check;
 mod context;
 mod definition;
+mod documents;
 mod error;
 mod handler;
+mod reference;
 mod set;
 
 pub use check::{ToolLoosening, ToolRefusal, ToolsCheck};
 pub use context::{Extensions, ToolContext};
 pub use definition::{Effect, ToolDefinition, ToolMetadata, ToolSpec};
+pub use documents::ConversationDocuments;
 pub use error::{ToolError, ToolErrorKind};
 pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
+pub use reference::DocumentRef;
 pub use set::{ToolSet, ToolSetError, wire_name};
 
 use serde_json::{Map, Value};

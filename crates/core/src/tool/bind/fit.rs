@@ -245,6 +245,8 @@ fn mended(schema: &Map<String, Value>, value: &Value) -> Option<Value> {
             "array" => parsed()
                 .filter(Value::is_array)
                 .or_else(|| (!value.is_null()).then(|| Value::Array(vec![value.clone()]))),
+            // A model that is asked for an id may copy the whole reference that it read.
+            "string" => value.get("documentId").filter(|id| id.is_string()).cloned(),
             _ => None,
         }
     })

@@ -1,0 +1,233 @@
+//! The tool with which a model asks for more of a document.
+
+mod memo;
+mod native;
+mod ranges;
+mod request;
+mod search;
+mod show;
+mod text;
+
+use std::sync::Arc;
+
+use attache_core::{
+    Arguments, BoxFuture, ContentTree, Converter, Document, DocumentRef, DocumentSource, Effect, MediaKind,
+    MediaType, ModelHandle, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
+    ToolSpec,
+};
+use attache_documents::{decode_text, tame};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use crate::agent::Inner;
+pub(crate) use memo::Memo;
+use memo::Text;
+use request::{Part, Request};
+use search::Query;
+use text::Reading;
+
+/// The name of the tool.
+pub(crate) const NAME: &str = "read_document";
+
+const DESCRIPTION: &str = "Reads more of a document of this conversation, such as one that was cut, left out or is no \
+    longer shown: pages, sheets or slides by number, lines of its text, or the passages that match a query. Without \
+    any of these it begins at the start. What it returns says what follows; an id that does not exist is answered \
+    with those that do.";
+
+/// The most characters of an answer, whatever the limit for results is.
+const MAX_CHARS: usize = 100_000;
+/// Bytes of a line at most; longer ones count as several.
+const MAX_LINE: usize = 2_000;
+
+/// The built-in tool `read_document`.
+pub(crate) struct ReadDocument {
+    spec: ToolSpec,
+    model: ModelHandle,
+    converters: Vec<Arc<dyn Converter>>,
+    html_source: bool,
+    max_text_bytes: usize,
+    max_chars: usize,
+}
+
+impl ReadDocument {
+    /// A tool that reads documents as the agent shows them. Its answers fit below the agent's limit for results.
+    pub(crate) fn of(agent: &Inner) -> Self {
+        let definition = ToolDefinition::new(NAME, DESCRIPTION, request::schema());
+        Self {
+            spec: ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache"),
+            model: agent.model.clone(),
+            converters: agent.converters.clone(),
+            html_source: agent.routing.html_source,
+            max_text_bytes: agent.routing.max_text_bytes,
+            max_chars: agent.timing.max_result_chars.min(MAX_CHARS),
+        }
+    }
+
+    async fn read(&self, arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let Request { document, part, query } = request::read(arguments)?;
+        let document = context.document(&document)?;
+        let query = match query {
+            None => None,
+            Some(text) => Some(Query::new(&text).ok_or_else(|| {
+                ToolError::new("`query` holds no words to look for")
+                    .with_kind(ToolErrorKind::InvalidArguments)
+            })?),
+        };
+        let why = match self.text(&document, context).await? {
+            Ok(reading) => match self.without_text(&reading, &part, &document).filter(|_| query.is_none()) {
+                Some(why) => why,
+                None => return self.show(document, reading, part, query).await,
+            },
+            Err(why) => why.to_string(),
+        };
+        let takes = native::takes(self.model.capabilities(), document.media_type());
+        if takes && query.is_none() {
+            let (document, bytes) = load(&document, context).await?;
+            return native::show(&document, bytes, &part, &why, &self.converters).await;
+        }
+        let mut problem = format!("no text of this document can be had: {}", tame(&why));
+        problem.push_str(match takes {
+            true => "; ask for it, or for its pages, without a query",
+            false => ", and this model does not take it as it is",
+        });
+        Err(ToolError::new(problem))
+    }
+
+    /// The text of a document, decoded or converted once in a run.
+    async fn text(&self, document: &Document, context: &ToolContext) -> Result<Text, ToolError> {
+        let fresh = Memo::default();
+        let memo = context.get::<Memo>().unwrap_or(&fresh);
+        let slot = memo.slot(document.id());
+        // What could not be loaded may be there next time.
+        let text = slot.get_or_try_init(|| async {
+            let (document, bytes) = load(document, context).await?;
+            Ok::<_, ToolError>(self.make_text(&document, bytes).await)
+        });
+        text.await.cloned()
+    }
+
+    async fn make_text(&self, document: &Document, bytes: Bytes) -> Text {
+        if bytes.is_empty() {
+            return Err(Arc::from("the document is empty"));
+        }
+        let media_type = document.media_type();
+        // A line must not fill an answer.
+        let max_line = MAX_LINE.min(self.max_chars / 4);
+        let is_text = media_type.kind() == MediaKind::Text
+            || matches!(document.source(), DocumentSource::Inline { .. });
+        let decoded = match is_text {
+            false => None,
+            true => {
+                let (bytes, media_type) = (bytes.clone(), media_type.clone());
+                let decoded = off_the_workers(move || {
+                    let (text, guessed) = decode_text(&bytes, &media_type)?;
+                    let about = guessed.map(|charset| format!("read as {charset}"));
+                    Some(Reading::new(Arc::from(text), about.into_iter().collect(), max_line))
+                });
+                Some(decoded.await.ok_or_else(|| Arc::<str>::from("its bytes fit no known charset")))
+            }
+        };
+        let converter = self.converters.iter().find(|converter| converter.converts(media_type));
+        let (converter, decoded) = match (converter, decoded) {
+            (_, Some(Ok(reading))) if !self.reads_better(media_type, &reading) => return checked(reading),
+            (Some(converter), decoded) => (converter, decoded),
+            (None, Some(decoded)) => return decoded.and_then(checked),
+            (None, None) => return Err(format!("there is no converter for {}", media_type.essence()).into()),
+        };
+        match (converter.convert(document, bytes).await, decoded) {
+            (Ok(converted), _) => {
+                let from = media_type.essence().to_owned();
+                checked(off_the_workers(move || Reading::converted(converted, &from, max_line)).await)
+            }
+            (Err(_), Some(Ok(reading))) => checked(reading),
+            (Err(why), _) => Err(why.into()),
+        }
+    }
+
+    /// Whether a converter's text is what routing shows of a text document: that of HTML, and of tables and JSON which
+    /// are too long to be shown whole.
+    fn reads_better(&self, media_type: &MediaType, reading: &Reading) -> bool {
+        match media_type.essence() {
+            "text/html" | "application/xhtml+xml" => !self.html_source,
+            "text/csv" | "text/tab-separated-values" | "application/json" => {
+                reading.text.len() > self.max_text_bytes
+            }
+            _ => false,
+        }
+    }
+
+    /// Why a part of a document with text has none, where the model could be shown that part as it is.
+    fn without_text(&self, reading: &Reading, part: &Part, document: &Document) -> Option<String> {
+        let Part::Units(asked) = part else { return None };
+        let asked = ranges::within(asked, reading.unit_count());
+        let held = reading.units_held();
+        let says = |(first, last): &ranges::Range| {
+            (*first..=(*last).min(held)).any(|unit| reading.unit_says_something(unit))
+        };
+        if asked.is_empty()
+            || asked.iter().any(says)
+            || !native::takes(self.model.capabilities(), document.media_type())
+        {
+            return None;
+        }
+        Some(match asked.iter().all(|(first, _)| *first > held) {
+            true => "the text that was made of the document ends before them".to_owned(),
+            false => "there is none on them".to_owned(),
+        })
+    }
+
+    async fn show(
+        &self,
+        document: Document,
+        reading: Arc<Reading>,
+        part: Part,
+        query: Option<Query>,
+    ) -> Result<ToolOutput, ToolError> {
+        let max_chars = self.max_chars;
+        let work = move || show::show(document.id(), &reading, &part, query.as_ref(), max_chars);
+        let answer = off_the_workers(work).await?;
+        Ok(ToolOutput::new(ContentTree::text(&answer)))
+    }
+}
+
+fn checked(reading: Reading) -> Text {
+    match reading.text.trim().is_empty() {
+        true => Err(Arc::from("it holds no text")),
+        false => Ok(Arc::new(reading)),
+    }
+}
+
+/// The document as its bytes show it to be.
+async fn load(document: &Document, context: &ToolContext) -> Result<(Document, Bytes), ToolError> {
+    let document = context.load(&DocumentRef::from(document)).await?;
+    let bytes = document.bytes().unwrap_or_default();
+    Ok((document, bytes))
+}
+
+/// Does what takes long with a large document where nobody else waits for it.
+async fn off_the_workers<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime shuts down, so nobody waits any more.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+impl Tool for ReadDocument {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
+        request::mended(arguments).map(Some)
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Arguments,
+        context: ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { self.read(arguments, &context).await })
+    }
+}
