@@ -7,6 +7,8 @@ mod rules;
 mod words;
 
 #[cfg(test)]
+mod peer;
+#[cfg(test)]
 mod tests;
 
 use std::fmt;
