@@ -193,6 +193,13 @@ pub struct FileRules {
     /// The most pixels along one side of an image where there are many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub many_images_pixels: Option<u64>,
+    /// The most bytes of a file that is uploaded first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_upload_bytes: Option<u64>,
+    /// The size in bytes from which on this very model uploads documents, which then count no bytes in its requests.
+    /// A model that was told to upload says so; no table needs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_from: Option<u64>,
     /// About how many tokens one page of a PDF costs, for estimates; 2,000 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_tokens: Option<u64>,
@@ -299,6 +306,7 @@ impl ModelCapabilities {
         let files = &self.files;
         (files.max_request_bytes, files.names_required, files.urls, files.max_pages).hash(&mut hasher);
         (files.many_images, files.many_images_pixels).hash(&mut hasher);
+        (files.max_upload_bytes, files.upload_from).hash(&mut hasher);
         hasher.finish()
     }
 }

@@ -13,6 +13,7 @@
 mod capabilities;
 mod codec;
 mod error;
+mod files;
 mod request;
 mod response;
 mod stream;

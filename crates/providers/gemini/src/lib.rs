@@ -16,6 +16,7 @@ mod capabilities;
 mod codec;
 mod credentials;
 mod error;
+mod files;
 mod platform;
 mod request;
 mod response;

@@ -20,6 +20,7 @@ mod bearer;
 mod capabilities;
 mod chat;
 mod error;
+mod files;
 mod lenient;
 mod ollama;
 mod profile;
