@@ -244,7 +244,8 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
             headers.extra_headers = config.extra_headers.clone();
             let codec = Arc::clone(&codec) as Arc<dyn Codec>;
             let owner = Owner { codec, network: network.clone(), config: headers };
-            Uploading::new(switched.uploads.clone(), owner, request.files.clone())
+            let capabilities = Arc::clone(&switched.capabilities);
+            Uploading::new(switched.uploads.clone(), capabilities, owner, request.files.clone())
         });
         let call = Call { codec, network, request, config, uploading };
         let (http, state) = (self.network.http.clone(), Arc::clone(&self.state));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use attache_core::{Document, ErrorKind, MediaKind, Place, ProviderError};
+use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{
     EncodedBody, FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, RequestParts, seconds_between,
 };
@@ -30,12 +30,6 @@ struct Metadata {
 }
 
 impl FileApi for MessagesCodec {
-    fn refers(&self, document: &Document, place: Place) -> bool {
-        // Text is read as text, and a failed result takes nothing else.
-        matches!(document.media_type().kind(), MediaKind::Image | MediaKind::Pdf)
-            && place != Place::FailedResult
-    }
-
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
         let parts = RequestParts::post_json(self.url_of("files")?, EncodedBody::default());
         let parts = addressed(self, parts, ask.config, ask.key, Some(BETA))?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use attache_core::{Document, ErrorKind, MediaKind, Place, ProviderError};
+use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{
     EncodedBody, FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, RequestParts, seconds_between,
 };
@@ -51,11 +51,6 @@ enum Answer {
 }
 
 impl FileApi for GenerateCodec {
-    fn refers(&self, document: &Document, place: Place) -> bool {
-        // In results only Vertex AI is known to take addresses.
-        document.media_type().kind() != MediaKind::Text && matches!(place, Place::User | Place::BesideResult)
-    }
-
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
         let media_type = wire_type(&file.media_type);
         let body = json!({"file": {"displayName": file.name, "mimeType": media_type}});

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use attache_core::{Document, ErrorKind, MediaKind, Place, ProviderError};
+use attache_core::{ErrorKind, MediaKind, ProviderError};
 use attache_transport::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, RequestParts};
 use http::Method;
 use serde::Deserialize;
 
 use crate::chat::ChatCodec;
-use crate::profile::{FileForm, Profile};
+use crate::profile::Profile;
 use crate::responses::ResponsesCodec;
 use crate::{error, server};
 
@@ -26,10 +26,6 @@ struct FileObject {
 }
 
 impl FileApi for ResponsesCodec {
-    fn refers(&self, document: &Document, _: Place) -> bool {
-        matches!(document.media_type().kind(), MediaKind::Image | MediaKind::Pdf | MediaKind::Other)
-    }
-
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
         upload(self.profile(), ask, file)
     }
@@ -48,13 +44,6 @@ impl FileApi for ResponsesCodec {
 }
 
 impl FileApi for ChatCodec {
-    fn refers(&self, document: &Document, place: Place) -> bool {
-        // Images have no id here, and results are text.
-        matches!(document.media_type().kind(), MediaKind::Pdf | MediaKind::Other)
-            && matches!(place, Place::User | Place::BesideResult)
-            && self.profile().files == FileForm::File
-    }
-
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
         upload(self.profile(), ask, file)
     }

@@ -132,7 +132,7 @@ fn judge(request: &RecordedRequest, shared: &Shared) -> Result<(), Rendered> {
     let Some(rules) = &shared.rules else { return Ok(()) };
     let violation = match request.api {
         Some(Api::Gemini) if is_cache_path(request.uri.path()) => {
-            match wire::answer_cache(request, &shared.caches, rules) {
+            match wire::answer_cache(request, &shared.caches, &shared.files, rules) {
                 Ok(body) => return Err(Rendered::json(200, &body)),
                 Err(violation) => violation,
             }

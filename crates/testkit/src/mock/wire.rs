@@ -103,11 +103,13 @@ pub(crate) fn judge(
 pub(crate) fn answer_cache(
     request: &RecordedRequest,
     caches: &gemini::Caches,
+    files: &Files,
     rules: &Rules,
 ) -> Result<Value, Violation> {
     gemini::check_headers(request, rules)?;
     if !request.body.is_empty() {
         check_content_type(&request.headers)?;
+        files.check_use(Api::Gemini, request, rules)?;
     }
     caches.answer(request, rules)
 }

@@ -32,6 +32,8 @@ pub(super) struct Memo {
 #[derive(Debug, Default)]
 struct State {
     entries: HashMap<Key, Entry>,
+    /// What was lost with another file, or so it seems: to be deleted with the rest.
+    lost: Vec<(Key, Kept)>,
     /// Accounts that take no files for now, until when, and why.
     paused: HashMap<Scope, (Instant, String)>,
     /// Counts uses, so that the least recent one is known.
@@ -128,12 +130,19 @@ impl Memo {
         // Somebody else may have uploaded it again in the meantime.
         let is_it =
             |entry: &Entry| matches!(&entry.known, Known::Kept(kept) if kept.file.reference == reference);
-        let Some(entry) = state.entries.get_mut(key).filter(|entry| is_it(entry)) else { return };
+        let Some(Entry { used, known: Known::Kept(kept) }) =
+            state.entries.get(key).is_some_and(is_it).then(|| state.entries.remove(key)).flatten()
+        else {
+            return;
+        };
+        if state.lost.len() >= self.most {
+            state.lost.remove(0);
+        }
+        state.lost.push((*key, kept));
         if fresh {
             let why = "the provider did not find the file that it had just taken".to_owned();
-            entry.known = Known::Refused { why, until: now + LASTING };
-        } else {
-            state.entries.remove(key);
+            let known = Known::Refused { why, until: now + LASTING };
+            state.entries.insert(*key, Entry { used, known });
         }
     }
 
@@ -152,9 +161,15 @@ impl Memo {
         kept.into_iter().map(|(_, key, kept)| (key, kept)).collect()
     }
 
+    /// What was lost and may be there after all.
+    pub(super) fn lost(&self) -> Vec<(Key, Kept)> {
+        self.state().lost.clone()
+    }
+
     /// A file was deleted.
     pub(super) fn forget(&self, key: &Key, id: &str) {
         let mut state = self.state();
+        state.lost.retain(|(_, kept)| kept.file.id != id);
         let is_it = |entry: &Entry| matches!(&entry.known, Known::Kept(kept) if kept.file.id == id);
         if state.entries.get(key).is_some_and(is_it) {
             state.entries.remove(key);
@@ -165,6 +180,7 @@ impl Memo {
     pub(super) fn forget_all(&self) {
         let mut state = self.state();
         state.entries.retain(|_, entry| matches!(entry.known, Known::Uploading(_)));
+        state.lost.clear();
         state.paused.clear();
     }
 

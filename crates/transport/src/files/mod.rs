@@ -8,7 +8,7 @@ mod uploads;
 
 use std::time::Duration;
 
-use attache_core::{Document, MediaType, Place, ProviderConfig, ProviderError, Secret};
+use attache_core::{Document, MediaType, ProviderConfig, ProviderError, Secret};
 use bytes::Bytes;
 use http::HeaderMap;
 
@@ -19,14 +19,13 @@ use crate::request::RequestParts;
 
 /// How an API keeps files, without I/O: what is sent to upload a document and to delete it, and what the answers mean.
 ///
-/// A codec whose API has files implements it and hands it out as [`Codec::files`](crate::Codec::files);
+/// A codec whose API has files implements it and hands it out as [`Codec::files`](crate::Codec::files); which documents
+/// may be named where is told by the capabilities, [`PlaceCapabilities::references`](attache_core::PlaceCapabilities).
+///
 /// [`HttpModel`](crate::HttpModel) does the rest: it uploads once what is large, puts the references into
 /// [`ChatRequest::files`](attache_core::ChatRequest::files), where the codec finds them, and uploads again what has
 /// expired or is lost.
 pub trait FileApi: Send + Sync {
-    /// Whether a request may refer to a file instead of holding this document in that place.
-    fn refers(&self, document: &Document, place: Place) -> bool;
-
     /// The first request of an upload.
     ///
     /// # Errors

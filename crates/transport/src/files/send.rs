@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use attache_core::{
     BoxFuture, ChatRequest, Content, Degradation, Document, DocumentSource, ErrorKind, FileKey,
-    FileReferences, Message, Place, ProviderConfig, ProviderError, UserOrigin,
+    FileReferences, Message, ModelCapabilities, Place, ProviderConfig, ProviderError, UserOrigin,
 };
 use sha2::{Digest, Sha256};
 
@@ -126,6 +126,8 @@ impl Owner {
 /// What is uploaded for one call, and what became of it.
 pub(crate) struct Uploading {
     uploads: Uploads,
+    /// What the model takes, and that it uploads.
+    capabilities: Arc<ModelCapabilities>,
     owner: Arc<Owner>,
     /// What the caller referred to by himself.
     given: FileReferences,
@@ -152,8 +154,13 @@ pub(crate) struct Prepared {
 struct Inline(HashSet<FileKey>);
 
 impl Uploading {
-    pub(crate) fn new(uploads: Uploads, owner: Owner, given: FileReferences) -> Self {
-        Self { uploads, owner: Arc::new(owner), given, used: Vec::new() }
+    pub(crate) fn new(
+        uploads: Uploads,
+        capabilities: Arc<ModelCapabilities>,
+        owner: Owner,
+        given: FileReferences,
+    ) -> Self {
+        Self { uploads, capabilities, owner: Arc::new(owner), given, used: Vec::new() }
     }
 
     /// Sees to it that the large documents of a request are at the provider. No failure here is one of the call: what
@@ -214,13 +221,16 @@ impl Uploading {
         if self.used.is_empty() || !is_lost {
             return false;
         }
-        // Where the error names files, the others are not to blame.
-        let names = |used: &&Used| {
+        // An error names one file, but what was uploaded before is often lost together, and there is one more try. What
+        // was uploaded just now is only to blame if it is named, or if there is nothing else.
+        let is_named = |used: &Used| {
             let id = used.file.id.rsplit('/').next().unwrap_or_default();
             error.message().contains(id) || error.message().contains(&used.file.reference)
         };
-        let blamed = self.used.iter().any(|used| names(&used));
-        for used in self.used.iter().filter(|used| !blamed || names(used)) {
+        let (fresh, old): (Vec<_>, Vec<_>) = self.used.iter().partition(|used| used.fresh);
+        let named: Vec<_> = fresh.iter().copied().filter(|used| is_named(used)).collect();
+        let lost = [named, old, fresh].into_iter().find(|files| !files.is_empty());
+        for used in lost.into_iter().flatten() {
             self.uploads.memo.lose(&used.key, &used.file.reference, used.fresh, Instant::now());
         }
         true
@@ -228,22 +238,14 @@ impl Uploading {
 
     /// The documents that are large enough and may be named in their place, each once.
     fn candidates<'m>(&self, messages: &'m [Arc<Message>]) -> Vec<(FileKey, &'m Document)> {
-        let Ok(api) = self.owner.api() else { return Vec::new() };
-        let capabilities = self.owner.codec.capabilities();
-        let most = capabilities.files.max_upload_bytes.unwrap_or(u64::MAX);
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         let mut look = |content: &'m Content, place: Place| {
             let Content::Document(document) = content else { return };
             let DocumentSource::Bytes(bytes) = document.source() else { return };
             let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-            let fits = size >= self.uploads.from
-                && size > 0
-                && size <= most
-                && capabilities.place(place).accepts(document.media_type())
-                && api.refers(document, place)
-                && self.given.get(document).is_none();
-            if fits
+            if self.capabilities.uploads(place, document.media_type(), size)
+                && self.given.get(document).is_none()
                 && let Some(key) = FileKey::of(document)
                 && seen.insert(key)
             {

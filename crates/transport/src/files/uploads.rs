@@ -140,11 +140,14 @@ impl Uploads {
     /// What was not deleted by then is still [`uploaded`](Self::uploaded).
     pub async fn delete_all(&self) -> Result<usize, ProviderError> {
         let (mut deleted, mut failure) = (0, None);
-        for (key, kept) in self.memo.kept() {
+        let kept = self.memo.kept().into_iter().map(|file| (file, 1));
+        // What seems to be lost is tried too, but does not count.
+        let lost = self.memo.lost().into_iter().map(|file| (file, 0));
+        for ((key, kept), count) in kept.chain(lost) {
             match kept.owner.delete(&kept.file.id).await {
                 Ok(()) => {
                     self.memo.forget(&key, &kept.file.id);
-                    deleted += 1;
+                    deleted += count;
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }

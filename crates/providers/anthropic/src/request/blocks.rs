@@ -5,7 +5,7 @@ use attache_core::{
     Message, Place, ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage,
     UserOrigin,
 };
-use attache_transport::{Codec as _, FileApi as _, ItemWriter, RoleTag};
+use attache_transport::{Codec as _, ItemWriter, RoleTag};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -133,7 +133,7 @@ impl Renderer<'_> {
             MediaKind::Pdf | MediaKind::Text => r#"{"type":"document","source":{"type":""#,
             _ => return Err(self.cannot_take(document, place, "the API has no block for this type")),
         };
-        if let Some(id) = self.files.get(document).filter(|_| self.codec.refers(document, place)) {
+        if let Some(id) = self.files.get(document).filter(|_| accepted.refers(media)) {
             next(item);
             item.raw(block);
             item.raw(r#"file","file_id":"#);

@@ -1,7 +1,7 @@
 //! Documents as parts (fact sheet §3, §12).
 
 use attache_core::{Document, DocumentSource, FileReferences, MediaKind, MediaType, Place, ProviderError};
-use attache_transport::{Codec as _, FileApi as _, ItemWriter};
+use attache_transport::{Codec as _, ItemWriter};
 use bytes::Bytes;
 
 use crate::codec::GenerateCodec;
@@ -24,8 +24,7 @@ pub(super) fn part(
     (place, unrouted): (Place, bool),
     item: &mut ItemWriter<'_>,
 ) -> Result<(), ProviderError> {
-    if codec.capabilities().place(place).accepts(document.media_type())
-        && codec.refers(document, place)
+    if codec.capabilities().place(place).refers(document.media_type())
         && let Some(uri) = files.get(document)
     {
         next(item);

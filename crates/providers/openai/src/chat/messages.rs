@@ -152,6 +152,7 @@ impl Renderer<'_> {
         }
         if let (Some(id), MediaKind::Pdf | MediaKind::Other, FileForm::File) =
             (self.files.get(document), media.kind(), self.profile.files)
+            && place.refers(media)
         {
             out.raw(r#"{"type":"file","file":{"file_id":"#);
             out.string(id);

@@ -32,7 +32,7 @@ use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
 };
 
-use crate::profile::Profile;
+use crate::profile::{FileForm, Profile};
 use crate::{capabilities, error, server};
 
 pub(crate) use ids::legal;
@@ -169,6 +169,7 @@ impl Codec for ChatCodec {
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        Some(self)
+        // Elsewhere a file stands in a form that has no id.
+        (self.profile.files == FileForm::File).then_some(self)
     }
 }

@@ -122,7 +122,7 @@ impl Renderer<'_> {
                 return Ok(());
             }
         }
-        if let Some(id) = self.files.get(document) {
+        if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
             let before = match media.kind() {
                 MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","file_id":"#),
                 // The name is that of the upload, and one beside an id is an error too.
