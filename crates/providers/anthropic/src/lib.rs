@@ -19,3 +19,6 @@ mod response;
 mod stream;
 
 pub use codec::{Anthropic, MessagesCodec};
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};

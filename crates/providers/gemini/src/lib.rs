@@ -24,3 +24,6 @@ mod stream;
 
 pub use codec::{Gemini, GenerateCodec};
 pub use credentials::GoogleCredentials;
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};

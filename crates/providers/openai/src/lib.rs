@@ -39,3 +39,6 @@ pub use profile::{
 };
 pub use profiles::{ProfileError, Profiles};
 pub use responses::{ItemIds, OpenAi, ReasoningItems, ResponsesCodec, ResponsesRules};
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};
