@@ -244,8 +244,8 @@ async fn without_the_switch_and_below_the_threshold_nothing_is_uploaded() {
         let mock = MockProvider::start().await.unwrap();
         mock.respond_with(|_| Reply::new().text("ok"));
         let (large, small) = (pdf("large.pdf", 20_000), pdf("small.pdf", 9_999));
-        ask(&model(api, &mock, None), request(&[large.clone()])).await;
-        ask(&model(api, &mock, uploads()), request(&[small.clone()])).await;
+        ask(&model(api, &mock, None), request(std::slice::from_ref(&large))).await;
+        ask(&model(api, &mock, uploads()), request(std::slice::from_ref(&small))).await;
         fine(&mock, api);
         assert!(mock.file_requests().is_empty(), "{}", api.name());
         let calls = calls(&mock);
