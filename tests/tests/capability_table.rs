@@ -11,7 +11,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::{Matrix, ModelCapabilities, PlaceCapabilities};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
@@ -30,11 +30,12 @@ const APIS: [(&str, &str, &str); 6] = [
 type Cell = fn(&ModelCapabilities) -> String;
 
 /// A capability: what stands in its cells, and the tests that prove it, as `file::name`.
-const CAPABILITIES: [(&str, Cell, &[&str]); 11] = [
+const CAPABILITIES: [(&str, Cell, &[&str]); 12] = [
     ("documents of the author", |row| media(&row.user.media), &[EMITTERS, WIRE_DOCUMENTS]),
     ("documents in a tool result", |row| media(&row.tool_result.media), &[EMITTERS, E2E_DOCUMENTS]),
     ("documents in a failed result", |row| media(&row.failed_result.media), &[EMITTERS]),
     ("documents beside a result", |row| media(&row.beside_result.media), &[WIRE_DOCUMENTS]),
+    ("uploaded once: of the author / in a tool result", references, &[UPLOADS]),
     ("tools", |row| yes(row.tools), &[WIRE_JUDGED, RECORDED]),
     ("several calls in a reply", |row| yes(row.parallel_tools), &[RECORDED, PARITY]),
     ("forced tools", |row| yes(row.forced_tools), &[WIRE_JUDGED, OPTIONS]),
@@ -44,6 +45,7 @@ const CAPABILITIES: [(&str, Cell, &[&str]); 11] = [
     ("reasoning goes back", |row| word(&row.reasoning_replay), &[E2E_REASONING]),
 ];
 
+const UPLOADS: &str = "tests/tests/uploads.rs::what_is_large_is_uploaded_once_and_named_at_every_step";
 const WIRE_DOCUMENTS: &str = "tests/tests/wire.rs::every_document_arrives";
 const WIRE_JUDGED: &str = "tests/tests/wire.rs::every_body_is_one_that_the_api_takes";
 const WIRE_PREFIX: &str = "tests/tests/wire.rs::what_was_sent_stays_a_prefix";
@@ -64,6 +66,23 @@ fn media(list: &[String]) -> String {
     let mut list: Vec<String> = list.iter().map(short).collect();
     list.dedup();
     if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
+}
+
+/// What may be named by a reference to an uploaded file.
+fn references(row: &ModelCapabilities) -> String {
+    if row.files.upload != Some(true) {
+        return "nothing".to_owned();
+    }
+    let place = |place: &PlaceCapabilities| {
+        let short = |media: &String| media.replace("application/pdf", "PDF").replace("/*", "");
+        let taken = |media: &&String| {
+            let kind = media.trim_end_matches('*');
+            place.media.iter().any(|known| known.starts_with(kind))
+        };
+        let list: Vec<String> = place.references.iter().filter(taken).map(short).collect();
+        if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
+    };
+    format!("{} / {}", place(&row.user), place(&row.tool_result))
 }
 
 fn listed(list: &[String]) -> String {

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use attache_core::{ChatRequest, Content, Document, FileReferences, Message, ProviderConfig, UserMessage};
 use attache_testkit::{Cassette, CassetteIndex};
 use attache_tests::real::{Asked, Python, judge, or_skip};
 use attache_tests::{APIS, scenarios};
@@ -74,6 +75,31 @@ fn every_body_is_one_that_the_official_sdk_knows() {
         }
     }
     let found = beyond(python, &asked, OURS);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_reference_is_one_that_the_official_sdk_knows() {
+    let Some(python) = python() else { return };
+    let content = [b"%PDF-1.7\n".to_vec(), vec![b'x'; 100]].concat();
+    let pdf = Document::from_bytes(content, "application/pdf").with_file_name("a.pdf");
+    let photo = Document::from_bytes(&b"\x89PNG\r\n\x1a\n......"[..], "image/png").with_file_name("a.png");
+    let mut files = FileReferences::new();
+    files.insert(&pdf, "file-1");
+    files.insert(&photo, "file-2");
+    let parts = [pdf, photo].map(Content::Document);
+    let mut asked = Vec::new();
+    for api in APIS.into_iter().filter(|api| api.codec().files().is_some()) {
+        let message = Message::User(UserMessage::new(parts.clone().map(Some))).shared();
+        let request = ChatRequest::new([message]).with_files(files.clone());
+        let encoded = api.codec().encode(&request, &ProviderConfig::new(), None).unwrap();
+        let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+        assert!(body.to_string().contains("file-1"), "{}: {body}", api.name());
+        let request = Asked { api: api.name().to_owned(), url: encoded.parts.url, body };
+        asked.push((api.name().to_owned(), request));
+    }
+    assert_eq!(asked.len(), 4);
+    let found = beyond(python, &asked, &[]);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

@@ -107,6 +107,9 @@ fn place(place: &PlaceCapabilities) -> String {
     if !limits.is_empty() {
         text.push_str(&format!(" (at most {})", limits.join(", ")));
     }
+    if !place.references.is_empty() {
+        text.push_str(&format!(" (can be uploaded: {})", place.references.join(" ")));
+    }
     if place.needs_text == Some(true) {
         text.push_str(" (with a text beside documents)");
     }

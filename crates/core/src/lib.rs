@@ -39,6 +39,7 @@ mod conversation;
 mod converter;
 mod document;
 mod error;
+mod files;
 mod id;
 mod json;
 mod media;
@@ -63,6 +64,7 @@ pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
 pub use converter::{ConvertedText, Converter, Fitted, Form, Units};
 pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
+pub use files::{FileKey, FileReferences};
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use media::{MediaKind, MediaType};
 pub use message::{

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::capability::ModelCapabilities;
 use crate::chunk::{Completion, StreamChunk};
 use crate::error::{ErrorKind, ProviderError};
+use crate::files::FileReferences;
 use crate::message::Message;
 use crate::secret::Secret;
 use crate::tool::{ToolSet, ToolsCheck};
@@ -163,6 +164,8 @@ pub struct ChatRequest {
     pub whole: bool,
     /// Where the provider keeps what it rendered of this conversation.
     pub transcript: Option<Transcript>,
+    /// Documents that the provider holds already, which the request may refer to.
+    pub files: FileReferences,
 }
 
 impl ChatRequest {
@@ -203,6 +206,13 @@ impl ChatRequest {
     #[must_use]
     pub fn with_transcript(mut self, transcript: Transcript) -> Self {
         self.transcript = Some(transcript);
+        self
+    }
+
+    /// Refers to documents that the provider holds already.
+    #[must_use]
+    pub fn with_files(mut self, files: FileReferences) -> Self {
+        self.files = files;
         self
     }
 }

@@ -25,6 +25,9 @@ pub enum ConfigError {
     /// It describes providers, and the feature that speaks to them is not enabled.
     #[error("[providers] describes servers with an API of OpenAI's, which this program was built without")]
     NoProfiles,
+    /// What it says of uploads is wrong.
+    #[error("{0}")]
+    Uploads(String),
     /// A name for a model holds a slash, so that it could not be told from a provider's model.
     #[error("the name {0:?} for a model holds a slash")]
     Name(String),
@@ -33,6 +36,7 @@ pub enum ConfigError {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Config {
+    uploads: Option<toml::Value>,
     providers: Table,
     models: std::collections::BTreeMap<String, String>,
     capabilities: Table,
@@ -41,6 +45,9 @@ struct Config {
 impl Registry {
     /// Adds what a configuration says, in TOML:
     ///
+    /// * `uploads = true`: models upload large documents once, where their API has files. A size instead of `true`, as in
+    ///   `uploads = "2 MiB"`, says from which on; a table says both that and for how long files are kept,
+    ///   `uploads = { above = "2 MiB", hours = 2 }`.
     /// * `[providers.NAME]`: a compatible server as a profile, with the members of `attache_openai::Profile`; `like`
     ///   names a profile to start from. A bundled one of the same name is changed member by member.
     /// * `[models]`: names that stand for models, `fast = "groq/llama-3.3-70b-versatile"`.
@@ -49,9 +56,12 @@ impl Registry {
     /// # Errors
     /// [`ConfigError`] says what is wrong and where.
     pub fn with_config(self, text: &str) -> Result<Self, ConfigError> {
-        let Config { providers, models, capabilities } =
+        let Config { uploads, providers, models, capabilities } =
             toml::from_str(text).map_err(|error| ConfigError::Syntax(error.message().to_owned()))?;
         let mut registry = self;
+        if let Some(uploads) = uploads {
+            registry = registry.with_uploads(crate::uploads::read(&uploads).map_err(ConfigError::Uploads)?);
+        }
         if !capabilities.is_empty() {
             let matrix = Arc::new(registry.matrix().overlaid(&text_of(&capabilities)?)?);
             registry = registry.with_matrix(matrix);

@@ -21,8 +21,12 @@ mod config;
 mod error;
 mod layer;
 mod registry;
+mod uploads;
 
 pub use config::ConfigError;
 pub use error::{RegistryError, Unresolved};
 pub use layer::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, SwitchRule, layered};
 pub use registry::{Registry, Settings};
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};

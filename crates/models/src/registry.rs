@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{Matrix, ModelCapabilities, ModelHandle, ProviderError};
-use attache_transport::{Codec, Environment, HttpModel};
+use attache_transport::{Codec, Environment, HttpModel, Uploads};
 
 use crate::error::{RegistryError, Unresolved};
 
@@ -26,6 +26,7 @@ pub struct Registry {
     matrix: Arc<Matrix>,
     environment: Environment,
     base_url: Option<String>,
+    uploads: Option<Uploads>,
     #[cfg(feature = "openai")]
     pub(crate) profiles: Arc<attache_openai::Profiles>,
 }
@@ -40,6 +41,8 @@ pub struct Settings {
     pub environment: Environment,
     /// Where the API is, instead of its usual address.
     pub base_url: Option<String>,
+    /// What uploads large documents, if that is wanted.
+    pub uploads: Option<Uploads>,
 }
 
 type MakeModel = dyn Fn(&str, &Settings) -> Result<ModelHandle, ProviderError> + Send + Sync;
@@ -67,6 +70,7 @@ impl Registry {
             matrix: Arc::new(Matrix::bundled().clone()),
             environment: Environment::process(),
             base_url: None,
+            uploads: None,
             #[cfg(feature = "openai")]
             profiles: Arc::new(attache_openai::Profiles::bundled().clone()),
         }
@@ -91,7 +95,7 @@ impl Registry {
             family: family.into(),
             model: Arc::new(move |model, settings| {
                 let model = HttpModel::<C>::from_environment(make(model), &settings.environment)?;
-                let model = model.with_matrix(&settings.matrix);
+                let model = model.with_matrix(&settings.matrix).with_uploads(settings.uploads.clone());
                 Ok(match &settings.base_url {
                     Some(url) => model.with_base_url(url).into(),
                     None => model.into(),
@@ -144,6 +148,19 @@ impl Registry {
         self
     }
 
+    /// Lets models upload large documents once, where their API has files, or no longer does. All models of the
+    /// registry share what was uploaded, as far as their address and credentials are the same.
+    #[must_use]
+    pub fn with_uploads(mut self, uploads: impl Into<Option<Uploads>>) -> Self {
+        self.uploads = uploads.into();
+        self
+    }
+
+    /// What uploads large documents, if that is wanted.
+    pub fn uploads(&self) -> Option<&Uploads> {
+        self.uploads.as_ref()
+    }
+
     /// What is known of models.
     pub fn matrix(&self) -> &Matrix {
         &self.matrix
@@ -172,6 +189,7 @@ impl Registry {
             matrix: Arc::clone(&self.matrix),
             environment: self.environment.clone(),
             base_url: self.base_url.clone(),
+            uploads: self.uploads.clone(),
         };
         (entry.model)(model, &settings).map_err(|error| self.error(whole, Unresolved::Setup(error)))
     }

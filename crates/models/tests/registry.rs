@@ -96,6 +96,20 @@ fn a_wrong_configuration_says_where() {
 }
 
 #[test]
+fn uploads_are_one_switch() {
+    let registry = registry();
+    let from = |registry: &Registry, name| registry.model(name).unwrap().capabilities().files.upload_from;
+    assert_eq!(from(&registry, "anthropic/claude-opus-5"), None);
+    let switched = registry.clone().with_config("uploads = '2 MiB'").unwrap();
+    assert_eq!(from(&switched, "anthropic/claude-opus-5"), Some(2 << 20));
+    assert_eq!(from(&switched, "offline/extractive"), None);
+    let off = switched.with_config("uploads = false").unwrap();
+    assert_eq!(from(&off, "anthropic/claude-opus-5"), None);
+    let wrong = registry.with_config("uploads = 'much'").unwrap_err();
+    assert!(matches!(wrong, ConfigError::Uploads(_)) && wrong.to_string().contains("\"much\" is no size"));
+}
+
+#[test]
 fn an_author_adds_a_provider_without_touching_ours() {
     let registry = Registry::empty()
         .with_provider("mine", "mine", |model, settings| {

@@ -4,7 +4,8 @@
 //!   whole or streamed, injects faults, records what it was asked, and judges every request as strictly as the
 //!   real servers do. The judgement alone is [`validate_chat`], [`validate_messages`],
 //!   [`validate_responses`], [`validate_gemini`] and [`validate_converse`].
-//! - [`seen_documents`] decodes the documents of a request as its provider would see them.
+//! - [`seen_documents`] decodes the documents of a request as its provider would see them;
+//!   [`MockProvider::seen_documents`] looks into uploaded files too.
 //! - [`Cassette`] reads recorded traffic, [`chunked`] cuts its bodies into chunks, [`CassettePlayer`] serves it.
 
 mod api;
@@ -25,9 +26,9 @@ pub use cassette::{
 };
 pub use documents::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 pub use mock::{
-    Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Server, Violation,
-    Writes, event_frame, validate_chat, validate_chat_with, validate_converse, validate_converse_with,
-    validate_gemini, validate_gemini_with, validate_messages, validate_messages_with, validate_responses,
-    validate_responses_with,
+    Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Server, StoredFile,
+    Violation, Writes, event_frame, validate_chat, validate_chat_with, validate_converse,
+    validate_converse_with, validate_gemini, validate_gemini_with, validate_messages, validate_messages_with,
+    validate_responses, validate_responses_with,
 };
 pub use scripted::{ScriptedArguments, ScriptedModel, Turn};

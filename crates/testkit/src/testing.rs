@@ -77,6 +77,10 @@ impl Request {
         Self::new(Method::GET, url, path, Bytes::new())
     }
 
+    pub(crate) fn delete(url: &str, path: &str) -> Self {
+        Self::new(Method::DELETE, url, path, Bytes::new())
+    }
+
     fn new(method: Method, url: &str, path: &str, body: Bytes) -> Self {
         let address = url.strip_prefix("http://").expect("an http URL").to_owned();
         let builder = http::Request::builder().method(method).uri(path).header("host", &address);

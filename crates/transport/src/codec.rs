@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode};
 
 use crate::auth::{Auth, Environment};
 use crate::error::{ErrorReader, ErrorResponse, request_id};
+use crate::files::FileApi;
 use crate::model::Network;
 use crate::reply::{ChunkSink, Decoder};
 use crate::request::RequestParts;
@@ -90,6 +91,12 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// How error responses are read.
     fn error_reader(&self) -> ErrorReader {
         ErrorResponse::to_error
+    }
+
+    /// How the API keeps files, if it does. What it keeps stands in [`ChatRequest::files`] when a request is prepared
+    /// and encoded; a codec whose API has no files leaves that alone.
+    fn files(&self) -> Option<&dyn FileApi> {
+        None
     }
 
     /// Whether preparing and encoding the request once more may mend `error`, such as that of a cached prefix which is

@@ -9,6 +9,7 @@
 //! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
+//! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
 //! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
@@ -27,6 +28,7 @@ mod client;
 mod codec;
 mod drive;
 mod error;
+mod files;
 mod history;
 mod log;
 mod model;
@@ -45,6 +47,9 @@ pub use client::{HttpClient, Reply, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
 pub use drive::{Exchange, stream};
 pub use error::{ErrorBody, ErrorReader, ErrorResponse, excerpt, kind_of_code, kind_of_status};
+pub use files::{
+    FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
+};
 pub use history::{check_pairing, wire_ids};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use model::{HttpModel, Network};

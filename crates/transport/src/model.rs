@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, ChatRequest, ChunkStream, ErrorKind, LlmProvider, Matrix, ModelCapabilities, ProviderConfig,
-    ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
+    BoxFuture, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix, ModelCapabilities,
+    ProviderConfig, ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
 };
 
 use crate::auth::{Auth, Environment};
@@ -12,6 +12,7 @@ use crate::client::{HttpClient, Reply, Timeouts};
 use crate::codec::Codec;
 use crate::drive::{Exchange, stream};
 use crate::error::ErrorReader;
+use crate::files::{Owner, Prepared, Uploading, Uploads};
 use crate::request::RequestParts;
 use crate::retry::RetryPolicy;
 
@@ -24,6 +25,29 @@ pub struct HttpModel<C> {
     codec: Arc<C>,
     network: Network,
     state: Arc<StateCell>,
+    /// What the caller wants, which the capabilities may forbid.
+    wanted: Option<Uploads>,
+    uploads: Option<Switched>,
+}
+
+/// That documents are uploaded.
+#[derive(Clone, Debug)]
+struct Switched {
+    uploads: Uploads,
+    /// What the model takes, and that it uploads.
+    capabilities: Arc<ModelCapabilities>,
+}
+
+impl Switched {
+    /// Nothing where the API or the model takes no references.
+    fn on(codec: &dyn Codec, uploads: Uploads) -> Option<Self> {
+        let mut capabilities = codec.capabilities().clone();
+        if codec.files().is_none() || capabilities.files.upload != Some(true) {
+            return None;
+        }
+        capabilities.files.upload_from = Some(uploads.from_bytes());
+        Some(Self { uploads, capabilities: Arc::new(capabilities) })
+    }
 }
 
 /// What a call reaches the world through.
@@ -80,6 +104,8 @@ impl<C: Codec> HttpModel<C> {
             codec: Arc::new(codec),
             network: Network::new(HttpClient::shared(), auth, RetryPolicy::default()),
             state: Arc::default(),
+            wanted: None,
+            uploads: None,
         })
     }
 
@@ -122,6 +148,20 @@ impl<C: Codec> HttpModel<C> {
         self
     }
 
+    /// Uploads large documents once, through the provider's file API, and names them in requests; or no longer does.
+    /// A model whose API has no files is left as it is. Without this call nothing is uploaded.
+    #[must_use]
+    pub fn with_uploads(mut self, uploads: impl Into<Option<Uploads>>) -> Self {
+        self.wanted = uploads.into();
+        self.switch();
+        self
+    }
+
+    /// Decides about uploads by what the codec knows of the model now.
+    fn switch(&mut self) {
+        self.uploads = self.wanted.clone().and_then(|uploads| Switched::on(&*self.codec, uploads));
+    }
+
     /// Sets when to ask again.
     #[must_use]
     pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
@@ -152,6 +192,7 @@ impl<C: Codec + Clone> HttpModel<C> {
     #[must_use]
     pub fn with_matrix(mut self, matrix: &Matrix) -> Self {
         Arc::make_mut(&mut self.codec).set_matrix(matrix);
+        self.switch();
         self
     }
 }
@@ -163,6 +204,8 @@ impl<C> Clone for HttpModel<C> {
             codec: Arc::clone(&self.codec),
             network: self.network.clone(),
             state: Arc::clone(&self.state),
+            wanted: self.wanted.clone(),
+            uploads: self.uploads.clone(),
         }
     }
 }
@@ -173,7 +216,7 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
     }
 
     fn capabilities(&self) -> &ModelCapabilities {
-        self.codec.capabilities()
+        self.uploads.as_ref().map_or_else(|| self.codec.capabilities(), |switched| &switched.capabilities)
     }
 
     fn config(&self) -> Arc<ProviderConfig> {
@@ -194,7 +237,17 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
         let config = self.state.config().merged(&request.options);
-        let call = Call { codec: Arc::clone(&self.codec), network: self.network.clone(), request, config };
+        let (codec, network) = (Arc::clone(&self.codec), self.network.clone());
+        let uploading = self.uploads.as_ref().map(|switched| {
+            // Of the options headers count, and nothing else is kept for as long as the files are.
+            let mut headers = ProviderConfig::new();
+            headers.extra_headers = config.extra_headers.clone();
+            let codec = Arc::clone(&codec) as Arc<dyn Codec>;
+            let owner = Owner { codec, network: network.clone(), config: headers };
+            let capabilities = Arc::clone(&switched.capabilities);
+            Uploading::new(switched.uploads.clone(), capabilities, owner, request.files.clone())
+        });
+        let call = Call { codec, network, request, config, uploading };
         let (http, state) = (self.network.http.clone(), Arc::clone(&self.state));
         stream(http, state, call.exchange())
     }
@@ -206,16 +259,19 @@ struct Call<C> {
     network: Network,
     request: ChatRequest,
     config: ProviderConfig,
+    uploading: Option<Uploading>,
 }
 
 impl<C: Codec> Call<C> {
-    async fn exchange(self) -> Result<Exchange, ProviderError> {
-        let Self { codec, network, request, config } = &self;
+    async fn exchange(mut self) -> Result<Exchange, ProviderError> {
+        let notes = self.upload().await;
+        let Self { codec, network, request, config, uploading } = &self;
         let is_prepared = match codec.prepare(request, config, network) {
             Some(preparing) => preparing.await.map(|()| true)?,
-            None => false,
+            None => uploading.is_some(),
         };
-        let encoded = codec.encode(request, config, network.auth.key())?;
+        let mut encoded = codec.encode(request, config, network.auth.key())?;
+        encoded.degradations.extend(notes);
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
         let decoding = Arc::clone(codec);
         let decoder = move || decoding.decoder(Arc::clone(&tools), degradations.clone());
@@ -226,8 +282,19 @@ impl<C: Codec> Call<C> {
         Ok(if is_prepared { exchange.with_recovery(move |error| self.again(error)) } else { exchange })
     }
 
+    /// Uploads what is to be uploaded; yields what was not.
+    async fn upload(&mut self) -> Vec<Degradation> {
+        let Some(uploading) = &mut self.uploading else { return Vec::new() };
+        let Prepared { files, notes } = uploading.prepare(&self.request).await;
+        self.request.files = files;
+        notes
+    }
+
     /// The same call from its preparation on, if that may mend the error.
     fn again(self, error: &ProviderError) -> Option<BoxFuture<'static, Result<Exchange, ProviderError>>> {
-        self.codec.recovers(error).then(|| Box::pin(self.exchange()) as BoxFuture<'static, _>)
+        // Both are told, since an error may cast doubt on a file and on a kept prefix.
+        let lost = self.uploading.as_ref().is_some_and(|uploading| uploading.recovers(error));
+        let mends = self.codec.recovers(error) || lost;
+        mends.then(|| Box::pin(self.exchange()) as BoxFuture<'static, _>)
     }
 }

@@ -44,6 +44,9 @@ impl Place {
 pub struct PlaceCapabilities {
     /// Media types: whole types, `type/*`, and `text` for everything that reads as text.
     pub media: Vec<String>,
+    /// Media types of which a document may be named by the id or address of an uploaded file, as in `media`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
     /// The most bytes of one document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
@@ -80,6 +83,13 @@ impl PlaceCapabilities {
             "text" => kind == MediaKind::Text,
             pattern => kind != MediaKind::Text && media.matches(pattern),
         })
+    }
+
+    /// Whether a document of this type may be named here by a reference to an uploaded file.
+    pub fn refers(&self, media: &MediaType) -> bool {
+        self.accepts(media)
+            && media.kind() != MediaKind::Text
+            && self.references.iter().any(|pattern| media.matches(pattern))
     }
 
     /// Whether text may stand here.
@@ -193,6 +203,13 @@ pub struct FileRules {
     /// The most pixels along one side of an image where there are many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub many_images_pixels: Option<u64>,
+    /// The most bytes of a file that is uploaded first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_upload_bytes: Option<u64>,
+    /// The size in bytes from which on this very model uploads documents, which then count no bytes in its requests.
+    /// A model that was told to upload says so; no table needs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upload_from: Option<u64>,
     /// About how many tokens one page of a PDF costs, for estimates; 2,000 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_tokens: Option<u64>,
@@ -285,6 +302,16 @@ impl ModelCapabilities {
         }
     }
 
+    /// Whether a document is uploaded and named in the request, so that its bytes are none of the request's.
+    ///
+    /// That takes a model that was told to upload, and holds unless the provider fails to take the file.
+    pub fn uploads(&self, place: Place, media: &MediaType, bytes: u64) -> bool {
+        self.files.upload == Some(true)
+            && self.files.upload_from.is_some_and(|from| bytes >= from.max(1))
+            && self.files.max_upload_bytes.is_none_or(|most| bytes <= most)
+            && self.place(place).refers(media)
+    }
+
     /// A number that differs when anything that routing looks at differs.
     pub fn fingerprint(&self) -> u64 {
         use std::hash::{DefaultHasher, Hash, Hasher};
@@ -292,13 +319,14 @@ impl ModelCapabilities {
         let mut hasher = DefaultHasher::new();
         self.family.hash(&mut hasher);
         for place in [&self.user, &self.tool_result, &self.failed_result, &self.beside_result] {
-            place.media.hash(&mut hasher);
+            (&place.media, &place.references).hash(&mut hasher);
             (place.max_bytes, place.max_image_bytes, place.max_count, place.max_pages).hash(&mut hasher);
             (place.max_pixels, place.max_files_per_message, place.needs_text).hash(&mut hasher);
         }
         let files = &self.files;
         (files.max_request_bytes, files.names_required, files.urls, files.max_pages).hash(&mut hasher);
         (files.many_images, files.many_images_pixels).hash(&mut hasher);
+        (files.upload, files.max_upload_bytes, files.upload_from).hash(&mut hasher);
         hasher.finish()
     }
 }

@@ -8,8 +8,8 @@ use attache_core::{
     ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder, join_url,
-    shown_url,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
+    join_url, shown_url,
 };
 
 use crate::capabilities::FAMILY;
@@ -55,6 +55,7 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
 ///   less.
 /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time.
+/// * A document that [`ChatRequest::files`] refers to stands there by its id, with the flag that the API wants for it.
 /// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
 ///   objects are merged.
 ///
@@ -150,8 +151,16 @@ impl MessagesCodec {
         if self.model.is_empty() {
             return Err(ProviderError::new(ErrorKind::Configuration, "the model has no name"));
         }
-        let path = self.base_url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        join_url(&self.base_url, if path.ends_with("/v1") { "messages" } else { "v1/messages" })
+        self.url_of("messages")
+    }
+
+    /// The address of a path below the version of the API.
+    pub(crate) fn url_of(&self, path: &str) -> Result<String, ProviderError> {
+        let base = self.base_url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+        match base.ends_with("/v1") {
+            true => join_url(&self.base_url, path),
+            false => join_url(&self.base_url, &format!("v1/{path}")),
+        }
     }
 }
 
@@ -212,6 +221,10 @@ impl Codec for MessagesCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        Some(self)
     }
 }
 

@@ -13,8 +13,12 @@
 mod capabilities;
 mod codec;
 mod error;
+mod files;
 mod request;
 mod response;
 mod stream;
 
 pub use codec::{Anthropic, MessagesCodec};
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};

@@ -25,6 +25,7 @@ pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;
+use crate::files::BETA;
 use crate::response::CONTAINER;
 
 /// What is to be encoded.
@@ -158,14 +159,16 @@ impl State {
         let renderer = Renderer {
             codec,
             tools: &request.tools,
+            files: &request.files,
             plan,
             ending: ending.map(|message| &**message),
             leading: messages.iter().take(plan.leading()).map(|message| &**message).collect(),
         };
         let last = messages.len().saturating_sub(1);
-        let variant = |index: usize, _: &Message| {
+        let variant = |index: usize, message: &Message| {
             // The end of a conversation is written without white space behind it.
-            plan.variant(index) ^ u64::from(ending.is_some() && index == last) << 63
+            let ending = u64::from(ending.is_some() && index == last) << 63;
+            plan.variant(index) ^ ending ^ request.files.variant(message)
         };
         self.log.sync(messages, variant, |_, message, item| renderer.message(message, item))
     }
@@ -295,16 +298,28 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let codec = ask.codec;
-    let extra = &ask.config.extra_headers;
-    let mut parts = RequestParts::post_json(codec.url()?, EncodedBody::default())
-        .with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    let parts = RequestParts::post_json(ask.codec.url()?, EncodedBody::default());
+    let beta = (!ask.request.files.is_empty()).then_some(BETA);
+    addressed(ask.codec, parts, ask.config, key, beta)
+}
+
+/// Adds version, key, the headers of the options and flags, `beta` among them.
+pub(crate) fn addressed(
+    codec: &MessagesCodec,
+    parts: RequestParts,
+    config: &ProviderConfig,
+    key: Option<&Secret>,
+    beta: Option<&str>,
+) -> Result<RequestParts, ProviderError> {
+    let extra = &config.extra_headers;
+    let mut parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());
     let authorised = extra.iter().any(|(name, _)| name == "authorization");
     if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
         parts = parts.with_secret_header(HeaderName::from_static("x-api-key"), "", key);
     }
     parts = parts.with_extra_headers(extra)?;
-    let betas = betas(codec.betas(), extra);
+    let mut betas = betas(codec.betas(), extra);
+    betas.extend(beta.filter(|beta| !betas.contains(beta)));
     if !betas.is_empty() {
         parts = parts.with_header(HeaderName::from_static("anthropic-beta"), betas.join(","));
     }

@@ -222,7 +222,7 @@ impl<'a> Keeper<'a> {
             false => RequestParts::post_json(url, EncodedBody::from(body)),
         };
         parts.method = method;
-        let parts = authorized(self.ask, parts, self.network.auth().key())?;
+        let parts = authorized(self.ask.codec, self.ask.config, parts, self.network.auth().key())?;
         self.network.send(&parts, error::read).await?.bytes(ANSWER_LIMIT).await
     }
 }

@@ -8,8 +8,8 @@ use attache_core::{
     ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, Network, ReplyDecoder,
-    shown_url,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, Network,
+    ReplyDecoder, shown_url,
 };
 
 use crate::cache::Caches;
@@ -174,6 +174,11 @@ impl GenerateCodec {
         self.platform.url(self.base_url.as_deref(), path)
     }
 
+    /// The address to which files are uploaded.
+    pub(crate) fn upload_url(&self) -> Result<String, ProviderError> {
+        self.platform.upload_url(self.base_url.as_deref())
+    }
+
     /// The address of the model's method.
     pub(crate) fn endpoint(&self, whole: bool) -> Result<String, ProviderError> {
         if self.model.is_empty() {
@@ -258,6 +263,13 @@ impl Codec for GenerateCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        match self.platform {
+            Platform::Gemini => Some(self),
+            Platform::Vertex { .. } => None,
+        }
     }
 
     fn recovers(&self, error: &ProviderError) -> bool {

@@ -16,6 +16,7 @@ mod capabilities;
 mod codec;
 mod credentials;
 mod error;
+mod files;
 mod platform;
 mod request;
 mod response;
@@ -23,3 +24,6 @@ mod stream;
 
 pub use codec::{Gemini, GenerateCodec};
 pub use credentials::GoogleCredentials;
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};

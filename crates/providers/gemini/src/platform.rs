@@ -42,16 +42,31 @@ impl Platform {
 
     /// The address of `path` at the platform, or below `base`: a base without a version gets the platform's.
     pub(crate) fn url(&self, base: Option<&str>, path: &str) -> Result<String, ProviderError> {
-        let (own, version) = match self {
+        let (own, version) = self.address();
+        let base = base.unwrap_or(&own);
+        match version_of(base) {
+            Some(_) => join_url(base, path),
+            None => join_url(base, &format!("{version}/{path}")),
+        }
+    }
+
+    /// The address to which files are uploaded: a path of its own in front of the version.
+    pub(crate) fn upload_url(&self, base: Option<&str>) -> Result<String, ProviderError> {
+        let (own, version) = self.address();
+        let base = base.unwrap_or(&own);
+        let Some((before, named)) = version_of(base) else {
+            return join_url(base, &format!("upload/{version}/files"));
+        };
+        let query = base.split_once('?').map_or("", |(_, query)| query);
+        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+        join_url(&format!("{before}{query}"), &format!("upload/{named}/files"))
+    }
+
+    /// The platform's own address, and the version of its API.
+    fn address(&self) -> (String, &'static str) {
+        match self {
             Self::Gemini => ("https://generativelanguage.googleapis.com".to_owned(), "v1beta"),
             Self::Vertex { location, .. } => (vertex_host(location), "v1beta1"),
-        };
-        let base = base.unwrap_or(&own);
-        let place = base.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        let last = place.rsplit('/').next().unwrap_or_default();
-        match is_version(last) {
-            true => join_url(base, path),
-            false => join_url(base, &format!("{version}/{path}")),
         }
     }
 
@@ -155,6 +170,12 @@ fn vertex_host(location: &str) -> String {
     }
 }
 
+/// What stands before the version that a base URL ends in, and the version; `None` if it ends in none.
+fn version_of(base: &str) -> Option<(&str, &str)> {
+    let place = base.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    place.rsplit_once('/').filter(|(_, last)| is_version(last))
+}
+
 /// Whether a segment of a path is a version: `v1`, `v1beta`, `v1beta1`.
 fn is_version(segment: &str) -> bool {
     let mut rest = segment.chars();
@@ -209,6 +230,10 @@ mod tests {
         assert_eq!(url("https://proxy/"), "https://proxy/v1beta/models/x");
         assert_eq!(url("https://proxy/v1?a=b"), "https://proxy/v1/models/x?a=b");
         assert_eq!(url("https://proxy/gemini/v1beta1/"), "https://proxy/gemini/v1beta1/models/x");
+        let upload = |base| Platform::Gemini.upload_url(base).unwrap();
+        assert_eq!(upload(None), "https://generativelanguage.googleapis.com/upload/v1beta/files");
+        assert_eq!(upload(Some("https://proxy/gemini")), "https://proxy/gemini/upload/v1beta/files");
+        assert_eq!(upload(Some("https://proxy/g/v1/?a=b")), "https://proxy/g/upload/v1/files?a=b");
     }
 
     // P02

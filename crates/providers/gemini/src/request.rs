@@ -20,6 +20,7 @@ use http::header::AUTHORIZATION;
 use serde_json::{Map, Value};
 
 use self::contents::{ENVELOPE, Renderer, USER, epoch, leading};
+pub(crate) use self::documents::wire_type;
 pub(crate) use self::tools::check as check_tools;
 use crate::cache::{Prefix, Slice};
 use crate::capabilities::takes_system;
@@ -47,7 +48,8 @@ impl GenerateCodec {
     ) -> Result<EncodedRequest, ProviderError> {
         let ask = Ask { request, config, codec: self };
         let mut parts = authorized(
-            ask,
+            self,
+            config,
             RequestParts::post_json(self.endpoint(request.whole)?, EncodedBody::default()),
             key,
         )?;
@@ -62,15 +64,16 @@ impl GenerateCodec {
 
 /// The key and the headers of the options on a request.
 pub(crate) fn authorized(
-    ask: Ask<'_>,
+    codec: &GenerateCodec,
+    config: &ProviderConfig,
     parts: RequestParts,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
-    let extra = &ask.config.extra_headers;
+    let extra = &config.extra_headers;
     let google_key = HeaderName::from_static("x-goog-api-key");
     let is_set = extra.iter().any(|(name, _)| name == AUTHORIZATION.as_str() || name == google_key.as_str());
     let parts = match key.filter(|key| !key.is_empty() && !is_set) {
-        Some(key) => ask.codec.platform().authorized(parts, key),
+        Some(key) => codec.platform().authorized(parts, key),
         None => parts,
     };
     parts.with_extra_headers(extra)
@@ -266,7 +269,8 @@ fn sync(
     leading: usize,
     epoch: u64,
 ) -> Result<(), ProviderError> {
-    let renderer = Renderer { codec: ask.codec, tools: &ask.request.tools, messages, leading, epoch };
+    let (tools, files) = (&*ask.request.tools, &ask.request.files);
+    let renderer = Renderer { codec: ask.codec, tools, files, messages, leading, epoch };
     log.sync(
         messages,
         |index, message| renderer.variant(index, message),

@@ -20,6 +20,7 @@ mod bearer;
 mod capabilities;
 mod chat;
 mod error;
+mod files;
 mod lenient;
 mod ollama;
 mod profile;
@@ -38,3 +39,6 @@ pub use profile::{
 };
 pub use profiles::{ProfileError, Profiles};
 pub use responses::{ItemIds, OpenAi, ReasoningItems, ResponsesCodec, ResponsesRules};
+
+#[doc(inline)]
+pub use attache_transport::{UploadedFile, Uploads};

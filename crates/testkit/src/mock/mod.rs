@@ -3,6 +3,7 @@
 mod chat;
 mod converse;
 mod fault;
+mod files;
 pub(crate) mod gemini;
 mod messages;
 mod record;
@@ -29,6 +30,7 @@ use tokio::task::JoinHandle;
 pub use self::chat::{Server, validate_chat, validate_chat_with};
 pub use self::converse::{event_frame, validate_converse, validate_converse_with};
 pub use self::fault::Writes;
+pub use self::files::StoredFile;
 pub(crate) use self::gemini::is_cache_path;
 pub use self::gemini::{validate_gemini, validate_gemini_with};
 pub use self::messages::{validate_messages, validate_messages_with};
@@ -38,14 +40,16 @@ pub use self::responses::{validate_responses, validate_responses_with};
 pub use self::rules::{Rules, Violation};
 
 use self::record::Log;
+use crate::documents::{SeenDocument, seen_documents};
 
 /// A provider on `127.0.0.1` that speaks every [`Api`](crate::Api) over HTTP/1.1.
 ///
 /// A request is judged first: one that breaks a rule is answered by the API's own error, recorded with its
 /// [`Violation`], and leaves the script alone. Then the queue of replies is served, then the handler; without
 /// either the answer is status 418. Gemini's `cachedContents` are the mock's own: they can be created, read,
-/// prolonged, deleted and used, without a script, unless the mock has no rules. The server stops when this is
-/// dropped.
+/// prolonged, deleted and used, without a script, unless the mock has no rules. So are the files that OpenAI,
+/// Anthropic and Gemini keep: they can be uploaded, read, deleted, expire, and be named by requests of the same key.
+/// The server stops when this is dropped.
 ///
 /// ```
 /// use attache_testkit::{MockProvider, Reply};
@@ -74,6 +78,9 @@ struct Shared {
     queue: Mutex<VecDeque<Reply>>,
     handler: Mutex<Option<Handler>>,
     caches: gemini::Caches,
+    files: files::Files,
+    /// What answers the next requests about files.
+    file_replies: Mutex<VecDeque<Reply>>,
     log: Arc<Log>,
 }
 
@@ -100,6 +107,8 @@ impl MockProvider {
             queue: Mutex::default(),
             handler: Mutex::default(),
             caches: gemini::Caches::default(),
+            files: files::Files::default(),
+            file_replies: Mutex::default(),
             log: Arc::default(),
         });
         let server = tokio::spawn(server::accept(listener, Arc::clone(&shared)));
@@ -160,6 +169,35 @@ impl MockProvider {
         self.shared.caches.expire();
     }
 
+    /// The files that are neither deleted nor expired, oldest first.
+    pub fn files(&self) -> Vec<StoredFile> {
+        self.shared.files.alive()
+    }
+
+    /// Lets all files expire now.
+    pub fn expire_files(&self) {
+        self.shared.files.expire();
+    }
+
+    /// Adds a reply that answers the next request about files in the mock's place, such as one that fails.
+    pub fn enqueue_for_files(&self, reply: Reply) {
+        lock(&self.shared.file_replies).push_back(reply);
+    }
+
+    /// The requests about files so far: uploads, looks, deletions.
+    pub fn file_requests(&self) -> Vec<RecordedRequest> {
+        self.requests().into_iter().filter(|request| files::is_files_path(request.uri.path())).collect()
+    }
+
+    /// The documents of a request as [`seen_documents`] finds them, with the content of files in the place of
+    /// references to them.
+    pub fn seen_documents(&self, request: &RecordedRequest) -> Vec<SeenDocument> {
+        let Some(api) = request.api else { return Vec::new() };
+        let mut documents = seen_documents(api, request.json());
+        self.shared.files.resolve(api, &mut documents);
+        documents
+    }
+
     pub(crate) fn received(&self) -> usize {
         self.shared.log.received()
     }
@@ -182,6 +220,11 @@ impl fmt::Debug for MockProvider {
 }
 
 impl Shared {
+    /// What is to answer a request about files in the mock's place.
+    fn next_file_reply(&self, request: &RecordedRequest) -> Option<Reply> {
+        files::is_files_path(request.uri.path()).then(|| lock(&self.file_replies).pop_front()).flatten()
+    }
+
     fn next_reply(&self, request: &RecordedRequest) -> Option<Reply> {
         let queued = lock(&self.queue).pop_front();
         queued.or_else(|| lock(&self.handler).as_mut().map(|handler| handler(request)))

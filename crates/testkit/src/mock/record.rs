@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::converse;
+use super::files;
 use super::gemini;
 use super::rules::Violation;
 use crate::api::Api;
@@ -70,7 +71,7 @@ impl RecordedRequest {
         }
         Self {
             index: 0,
-            api: Api::from_path(uri.path()),
+            api: Api::from_path(uri.path()).or_else(|| files::api_of(uri.path(), &headers)),
             json: serde_json::from_slice(&body).ok().map(Arc::new),
             method,
             uri,

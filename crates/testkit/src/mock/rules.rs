@@ -1,6 +1,7 @@
 //! What a validator demands beyond the body, and what it says when a rule is broken.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::chat::Server;
 use super::converse::Credentials;
@@ -17,6 +18,8 @@ pub struct Rules {
     anthropic_version: String,
     anthropic_betas: Vec<String>,
     cached_content_minimum: Option<u64>,
+    file_lifetime: Option<Duration>,
+    file_processing: usize,
     aws_credentials: Option<Credentials>,
     server: Option<Server>,
 }
@@ -37,6 +40,8 @@ impl Rules {
             anthropic_version: "2023-06-01".to_owned(),
             anthropic_betas: Vec::new(),
             cached_content_minimum: None,
+            file_lifetime: None,
+            file_processing: 0,
             aws_credentials: None,
             server: None,
         }
@@ -102,6 +107,20 @@ impl Rules {
         self
     }
 
+    /// How long the mock server keeps files, whatever an upload asks for; by default as asked, 48 hours with Gemini.
+    #[must_use]
+    pub fn with_file_lifetime(mut self, lifetime: Duration) -> Self {
+        self.file_lifetime = Some(lifetime);
+        self
+    }
+
+    /// How often a client must look at a file of Gemini until it has been processed; by default it is ready at once.
+    #[must_use]
+    pub fn with_file_processing(mut self, looks: usize) -> Self {
+        self.file_processing = looks;
+        self
+    }
+
     /// The key whose signatures (SigV4) Converse accepts. Without it no signature is: a request must carry a bearer
     /// key, any one.
     #[must_use]
@@ -153,6 +172,14 @@ impl Rules {
 
     pub(crate) fn cached_content_minimum(&self) -> Option<u64> {
         self.cached_content_minimum
+    }
+
+    pub(crate) fn file_lifetime(&self) -> Option<Duration> {
+        self.file_lifetime
+    }
+
+    pub(crate) fn file_processing(&self) -> usize {
+        self.file_processing
     }
 
     pub(crate) fn has_betas(&self) -> bool {

@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 
 use super::Shared;
 use super::fault::{Delivery, Ending};
+use super::files::is_files_path;
 use super::gemini::is_cache_path;
 use super::record::{RecordedRequest, ResponseState, Tracker};
 use super::rules::Violation;
@@ -85,9 +86,11 @@ async fn answer(
     let request = shared.log.push(request);
     let mut tracker = Tracker::new(Arc::clone(&shared.log), request.index);
 
-    let (rendered, delivery, headers) = match judge(&request, &shared) {
+    let scripted = shared.next_file_reply(&request);
+    let judged = if scripted.is_some() { Ok(()) } else { judge(&request, &shared) };
+    let (rendered, delivery, headers) = match judged {
         Err(rendered) => (rendered, Delivery::default(), Vec::new()),
-        Ok(()) => match shared.next_reply(&request) {
+        Ok(()) => match scripted.or_else(|| shared.next_reply(&request)) {
             None => (misuse("no reply is scripted for this request"), Delivery::default(), Vec::new()),
             Some(reply) => match wire::render(&reply, &request) {
                 Ok(rendered) => (rendered, reply.delivery, reply.headers),
@@ -129,16 +132,20 @@ fn judge(request: &RecordedRequest, shared: &Shared) -> Result<(), Rendered> {
     let Some(rules) = &shared.rules else { return Ok(()) };
     let violation = match request.api {
         Some(Api::Gemini) if is_cache_path(request.uri.path()) => {
-            match wire::answer_cache(request, &shared.caches, rules) {
+            match wire::answer_cache(request, &shared.caches, &shared.files, rules) {
                 Ok(body) => return Err(Rendered::json(200, &body)),
                 Err(violation) => violation,
             }
         }
+        Some(api) if is_files_path(request.uri.path()) => match shared.files.answer(api, request, rules) {
+            Ok(rendered) => return Err(rendered),
+            Err(violation) => violation,
+        },
         None => Violation::new(404, "not_found_error", format!("no such path: {}", request.uri.path())),
         Some(_) if request.method != Method::POST => {
             Violation::new(405, "invalid_request_error", format!("method {} is not allowed", request.method))
         }
-        Some(api) => match wire::judge(api, request, rules, &shared.caches) {
+        Some(api) => match wire::judge(api, request, rules, &shared.caches, &shared.files) {
             Ok(()) => return Ok(()),
             Err(violation) => violation,
         },

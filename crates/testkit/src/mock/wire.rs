@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::files::Files;
 use super::record::RecordedRequest;
 use super::reply::{ChoiceScript, Reply, ReplyBody};
 use super::rules::{Rules, Violation};
@@ -63,6 +64,7 @@ pub(crate) fn judge(
     request: &RecordedRequest,
     rules: &Rules,
     caches: &gemini::Caches,
+    files: &Files,
 ) -> Result<(), Violation> {
     let rules = match api {
         Api::ChatCompletions | Api::Responses => {
@@ -84,27 +86,30 @@ pub(crate) fn judge(
         return Err(Violation::invalid("the request body is not valid JSON"));
     };
     match api {
-        Api::ChatCompletions => chat::validate_chat_with(body, &rules),
-        Api::Messages => messages::validate_messages_with(body, &rules),
-        Api::Responses => responses::validate_responses_with(body, &rules),
+        Api::ChatCompletions => chat::validate_chat_with(body, &rules)?,
+        Api::Messages => messages::validate_messages_with(body, &rules)?,
+        Api::Responses => responses::validate_responses_with(body, &rules)?,
         Api::Gemini => {
             gemini::validate_gemini_with(gemini::resource(request.uri.path()), body, &rules)?;
-            caches.check_use(request)
+            caches.check_use(request)?;
         }
         // Judged as a whole above.
-        Api::Converse => Ok(()),
+        Api::Converse => {}
     }
+    files.check_use(api, request, &rules)
 }
 
 /// Answers a request to Gemini's `cachedContents`.
 pub(crate) fn answer_cache(
     request: &RecordedRequest,
     caches: &gemini::Caches,
+    files: &Files,
     rules: &Rules,
 ) -> Result<Value, Violation> {
     gemini::check_headers(request, rules)?;
     if !request.body.is_empty() {
         check_content_type(&request.headers)?;
+        files.check_use(Api::Gemini, request, rules)?;
     }
     caches.answer(request, rules)
 }

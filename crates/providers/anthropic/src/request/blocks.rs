@@ -1,8 +1,9 @@
 //! Messages as content blocks (fact sheet §3, §4).
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, Place,
-    ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, FileReferences, MediaKind,
+    Message, Place, ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage,
+    UserOrigin,
 };
 use attache_transport::{Codec as _, ItemWriter, RoleTag};
 use serde::Deserialize;
@@ -20,6 +21,7 @@ pub(super) const ASSISTANT: RoleTag = RoleTag::new(1);
 pub(super) struct Renderer<'a> {
     pub(super) codec: &'a MessagesCodec,
     pub(super) tools: &'a ToolSet,
+    pub(super) files: &'a FileReferences,
     pub(super) plan: &'a Plan,
     /// Where the assistant's last message stands if the conversation ends with it: its text must not end in white
     /// space.
@@ -126,17 +128,25 @@ impl Renderer<'_> {
         if !accepted.accepts(media) {
             return Err(self.cannot_take(document, place, "the model does not take this type there"));
         }
+        let block = match media.kind() {
+            MediaKind::Image => r#"{"type":"image","source":{"type":""#,
+            MediaKind::Pdf | MediaKind::Text => r#"{"type":"document","source":{"type":""#,
+            _ => return Err(self.cannot_take(document, place, "the API has no block for this type")),
+        };
+        if let Some(id) = self.files.get(document).filter(|_| accepted.refers(media)) {
+            next(item);
+            item.raw(block);
+            item.raw(r#"file","file_id":"#);
+            item.string(id);
+            self.end_document(document, item);
+            return Ok(());
+        }
         if let (Some(size), Some(limit)) = (document.size(), accepted.byte_limit(media))
             && size > limit
         {
             let why = format!("it has {size} bytes, the limit is {limit}");
             return Err(self.cannot_take(document, place, &why));
         }
-        let block = match media.kind() {
-            MediaKind::Image => r#"{"type":"image","source":{"type":""#,
-            MediaKind::Pdf | MediaKind::Text => r#"{"type":"document","source":{"type":""#,
-            _ => return Err(self.cannot_take(document, place, "the API has no block for this type")),
-        };
         let bytes = match document.source() {
             // Showing an address is a decision of routing, so one that nobody looked at is not sent.
             DocumentSource::External { url } if !unrouted && media.kind() != MediaKind::Text => {

@@ -63,7 +63,7 @@ impl State {
         let Some(cut) = cut(messages, tokens_of_text(head.system.len() + head.tools.len())) else {
             return Ok(None);
         };
-        let digest = digest_of_head(ask, head, key)?;
+        let digest = digest_of_head(ask, head, cut, key)?;
         let known = self.prefix.as_ref().filter(|known| {
             known.cut == cut
                 && known.head == digest
@@ -249,7 +249,7 @@ fn tokens_of_document(document: &Document) -> u64 {
 }
 
 /// What a prefix depends on besides its messages.
-fn digest_of_head(ask: Ask<'_>, head: &Head, key: Option<&Secret>) -> Result<Key, ProviderError> {
+fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut, key: Option<&Secret>) -> Result<Key, ProviderError> {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
@@ -261,6 +261,13 @@ fn digest_of_head(ask: Ask<'_>, head: &Head, key: Option<&Secret>) -> Result<Key
     for (name, value) in ask.config.extra_headers.iter() {
         if name == "authorization" || name == "x-goog-api-key" {
             add(value.expose());
+        }
+    }
+    // A prefix that was looked at is not rendered again, so what it names counts here.
+    for message in ask.request.messages.iter().take(cut.until()) {
+        match ask.request.files.variant(message) {
+            0 => {}
+            variant => add(&variant.to_string()),
         }
     }
     add(&head.system);

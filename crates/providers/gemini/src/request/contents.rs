@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Message, Place, ProviderError, ReplayData, SystemMessage,
-    ToolCall, ToolSet, UserMessage, UserOrigin, wire_name,
+    AssistantMessage, AssistantPart, Content, FileReferences, Message, Place, ProviderError, ReplayData,
+    SystemMessage, ToolCall, ToolSet, UserMessage, UserOrigin, wire_name,
 };
 use attache_transport::{Codec as _, Envelope, ItemWriter, RoleTag, wire_ids};
 use serde::Deserialize;
@@ -53,6 +53,7 @@ pub(super) fn leading(messages: &[Arc<Message>]) -> usize {
 pub(super) struct Renderer<'a> {
     pub(super) codec: &'a GenerateCodec,
     pub(super) tools: &'a ToolSet,
+    pub(super) files: &'a FileReferences,
     pub(super) messages: &'a [Arc<Message>],
     /// System messages that stand in the system instruction.
     pub(super) leading: usize,
@@ -83,6 +84,8 @@ impl Renderer<'_> {
         match message {
             Message::System(_) => u64::from(index < self.leading),
             Message::Assistant(_) | Message::ToolResults(_) => self.epoch,
+            // Results refer to no files.
+            Message::User(_) => self.files.variant(message),
             _ => 0,
         }
     }
@@ -145,7 +148,7 @@ impl Renderer<'_> {
                     item.raw("}");
                 }
                 Content::Document(document) => {
-                    documents::part(self.codec, document, place, unrouted, item)?;
+                    documents::part(self.codec, self.files, document, (place, unrouted), item)?;
                 }
                 _ => return Err(configuration("this kind of content is not known here")),
             }

@@ -1,6 +1,6 @@
 //! Documents as parts (fact sheet §3, §12).
 
-use attache_core::{Document, DocumentSource, MediaKind, Place, ProviderError};
+use attache_core::{Document, DocumentSource, FileReferences, MediaKind, MediaType, Place, ProviderError};
 use attache_transport::{Codec as _, ItemWriter};
 use bytes::Bytes;
 
@@ -19,11 +19,18 @@ pub(super) enum Shown {
 /// Writes a document of a user's content as one part.
 pub(super) fn part(
     codec: &GenerateCodec,
+    files: &FileReferences,
     document: &Document,
-    place: Place,
-    unrouted: bool,
+    (place, unrouted): (Place, bool),
     item: &mut ItemWriter<'_>,
 ) -> Result<(), ProviderError> {
+    if codec.capabilities().place(place).refers(document.media_type())
+        && let Some(uri) = files.get(document)
+    {
+        next(item);
+        write_media(document, &Shown::Address(Box::from(uri)), item);
+        return Ok(());
+    }
     match shown(codec, document, place, unrouted)? {
         Shown::Text(bytes) => text(as_text(codec, document, place, &bytes)?, item),
         media => {
@@ -90,14 +97,14 @@ pub(super) fn write_media(document: &Document, shown: &Shown, item: &mut ItemWri
     match shown {
         Shown::Address(url) => {
             item.raw(r#"{"fileData":{"mimeType":"#);
-            item.string(wire_type(document));
+            item.string(wire_type(document.media_type()));
             item.raw(r#","fileUri":"#);
             item.string(url);
             item.raw("}}");
         }
         Shown::Bytes(bytes) | Shown::Text(bytes) => {
             item.raw(r#"{"inlineData":{"mimeType":"#);
-            item.string(wire_type(document));
+            item.string(wire_type(document.media_type()));
             item.raw(r#","data":""#);
             item.base64(bytes);
             item.raw("\"}}");
@@ -106,8 +113,8 @@ pub(super) fn write_media(document: &Document, shown: &Shown, item: &mut ItemWri
 }
 
 /// The API's word for a media type.
-fn wire_type(document: &Document) -> &str {
-    match document.media_type().essence() {
+pub(crate) fn wire_type(media_type: &MediaType) -> &str {
+    match media_type.essence() {
         "audio/mp4" => "audio/m4a",
         "video/quicktime" => "video/mov",
         essence => essence,

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, ErrorKind, MediaKind, Message, ModelCapabilities,
-    PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserOrigin,
+    AssistantMessage, Content, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
+    ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
 };
 use attache_transport::{ItemWriter, wire_ids};
 
@@ -40,6 +40,7 @@ pub(super) struct Renderer<'a> {
     pub(super) model: &'a str,
     pub(super) capabilities: &'a ModelCapabilities,
     pub(super) tools: &'a ToolSet,
+    pub(super) files: &'a FileReferences,
 }
 
 impl Renderer<'_> {
@@ -148,6 +149,15 @@ impl Renderer<'_> {
         }
         if !place.accepts(media) {
             return Err(unsupported(document, NOT_HERE));
+        }
+        if let (Some(id), MediaKind::Pdf | MediaKind::Other, FileForm::File) =
+            (self.files.get(document), media.kind(), self.profile.files)
+            && place.refers(media)
+        {
+            out.raw(r#"{"type":"file","file":{"file_id":"#);
+            out.string(id);
+            out.raw("}}");
+            return Ok(());
         }
         let urls = self.capabilities.files.urls == Some(true);
         let url = match document.source() {

@@ -29,10 +29,10 @@ use attache_core::{
     ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
 };
 
-use crate::profile::Profile;
+use crate::profile::{FileForm, Profile};
 use crate::{capabilities, error, server};
 
 pub(crate) use ids::legal;
@@ -166,5 +166,10 @@ impl Codec for ChatCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        // Elsewhere a file stands in a form that has no id.
+        (self.profile.files == FileForm::File).then_some(self)
     }
 }

@@ -128,11 +128,11 @@ impl ChatCodec {
         request: &ChatRequest,
         leading: usize,
     ) -> Result<(), ProviderError> {
-        let renderer = self.renderer(&request.tools);
+        let renderer = self.renderer(request);
         let turns = Turns::new(renderer, &request.messages, leading);
         log.sync(
             &request.messages,
-            |at, _| turns.variant(at),
+            |at, _| turns.variant(at) ^ turns.files_variant(at),
             |at, message, out| {
                 let written = match (message, turns.place(at)) {
                     (_, Place::Nowhere) => false,
@@ -185,11 +185,17 @@ impl ChatCodec {
             Some(head) => head.before,
             None => before_messages(model, &request.tools, &options.offered, self.profile().tool_schemas)?,
         };
-        Head::new(model, options.offered.clone(), system, before, self.renderer(&request.tools).system_role())
+        Head::new(model, options.offered.clone(), system, before, self.renderer(request).system_role())
     }
 
-    fn renderer<'a>(&'a self, tools: &'a ToolSet) -> Renderer<'a> {
-        Renderer { profile: self.profile(), model: self.model(), capabilities: self.capabilities(), tools }
+    fn renderer<'a>(&'a self, request: &'a ChatRequest) -> Renderer<'a> {
+        Renderer {
+            profile: self.profile(),
+            model: self.model(),
+            capabilities: self.capabilities(),
+            tools: &request.tools,
+            files: &request.files,
+        }
     }
 }
 

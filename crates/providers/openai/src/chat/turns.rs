@@ -80,6 +80,16 @@ impl<'a> Turns<'a> {
         if own == Place::AsUser { AS_USER } else { PLAIN }
     }
 
+    /// A number that differs where the references to the documents that are written at a message's place differ.
+    pub(super) fn files_variant(&self, at: usize) -> u64 {
+        let files = self.renderer.files;
+        if files.is_empty() || self.place(at) == Place::Nowhere {
+            return 0;
+        }
+        let variants = self.members(at).into_iter().map(|message| files.variant(message));
+        variants.fold(0, |all, variant| all.rotate_left(7) ^ variant)
+    }
+
     /// Where a message is written.
     pub(super) fn place(&self, at: usize) -> Place {
         if !self.alternates() {

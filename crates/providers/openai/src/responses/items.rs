@@ -1,8 +1,9 @@
 //! Messages and results as input items (openai.md B.2).
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, MediaKind, ModelCapabilities, PlaceCapabilities,
-    ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+    AssistantMessage, Content, Document, DocumentSource, FileReferences, MediaKind, ModelCapabilities,
+    PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
+    UserMessage, UserOrigin,
 };
 use attache_transport::ItemWriter;
 
@@ -19,6 +20,7 @@ pub(super) struct Renderer<'a> {
     pub(super) model: &'a str,
     pub(super) capabilities: &'a ModelCapabilities,
     pub(super) tools: &'a ToolSet,
+    pub(super) files: &'a FileReferences,
     /// Whether answers are kept at the server, so that reasoning can be named by its id alone.
     pub(super) stored: bool,
 }
@@ -116,6 +118,20 @@ impl Renderer<'_> {
             if let Some(before) = before {
                 out.raw(before);
                 out.string(url);
+                out.raw("}");
+                return Ok(());
+            }
+        }
+        if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
+            let before = match media.kind() {
+                MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","file_id":"#),
+                // The name is that of the upload, and one beside an id is an error too.
+                MediaKind::Pdf | MediaKind::Other => Some(r#"{"type":"input_file","file_id":"#),
+                _ => None,
+            };
+            if let Some(before) = before {
+                out.raw(before);
+                out.string(id);
                 out.raw("}");
                 return Ok(());
             }

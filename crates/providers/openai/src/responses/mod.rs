@@ -19,7 +19,7 @@ use attache_core::{
     ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
 };
 
 use crate::profile::Profile;
@@ -136,5 +136,9 @@ impl Codec for ResponsesCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        Some(self)
     }
 }

@@ -170,7 +170,8 @@ impl ResponsesCodec {
             }),
             _ => variant::PLAIN,
         };
-        let renderer = self.renderer(&request.tools, memo.stored);
+        let variant = |at: usize, message: &Message| variant(at, message) ^ request.files.variant(message);
+        let renderer = self.renderer(request, memo.stored);
         memo.log.sync(&request.messages, variant, |at, message, out| {
             let written = match message {
                 Message::System(_) if at < leading => false,
@@ -223,7 +224,7 @@ impl ResponsesCodec {
             Some(head) => head.before,
             None => self.model_and_tools(model, &request.tools)?,
         };
-        let role = self.renderer(&request.tools, false).system_role();
+        let role = self.renderer(request, false).system_role();
         Head::new(model, system, before, as_item.then_some(role))
     }
 
@@ -260,12 +261,13 @@ impl ResponsesCodec {
         Ok(head)
     }
 
-    fn renderer<'a>(&'a self, tools: &'a ToolSet, stored: bool) -> Renderer<'a> {
+    fn renderer<'a>(&'a self, request: &'a ChatRequest, stored: bool) -> Renderer<'a> {
         Renderer {
             profile: self.profile(),
             model: self.model(),
             capabilities: self.capabilities(),
-            tools,
+            tools: &request.tools,
+            files: &request.files,
             stored,
         }
     }

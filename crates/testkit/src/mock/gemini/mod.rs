@@ -8,7 +8,7 @@ mod parts;
 mod proto;
 mod render;
 mod schema;
-mod timestamp;
+pub(crate) mod timestamp;
 mod tools;
 mod validate;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const DAY: u64 = 86_400;
 
 /// `2026-11-01T12:00:00.123456Z`.
-pub(super) fn format(time: SystemTime) -> String {
+pub(crate) fn format(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
     let (year, month, day) = date(days);

@@ -2,6 +2,7 @@
 
 mod caches;
 mod faults;
+mod files;
 mod openai_and_google;
 mod requests;
 

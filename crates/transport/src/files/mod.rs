@@ -1,0 +1,173 @@
+//! Files that providers keep, so that a request names a document instead of holding it.
+
+mod form;
+mod memo;
+mod send;
+mod time;
+mod uploads;
+
+use std::time::Duration;
+
+use attache_core::{Document, MediaType, ProviderConfig, ProviderError, Secret};
+use bytes::Bytes;
+use http::HeaderMap;
+
+pub(crate) use self::send::{Owner, Prepared, Uploading};
+pub use self::time::seconds_between;
+pub use self::uploads::{UploadedFile, Uploads};
+use crate::request::RequestParts;
+
+/// How an API keeps files, without I/O: what is sent to upload a document and to delete it, and what the answers mean.
+///
+/// A codec whose API has files implements it and hands it out as [`Codec::files`](crate::Codec::files); which documents
+/// may be named where is told by the capabilities, [`PlaceCapabilities::references`](attache_core::PlaceCapabilities).
+///
+/// [`HttpModel`](crate::HttpModel) does the rest: it uploads once what is large, puts the references into
+/// [`ChatRequest::files`](attache_core::ChatRequest::files), where the codec finds them, and uploads again what has
+/// expired or is lost.
+pub trait FileApi: Send + Sync {
+    /// The first request of an upload.
+    ///
+    /// # Errors
+    /// What is wrong with address and headers.
+    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError>;
+
+    /// What comes after a request of an upload that succeeded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](attache_core::ErrorKind::Malformed) for an answer that is none of the API's, and
+    /// whatever the provider reports of the file.
+    fn answered(
+        &self,
+        ask: FileAsk<'_>,
+        file: &NewFile,
+        answer: &FileAnswer,
+    ) -> Result<FileStep, ProviderError>;
+
+    /// The request that deletes a file by its id.
+    ///
+    /// # Errors
+    /// What is wrong with address and headers.
+    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError>;
+
+    /// Whether the error of a request may mean that a file which it refers to is no longer there.
+    fn is_lost(&self, error: &ProviderError) -> bool;
+}
+
+/// What a request about files is made with.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FileAsk<'a> {
+    /// The options, of which headers count.
+    pub config: &'a ProviderConfig,
+    /// The key, for the codec to place.
+    pub key: Option<&'a Secret>,
+}
+
+impl<'a> FileAsk<'a> {
+    /// A request with these headers and key.
+    pub fn new(config: &'a ProviderConfig, key: Option<&'a Secret>) -> Self {
+        Self { config, key }
+    }
+}
+
+/// A document that is to be uploaded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewFile {
+    /// The name: never blank, at most 200 bytes, without what file systems and APIs forbid, and with an extension
+    /// that fits the media type where one is known.
+    pub name: String,
+    /// The media type.
+    pub media_type: MediaType,
+    /// The content.
+    pub content: Bytes,
+    /// How long it is to be kept; until it is deleted if nothing is said. An API takes the nearest that it knows.
+    pub lifetime: Option<Duration>,
+    /// Of the content.
+    hash: [u8; 32],
+}
+
+impl NewFile {
+    /// The file that a document becomes; `None` if its bytes are not in memory.
+    pub fn of(document: &Document, lifetime: Option<Duration>) -> Option<Self> {
+        Some(Self {
+            name: form::name_of(document),
+            media_type: document.media_type().clone(),
+            content: document.bytes()?,
+            lifetime,
+            hash: document.hash()?,
+        })
+    }
+
+    /// `parts` with these fields and, behind them as the field `file`, the content, in `multipart/form-data`.
+    #[must_use]
+    pub fn in_form(&self, parts: RequestParts, fields: &[(&str, &str)]) -> RequestParts {
+        form::fill(self, parts, fields)
+    }
+}
+
+/// A successful answer about a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FileAnswer {
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+impl FileAnswer {
+    /// An answer.
+    pub fn new(headers: HeaderMap, body: impl Into<Bytes>) -> Self {
+        Self { headers, body: body.into() }
+    }
+}
+
+/// What comes after an answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FileStep {
+    /// Another request.
+    Send(RequestParts),
+    /// Another request after a while, since the provider is not done with the file.
+    Wait(Duration, RequestParts),
+    /// The file may be referred to.
+    Kept(RemoteFile),
+}
+
+/// A file at a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemoteFile {
+    /// The id by which it is deleted.
+    pub id: String,
+    /// What stands in requests: the same id or an address.
+    pub reference: String,
+    /// How long it is kept from now on; until it is deleted if nothing is said.
+    pub lifetime: Option<Duration>,
+}
+
+impl RemoteFile {
+    /// A file. `id` and `reference` come from a server, and `id` becomes part of an address: one that could lead
+    /// elsewhere is refused.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](attache_core::ErrorKind::Malformed) for a blank reference and an id that is none.
+    pub fn new(
+        id: impl Into<String>,
+        reference: impl Into<String>,
+        lifetime: Option<Duration>,
+    ) -> Result<Self, ProviderError> {
+        let (id, reference) = (id.into(), reference.into());
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
+        if id.is_empty() || !id.chars().all(legal) || reference.trim().is_empty() {
+            let message = "the provider gave the file no id that can be used";
+            return Err(ProviderError::new(attache_core::ErrorKind::Malformed, message));
+        }
+        Ok(Self { id, reference, lifetime })
+    }
+}
+
+#[cfg(test)]
+mod tests;
