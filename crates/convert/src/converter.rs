@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
 
-use attache_core::{BoxFuture, ConvertedText, Converter, Document, MediaType};
+use attache_core::{BoxFuture, ConvertedText, Converter, Document, Fitted, Form, MediaType};
 use bytes::Bytes;
 
-use crate::{Limits, can_convert, convert};
+use crate::{ConvertError, Limits, can_convert, can_fit, convert, fit};
 
 /// Every converter of this crate as a [`Converter`], for an agent.
 ///
@@ -26,9 +26,8 @@ impl DocumentConverter {
     }
 }
 
-#[derive(Default)]
-struct Done {
-    result: Option<Result<ConvertedText, String>>,
+struct Done<T> {
+    result: Option<Result<T, String>>,
     waker: Option<Waker>,
 }
 
@@ -44,34 +43,59 @@ impl Converter for DocumentConverter {
     ) -> BoxFuture<'a, Result<ConvertedText, String>> {
         let media_type = document.media_type().essence().to_owned();
         let limits = self.limits;
-        Box::pin(async move {
-            let done = Arc::new(Mutex::new(Done::default()));
-            let finished = Arc::clone(&done);
-            let work = move || {
-                let result = text(&media_type, bytes, &limits);
-                let mut done = finished.lock().unwrap_or_else(PoisonError::into_inner);
-                done.result = Some(result);
-                if let Some(waker) = done.waker.take() {
-                    waker.wake();
-                }
-            };
-            thread::Builder::new()
-                .name("attache-convert".to_owned())
-                .spawn(work)
-                .map_err(|error| error.to_string())?;
-            poll_fn(|context| {
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                match done.result.take() {
-                    Some(result) => Poll::Ready(result),
-                    None => {
-                        done.waker = Some(context.waker().clone());
-                        Poll::Pending
-                    }
-                }
-            })
-            .await
-        })
+        Box::pin(on_thread(move || text(&media_type, bytes, &limits)))
     }
+
+    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
+        can_fit(media_type.essence(), form)
+    }
+
+    fn fit<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        form: &'a Form,
+    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        let media_type = document.media_type().essence().to_owned();
+        let (form, limits) = (form.clone(), self.limits);
+        Box::pin(on_thread(move || {
+            fit(&media_type, bytes, &form, &limits).map_err(|error| match error {
+                ConvertError::Encrypted { reason } => format!("it is encrypted: {reason}"),
+                error => error.to_string(),
+            })
+        }))
+    }
+}
+
+/// Does `work` on a thread of its own, and waits for it without holding up anybody.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = Arc::new(Mutex::new(Done { result: None, waker: None }));
+    let finished = Arc::clone(&done);
+    let work = move || {
+        let result = work();
+        let mut done = finished.lock().unwrap_or_else(PoisonError::into_inner);
+        done.result = Some(result);
+        if let Some(waker) = done.waker.take() {
+            waker.wake();
+        }
+    };
+    thread::Builder::new()
+        .name("attache-convert".to_owned())
+        .spawn(work)
+        .map_err(|error| error.to_string())?;
+    poll_fn(|context| {
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        match done.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                done.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    })
+    .await
 }
 
 fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, String> {

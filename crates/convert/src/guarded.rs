@@ -47,6 +47,12 @@ impl Clock {
         if Instant::now() < self.end { Ok(()) } else { Err(self.over()) }
     }
 
+    /// How long it may still take.
+    #[cfg(feature = "images")]
+    pub(crate) fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
     /// What a conversion fails with that did not end in time.
     pub(crate) fn over(&self) -> ConvertError {
         ConvertError::TimedOut { limit: self.limit }

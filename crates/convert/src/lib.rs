@@ -62,8 +62,10 @@
 mod converted;
 mod converter;
 mod error;
+mod fit;
 mod guarded;
 mod limits;
+#[cfg(feature = "pdf")]
 mod pdf;
 
 use bytes::Bytes;
@@ -71,11 +73,15 @@ use bytes::Bytes;
 pub use converted::{Converted, Note, Unit};
 pub use converter::DocumentConverter;
 pub use error::ConvertError;
+#[cfg(feature = "pdf")]
+pub use fit::{PdfPages, pdf_pages};
+pub use fit::{can_fit, fit};
 pub use limits::Limits;
 
 /// What a converter reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
+    #[cfg(feature = "pdf")]
     Pdf,
 }
 
@@ -83,7 +89,12 @@ impl Format {
     fn of(media_type: &str) -> Option<Self> {
         let essence = media_type.split(';').next().unwrap_or_default().trim();
         let is = |name: &str| essence.eq_ignore_ascii_case(name);
-        (is("application/pdf") || is("application/x-pdf")).then_some(Self::Pdf)
+        #[cfg(feature = "pdf")]
+        if is("application/pdf") || is("application/x-pdf") {
+            return Some(Self::Pdf);
+        }
+        let _ = is;
+        None
     }
 }
 
@@ -112,6 +123,7 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
     }
     let limits = *limits;
     guarded::run(limits.max_time, move |clock| match format {
+        #[cfg(feature = "pdf")]
         Format::Pdf => pdf::convert(bytes, &limits, clock),
     })
 }

@@ -22,6 +22,7 @@ use bytes::Bytes;
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use memchr::memmem;
 
+pub(crate) use self::pages::Numbered;
 use crate::guarded::Clock;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
@@ -34,19 +35,31 @@ const INCOMPLETE: &str = "[parts of this page could not be read]\n";
 /// What stands under the marker of a page that is not there.
 const UNREAD: &str = "[this page could not be read]\n";
 
-pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
+/// An opened file, with its pages counted.
+pub(crate) struct Opened {
+    pub(crate) pdf: Pdf,
+    pub(crate) pages: Numbered,
+}
+
+/// Opens a file that does not ask for more than the limits allow.
+pub(crate) fn open(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Opened, ConvertError> {
     audit::check(&bytes, limits, clock)?;
+    clock.check()?;
+    let pdf = Pdf::new(Arc::new(bytes)).map_err(refusal)?;
+    let pages = pages::number(&pdf, clock)?;
+    if pages.total == 0 {
+        return Err(ConvertError::Malformed { reason: "it has no pages" });
+    }
+    Ok(Opened { pdf, pages })
+}
+
+pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let ends_early = {
         let tail = bytes.get(bytes.len().saturating_sub(END_MARKER_WITHIN)..).unwrap_or_default();
         memmem::find(tail, b"%%EOF").is_none()
     };
-    clock.check()?;
-    let pdf = Pdf::new(Arc::new(bytes)).map_err(refusal)?;
+    let Opened { pdf, pages: numbered } = open(bytes, limits, clock)?;
     let pages = pdf.pages();
-    let numbered = pages::number(&pdf, clock)?;
-    if numbered.total == 0 {
-        return Err(ConvertError::Malformed { reason: "it has no pages" });
-    }
 
     let mut fonts = font::Fonts::new(limits.max_decoded_bytes, clock);
     let mut output = Output::new(numbered.total, limits);

@@ -17,10 +17,10 @@ use crate::guarded::Clock;
 const MAX_COUNT: usize = 250_000;
 
 /// The pages of a document in order.
-pub(super) struct Numbered {
+pub(crate) struct Numbered {
     stretches: Vec<Stretch>,
     /// How many pages there are, those that cannot be read included.
-    pub(super) total: usize,
+    pub(crate) total: usize,
     /// Whether the page tree cannot be followed, so that the pages stand in the order in which they were found.
     pub(super) guessed: bool,
 }
@@ -35,7 +35,7 @@ enum Stretch {
 
 impl Numbered {
     /// The places of the pages in the library's list, `None` for those that are not there.
-    pub(super) fn pages(&self) -> impl Iterator<Item = Option<usize>> {
+    pub(crate) fn pages(&self) -> impl Iterator<Item = Option<usize>> {
         self.stretches.iter().flat_map(|stretch| match *stretch {
             Stretch::Page(index) => std::iter::repeat_n(Some(index), 1),
             Stretch::Lost(count) => std::iter::repeat_n(None, count),

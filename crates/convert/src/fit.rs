@@ -1,0 +1,104 @@
+//! Documents in another form of themselves.
+
+#[cfg(feature = "images")]
+mod image;
+#[cfg(feature = "pdf")]
+mod pdf;
+
+use attache_core::{Fitted, Form};
+use bytes::Bytes;
+
+use crate::{ConvertError, Limits, guarded};
+
+#[cfg(feature = "pdf")]
+pub use pdf::{PdfPages, pdf_pages};
+
+/// Whether [`fit`] can bring documents of this media type into `form`, or say why it cannot. Parameters and case do
+/// not matter.
+///
+/// ```
+/// use attache_convert::can_fit;
+/// use attache_core::Form;
+///
+/// let form = Form::of(["image/png", "image/jpeg"]);
+/// assert!(can_fit("image/bmp", &form));
+/// assert!(!can_fit("application/pdf", &form));
+/// ```
+pub fn can_fit(media_type: &str, form: &Form) -> bool {
+    Subject::of(media_type, form).is_some()
+}
+
+/// Brings a document into a form: an image re-encoded or scaled, a PDF cut to its first pages. Blocks, at most about
+/// as long as `limits` allow.
+///
+/// What fits as it is stays as it is; for an image that is known from its first bytes. An image is brought into PNG if
+/// it is transparent or drawn, and into JPEG if it is a photo, upright, in sRGB, and no larger than 10 million pixels.
+/// [`Fitted::note`] says what was done.
+///
+/// # Errors
+///
+/// See [`ConvertError`]: nothing makes this form of such a document, the document is encrypted, malformed or too
+/// large, or it took too long or failed.
+///
+/// ```
+/// use attache_convert::{Limits, fit};
+/// use attache_core::Form;
+/// use bytes::Bytes;
+///
+/// // A red dot, as small as they come.
+/// let bmp = Bytes::from_static(
+///     b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0\0\0\0\0\
+///       \x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\0",
+/// );
+/// let fitted = fit("image/bmp", bmp, &Form::of(["image/png"]), &Limits::new())?;
+/// let (png, media_type) = fitted.content.unwrap();
+/// assert!(png.starts_with(b"\x89PNG"));
+/// assert_eq!(media_type.essence(), "image/png");
+/// assert_eq!(fitted.note.as_deref(), Some("re-encoded from image/bmp"));
+/// # Ok::<(), attache_convert::ConvertError>(())
+/// ```
+pub fn fit(media_type: &str, bytes: Bytes, form: &Form, limits: &Limits) -> Result<Fitted, ConvertError> {
+    let Some(subject) = Subject::of(media_type, form) else {
+        return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
+    };
+    if bytes.is_empty() {
+        return Err(ConvertError::Malformed { reason: "it is empty" });
+    }
+    let essence: String = essence(media_type).chars().take(100).collect();
+    let (form, limits) = (form.clone(), *limits);
+    guarded::run(limits.max_time, move |clock| match subject {
+        #[cfg(feature = "images")]
+        Subject::Image => image::fit(&essence, bytes, &form, &limits, clock),
+        #[cfg(feature = "pdf")]
+        Subject::Pdf => pdf::fit(bytes, &form, &limits, clock),
+    })
+}
+
+fn essence(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// What can be brought into another form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    #[cfg(feature = "images")]
+    Image,
+    #[cfg(feature = "pdf")]
+    Pdf,
+}
+
+impl Subject {
+    fn of(media_type: &str, form: &Form) -> Option<Self> {
+        let essence = essence(media_type);
+        #[cfg(feature = "images")]
+        if image::fits(essence, form) {
+            return Some(Self::Image);
+        }
+        #[cfg(feature = "pdf")]
+        if pdf::fits(essence, form) {
+            return Some(Self::Pdf);
+        }
+        let _ = (essence, form);
+        None
+    }
+}
