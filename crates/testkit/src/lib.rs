@@ -6,11 +6,13 @@
 //!   [`validate_responses`], [`validate_gemini`] and [`validate_converse`].
 //! - [`seen_documents`] decodes the documents of a request as its provider would see them;
 //!   [`MockProvider::seen_documents`] looks into uploaded files too.
+//! - [`hostile`] makes documents that were made to break their readers.
 //! - [`Cassette`] reads recorded traffic, [`chunked`] cuts its bodies into chunks, [`CassettePlayer`] serves it.
 
 mod api;
 mod cassette;
 mod documents;
+pub mod hostile;
 mod media;
 mod mock;
 mod scripted;
