@@ -4,6 +4,7 @@
 //! where is worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
 
 mod audit;
+mod bill;
 mod columns;
 mod content;
 mod expand;

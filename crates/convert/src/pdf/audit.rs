@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use hayro_syntax::object::{Array, Dict, FromBytes, MaybeRef, Object, Stream};
 use memchr::memmem;
 
+use super::bill::Bill;
 use super::expand::{Refused, decode_like_library};
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
@@ -24,8 +25,14 @@ const ENTRY_BYTES: usize = 48;
 
 /// Fails if opening the file would cost more than the limits allow.
 pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), ConvertError> {
-    let mut audit =
-        Audit { limits, clock, left: limits.max_decoded_bytes, dicts: 0, containers: HashSet::new() };
+    let mut audit = Audit {
+        limits,
+        clock,
+        left: limits.max_decoded_bytes,
+        dicts: 0,
+        containers: HashSet::new(),
+        bill: Bill::default(),
+    };
     let mut streams = Vec::new();
     let mut encrypted = false;
     let starts = memmem::Finder::new(b"<<");
@@ -36,6 +43,7 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         audit.count_dicts(1)?;
         if let Some(dict) = Dict::from_bytes(from(file, at)) {
             encrypted |= dict.contains_key("Encrypt");
+            audit.bill.add(&dict, file, at);
             let is_references = dict.contains_key("W") && dict.contains_key("Size");
             if !may_start_stream(from(file, at + dict.data().len())) {
                 // Just a dictionary.
@@ -59,7 +67,8 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
             audit.objects(&stream, rest)?;
         }
     }
-    Ok(())
+    audit.lists(file)?;
+    audit.bill.check()
 }
 
 fn from(file: &[u8], at: usize) -> &[u8] {
@@ -102,6 +111,8 @@ struct Audit<'l> {
     dicts: usize,
     /// Numbers of the objects that cross-reference streams name as object streams.
     containers: HashSet<u32>,
+    /// What the pages will cost.
+    bill: Bill,
 }
 
 impl Audit<'_> {
@@ -175,7 +186,26 @@ impl Audit<'_> {
     fn objects<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<(), ConvertError> {
         let data = self.decode(stream, rest)?;
         self.charge((data.len() / 4).min(declared(stream.dict())).saturating_mul(ENTRY_BYTES))?;
-        self.count_dicts(memmem::find_iter(&data, b"<<").count())
+        self.count_dicts(memmem::find_iter(&data, b"<<").count())?;
+        self.bill.add_objects(&data, stream.dict().get::<usize>("First").unwrap_or(0));
+        Ok(())
+    }
+
+    /// Adds the lists that page trees may refer to instead of holding them.
+    fn lists(&mut self, file: &[u8]) -> Result<(), ConvertError> {
+        for at in memmem::find_iter(file, b"obj") {
+            let mut list = from(file, at + 3).trim_ascii_start();
+            while list.starts_with(b"%") {
+                let end = list.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(list.len());
+                list = from(list, end).trim_ascii_start();
+            }
+            let Some(list) = list.starts_with(b"[").then(|| Array::from_bytes(list)).flatten() else {
+                continue;
+            };
+            self.clock.check()?;
+            self.bill.add_list(&list, file.get(..at + 3).unwrap_or_default());
+        }
+        Ok(())
     }
 
     /// Whether the stream behind these bytes may be one that cross-references name as an object stream.
@@ -213,7 +243,7 @@ fn declared(dict: &Dict<'_>) -> usize {
 }
 
 /// The digits of `12` if the bytes end in `12 0 obj` and white space.
-fn object_number(before: &[u8]) -> Option<&str> {
+pub(super) fn object_number(before: &[u8]) -> Option<&str> {
     let before = before.trim_ascii_end().strip_suffix(b"obj")?.trim_ascii_end();
     let (before, generation) = split_digits(before);
     let trimmed = before.trim_ascii_end();

@@ -37,7 +37,7 @@ pub(super) fn deflated_run(byte: u8, length: usize) -> Vec<u8> {
     } else {
         bits.push_code(0x190 + byte - 144, 9)
     }
-    let mut copies = |count: usize, bits: &mut Bits| {
+    let copies = |count: usize, bits: &mut Bits| {
         for _ in 0..count {
             bits.push_code(0b1100_0101, 8);
             bits.push_code(0, 5);

@@ -37,6 +37,27 @@ pub(super) const FILES: &[HostileFile] = &[
     file("million-pages.pdf", "a million pages in four megabytes", || {
         page("").object(2, &format!("<</Type/Pages/Kids[{}]>>", "<<>>".repeat(1 << 20))).finish()
     }),
+    file("240000-pages.pdf", "a quarter of a million pages in a megabyte", || {
+        page("").object(2, &format!("<</Type/Pages/Kids[{}]>>", "<<>>".repeat(240_000))).finish()
+    }),
+    file("hidden-kids.pdf", "the same, in a list that stands elsewhere behind a remark", || {
+        page("")
+            .object(2, "<</Type/Pages/Kids 6 0 R>>")
+            .object(6, &format!("% remark\n[{}]", "<<>>".repeat(240_000)))
+            .finish()
+    }),
+    file("shared-tables.pdf", "ten thousand pages that share a table of fonts", || {
+        let kids: String = (0..10_000).map(|page| format!("{} 0 R ", 100 + page)).collect();
+        let fonts: String = (0..20_000).map(|n| format!("/F{n} 5 0 R")).collect();
+        let mut pdf = page("")
+            .object(2, &format!("<</Type/Pages/Kids[{kids}]/Count 10000>>"))
+            .object(6, &format!("% remark\n<<{fonts}>>"))
+            .object(7, "<</Font 6 0 R>>");
+        for number in 100..10_100 {
+            pdf = pdf.object(number, "<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources 7 0 R>>");
+        }
+        pdf.finish()
+    }),
     file("huge-count.pdf", "one page that is said to be two thousand million", || {
         page("").object(2, "<</Type/Pages/Kids[3 0 R]/Count 2147483647>>").finish()
     }),
