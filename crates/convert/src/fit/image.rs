@@ -68,11 +68,12 @@ pub(super) fn fit(
     let media = MediaType::parse(kind.essence()).ok_or(ConvertError::Failed)?;
     let most_side = form.max_pixels.map_or(u32::MAX, |side| u32::try_from(side).unwrap_or(u32::MAX));
     let most_bytes = form.max_bytes.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-    if form.allows(&media)
-        && bytes.len() <= most_bytes
-        && let Some((width, height)) = dimensions(kind, &bytes)
-        && width.max(height) <= most_side
-    {
+    let small_enough = match dimensions(kind, &bytes) {
+        Some((width, height)) => width.max(height) <= most_side,
+        // Of these nobody reads the size without opening them; of the others the header is broken.
+        None => matches!(kind, Kind::Bmp | Kind::Tiff) && form.max_pixels.is_none(),
+    };
+    if form.allows(&media) && bytes.len() <= most_bytes && small_enough {
         if declared == Some(kind) {
             return Ok(Fitted::unchanged());
         }

@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// Width and height in pixels, of the kinds that providers take; `None` for others, and where the header is cut off.
+/// Width and height in pixels; `None` for kinds that no provider takes, and where the header is cut off.
 pub(super) fn dimensions(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
     match kind {
         Kind::Png => Some((be32(bytes, 16)?, be32(bytes, 20)?)),
@@ -83,8 +83,18 @@ pub(super) fn dimensions(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
             b"VP8X" => Some(((le32(bytes, 24)? & 0x00ff_ffff) + 1, (le32(bytes, 26)? >> 8) + 1)),
             _ => None,
         },
-        Kind::Bmp | Kind::Tiff | Kind::Heic | Kind::Avif => None,
+        Kind::Heic | Kind::Avif => boxed_size(bytes),
+        Kind::Bmp | Kind::Tiff => None,
     }
+}
+
+/// The size of the largest picture in a container of pictures, which says it in boxes near its beginning.
+fn boxed_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    const NEAR: usize = 64 << 10;
+    const NAME: &[u8] = b"ispe";
+    let near = bytes.get(..NEAR).unwrap_or(bytes);
+    let places = near.windows(NAME.len()).enumerate().filter(|(_, window)| *window == NAME);
+    places.filter_map(|(at, _)| Some((be32(bytes, at + 8)?, be32(bytes, at + 12)?))).max()
 }
 
 /// What the frame header of a JPEG says.
@@ -229,6 +239,8 @@ mod tests {
         assert_eq!(size(b"\xff\xd8\xff\xe0\xff\xff"), None);
         assert_eq!(Kind::sniff(b"\0\0\0\x18ftypheic"), Some(Kind::Heic));
         assert_eq!(Kind::sniff(b"\0\0\0\x18ftypavif"), Some(Kind::Avif));
+        let heic = b"\0\0\0\x18ftypheic....\0\0\0\x14ispe\0\0\0\0\0\0\x0f\xc0\0\0\x0b\xd0";
+        assert_eq!(size(heic), Some((4032, 3024)));
         assert_eq!((Kind::sniff(b""), Kind::sniff(b"\0\0\0\x18ftypmp42")), (None, None));
     }
 

@@ -20,8 +20,9 @@ use crate::guarded::Clock;
 /// Most pixels of an image that is decoded at all.
 const MAX_PIXELS: u64 = 1 << 28;
 
-/// Most bytes that an image and what has to be kept while it is decoded may take together.
-const MAX_BYTES: u64 = 236_000_000;
+/// Most bytes that may have to be kept of an image while it is decoded, and these with the image itself.
+const MAX_KEPT: u64 = 140_000_000;
+const MAX_BYTES: u64 = 200_000_000;
 
 /// A decoded image at the size that was wanted.
 #[derive(Debug)]
@@ -127,8 +128,8 @@ fn check_size((width, height): (u32, u32)) -> Result<u64, ConvertError> {
 
 /// Fails if the image and what has to be kept while it is decoded are too much.
 fn check_memory(input: &[u8], kept: u64) -> Result<(), ConvertError> {
-    if kept.saturating_add(input.len() as u64) > MAX_BYTES {
-        return Err(ConvertError::TooLarge { what: "bytes of memory to decode", limit: MAX_BYTES as usize });
+    if kept > MAX_KEPT || kept.saturating_add(input.len() as u64) > MAX_BYTES {
+        return Err(ConvertError::TooLarge { what: "bytes of memory to decode", limit: MAX_KEPT as usize });
     }
     Ok(())
 }

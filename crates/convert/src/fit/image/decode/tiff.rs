@@ -64,9 +64,9 @@ pub(super) fn decode(bytes: &[u8], room: Room, clock: Clock) -> Result<Decoded, 
 
     let pixels = Pixels::of(kind, colours).ok_or(UNSUPPORTED)?;
     let chunks = Chunks::of(&mut file, size, pixels.samples)?;
-    let memory = chunks.memory(&mut file)?;
-    check_memory(bytes, memory)?;
     let jpeg = file.find_tag_unsigned::<u16>(Tag::Compression).ok().flatten() == Some(JPEG);
+    let memory = chunks.memory(&mut file, jpeg)?;
+    check_memory(bytes, memory)?;
     if jpeg {
         check_jpegs(&mut file, bytes)?;
     }
@@ -148,11 +148,11 @@ impl Chunks {
     }
 
     /// How many bytes one band of chunks takes, decoded.
-    fn memory(&self, file: &mut File<'_>) -> Result<u64, ConvertError> {
+    fn memory(&self, file: &mut File<'_>, jpeg: bool) -> Result<u64, ConvertError> {
         let layout = file.image_chunk_buffer_layout(0).map_err(|_| UNSUPPORTED)?;
-        let chunks = u64::from(self.across) * u64::from(self.planes);
-        // While one is decoded, its row or its JPEG is there as well.
-        Ok((layout.len as u64).saturating_mul(chunks + 1))
+        // A JPEG is decoded apart.
+        let chunks = u64::from(self.across) * u64::from(self.planes) + u64::from(jpeg);
+        Ok((layout.len as u64).saturating_mul(chunks))
     }
 
     fn read(&self, file: &mut File<'_>, pixels: &Pixels, rows: &mut Rows) -> Result<(), ConvertError> {
