@@ -117,7 +117,7 @@ fn content_that_grows_is_left_out() {
         ("/Filter /FlateDecode", bomb(1 << 30)),
         ("/Filter [/FlateDecode /FlateDecode]", deflate(&bomb(1 << 30))),
         ("/Filter [/FlateDecode /FlateDecode /FlateDecode]", deflate(&deflate(&bomb(1 << 30)))),
-        ("/Filter [/RunLengthDecode /RunLengthDecode]", run_length(&run_length(&[b' '; 1 << 20]))),
+        ("/Filter [/RunLengthDecode /RunLengthDecode]", literally(&run_length(1 << 27))),
         ("/Filter /LZWDecode", lzw_bomb(2_000_000)),
     ] {
         let pdf = Builder::page("").stream(4, entries, &data).finish();
@@ -125,8 +125,19 @@ fn content_that_grows_is_left_out() {
         assert!(matches!(result, Err(ConvertError::NothingRead { .. })), "{entries}: {result:?}");
     }
 
+    // It is their size that is refused: shorter ones of the same make are read to their end, and hold only spaces.
+    for (entries, data) in [
+        ("/Filter /FlateDecode", bomb(1 << 20)),
+        ("/Filter [/RunLengthDecode /RunLengthDecode]", literally(&run_length(1 << 20))),
+        ("/Filter /LZWDecode", lzw_bomb(3 * LZW_CYCLE)),
+    ] {
+        let result = survive(Builder::page("").stream(4, entries, &data).finish());
+        assert!(matches!(result, Err(ConvertError::NoText { .. })), "{entries}: {result:?}");
+    }
+
     // Two spaces hold the mark of the end for LZW: what follows is no content.
-    let pdf = Builder::page("").stream(4, "/Filter [/LZWDecode /LZWDecode]", &lzw_bomb(2_000_000)).finish();
+    let pdf =
+        Builder::page("").stream(4, "/Filter [/LZWDecode /LZWDecode]", &lzw_bomb(3 * LZW_CYCLE)).finish();
     assert!(matches!(survive(pdf), Err(ConvertError::NoText { .. })));
 
     // One page does not spoil the others.
@@ -142,27 +153,31 @@ fn content_that_grows_is_left_out() {
     );
 }
 
-/// 127 bytes of the same kind for two.
-fn run_length(bytes: &[u8]) -> Vec<u8> {
-    bytes.chunks(127).flat_map(|run| [u8::try_from(257 - run.len()).unwrap(), run[0]]).collect()
+/// So many spaces as runs: two bytes for 127 of them, and a mark of the end.
+fn run_length(spaces: usize) -> Vec<u8> {
+    let mut bytes = [257_u16.wrapping_sub(127).to_le_bytes()[0], b' '].repeat(spaces / 127);
+    bytes.push(128);
+    bytes
 }
+
+/// Bytes as they are, but in the runs of the same filter.
+fn literally(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for run in bytes.chunks(128) {
+        out.push(u8::try_from(run.len() - 1).unwrap());
+        out.extend_from_slice(run);
+    }
+    out.push(128);
+    out
+}
+
+/// After how many codes a bomb of LZW starts anew, before there are codes of 13 bits.
+const LZW_CYCLE: usize = 3800;
 
 /// A code that is not known yet again and again: each stands for one byte more than the last one.
 fn lzw_bomb(codes: usize) -> Vec<u8> {
     let (mut bytes, mut held, mut count) = (Vec::new(), 0_u64, 0_u32);
-    for index in 0..codes {
-        let step = index % 3800;
-        let (code, entries) = match step {
-            0 => (256, 258),
-            1 => (32, 258),
-            _ => (256 + step as u64, 256 + step),
-        };
-        let width = match entries + 1 {
-            2048.. => 12,
-            1024.. => 11,
-            512.. => 10,
-            _ => 9,
-        };
+    let mut push = |code: u64, width: u32| {
         held = held << width | code;
         count += width;
         while count >= 8 {
@@ -170,7 +185,32 @@ fn lzw_bomb(codes: usize) -> Vec<u8> {
             bytes.push((held >> count) as u8);
             held &= (1 << count) - 1;
         }
+    };
+    let mut width = 9;
+    for index in 0..codes {
+        let step = index % LZW_CYCLE;
+        let code = match step {
+            // Said in the width of what was, and begins with the least.
+            0 => {
+                push(256, width);
+                width = 9;
+                continue;
+            }
+            1 => 32,
+            _ => 256 + step,
+        };
+        // The next entry is the number of the code itself; a code earlier than needed it is a bit longer.
+        width = match 256 + step + 1 {
+            2048.. => 12,
+            1024.. => 11,
+            512.. => 10,
+            _ => 9,
+        };
+        push(code as u64, width);
     }
+    // What comes after the last code is one entry longer.
+    push(257, width);
+    push(0, 7);
     bytes
 }
 

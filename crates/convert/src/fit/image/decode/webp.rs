@@ -176,3 +176,49 @@ fn with_alpha(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     Some(claimed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MALFORMED, check_pictures, chunks, open, planes, whole, with_alpha};
+    use crate::fit::image::scale::Room;
+    use crate::guarded::Clock;
+    use std::time::Duration;
+
+    const SIZE: (u32, u32) = (96, 64);
+
+    fn fixture(name: &str) -> Vec<u8> {
+        std::fs::read(format!("{}/tests/fixtures/images/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    #[test]
+    fn the_ways_that_spare_memory_show_the_same() {
+        let (room, clock) = (Room { side: 96, area: u64::MAX }, Clock::start(Duration::from_secs(60)));
+        let lossy = fixture("lossy.webp");
+        let usual = whole(&mut open(&lossy).unwrap(), SIZE, false, room, clock).unwrap().raster;
+        let (_, data) = chunks(&lossy, 12).find(|(name, _)| name == b"VP8 ").unwrap();
+        let spared = planes(data, SIZE, room, clock).unwrap().raster;
+        let apart: u64 = usual.data.iter().zip(&spared.data).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+        assert!(apart < 3 * usual.data.len() as u64, "{apart}");
+
+        let lossless = fixture("lossless.webp");
+        let usual = whole(&mut open(&lossless).unwrap(), SIZE, false, room, clock).unwrap().raster;
+        let claimed = with_alpha(&lossless).unwrap();
+        let spared = whole(&mut open(&claimed).unwrap(), SIZE, false, room, clock).unwrap().raster;
+        assert_eq!(usual, spared);
+    }
+
+    #[test]
+    fn pictures_larger_than_their_canvas_are_refused() {
+        let lossy = fixture("lossy.webp");
+        assert_eq!(check_pictures(&lossy, SIZE), Ok(()));
+        assert_eq!(check_pictures(&lossy, (95, 64)), Err(MALFORMED));
+        // The same in an animation.
+        let (_, data) = chunks(&lossy, 12).next().unwrap();
+        let length = |data: &[u8]| u32::try_from(data.len()).unwrap().to_le_bytes();
+        let picture = [b"VP8 ".as_slice(), &length(data), data].concat();
+        let frame = [&[0; 16], picture.as_slice()].concat();
+        let animation = [&[0; 12], b"ANMF".as_slice(), &length(&frame), &frame].concat();
+        assert_eq!(check_pictures(&animation, SIZE), Ok(()));
+        assert_eq!(check_pictures(&animation, (96, 63)), Err(MALFORMED));
+    }
+}
