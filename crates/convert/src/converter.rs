@@ -8,11 +8,12 @@ use std::thread;
 use attache_core::{BoxFuture, ConvertedText, Converter, Document, Fitted, Form, MediaType};
 use bytes::Bytes;
 
+use crate::fit::pages_of;
 use crate::{ConvertError, Limits, can_convert, can_fit, convert, fit};
 
 /// Every converter of this crate as a [`Converter`], for an agent.
 ///
-/// Each conversion runs on a thread of its own, so that no async worker waits for it. Dropping the future does not
+/// Each of its works runs on a thread of its own, so that no async worker waits for it. Dropping the future does not
 /// stop the thread; [`Limits`] do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DocumentConverter {
@@ -58,12 +59,27 @@ impl Converter for DocumentConverter {
     ) -> BoxFuture<'a, Result<Fitted, String>> {
         let media_type = document.media_type().essence().to_owned();
         let (form, limits) = (form.clone(), self.limits);
-        Box::pin(on_thread(move || {
-            fit(&media_type, bytes, &form, &limits).map_err(|error| match error {
-                ConvertError::Encrypted { reason } => format!("it is encrypted: {reason}"),
-                error => error.to_string(),
-            })
-        }))
+        Box::pin(on_thread(move || fit(&media_type, bytes, &form, &limits).map_err(refusal)))
+    }
+
+    fn pages<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        first: usize,
+        last: usize,
+    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        let media_type = document.media_type().essence().to_owned();
+        let limits = self.limits;
+        Box::pin(on_thread(move || pages_of(&media_type, bytes, first..=last, &limits).map_err(refusal)))
+    }
+}
+
+/// Why a document was not brought into another form.
+fn refusal(error: ConvertError) -> String {
+    match error {
+        ConvertError::Encrypted { reason } => format!("it is encrypted: {reason}"),
+        error => error.to_string(),
     }
 }
 

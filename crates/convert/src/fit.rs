@@ -11,6 +11,8 @@ use bytes::Bytes;
 use crate::{ConvertError, Limits, guarded};
 
 #[cfg(feature = "pdf")]
+pub(crate) use pdf::pages_of;
+#[cfg(feature = "pdf")]
 pub use pdf::{PdfPages, pdf_pages};
 
 /// Whether [`fit`] can bring documents of this media type into `form`, or say why it cannot. Parameters and case do
@@ -57,6 +59,7 @@ pub fn can_fit(media_type: &str, form: &Form) -> bool {
 /// assert_eq!(fitted.note.as_deref(), Some("re-encoded from image/bmp"));
 /// # Ok::<(), attache_convert::ConvertError>(())
 /// ```
+#[cfg_attr(not(feature = "images"), allow(unused_variables, reason = "what PDFs need is less"))]
 pub fn fit(media_type: &str, bytes: Bytes, form: &Form, limits: &Limits) -> Result<Fitted, ConvertError> {
     let Some(subject) = Subject::of(media_type, form) else {
         return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
@@ -76,6 +79,17 @@ pub fn fit(media_type: &str, bytes: Bytes, form: &Form, limits: &Limits) -> Resu
 
 fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// Nothing takes pages out of documents without the feature `pdf`.
+#[cfg(not(feature = "pdf"))]
+pub(crate) fn pages_of(
+    media_type: &str,
+    _: Bytes,
+    _: std::ops::RangeInclusive<usize>,
+    _: &Limits,
+) -> Result<Fitted, ConvertError> {
+    Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() })
 }
 
 /// What can be brought into another form.

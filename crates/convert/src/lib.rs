@@ -1,14 +1,18 @@
-//! Documents to text for models that cannot read them natively.
+//! Documents to text for models that cannot read them natively, and images and PDFs in the forms that models take.
 //!
 //! [`convert`] takes the bytes of a document and its media type and gives back its text with markers
 //! (`[page 2]`) that a model can cite, lines and table rows kept together: what stands side by side is
 //! separated by ` | `, so that an amount can be told from its label. PDF is read today
 //! ([`can_convert`] says what else). An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
 //!
+//! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
+//! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
+//! `pdf` reads and cuts PDF. Both are on by default.
+//!
 //! # Hostile documents
 //!
-//! A document may be made to break its reader. [`convert`] runs on a thread of its own, catches panics, and
-//! holds [`Limits`] on input, output, pages, decoded bytes and time. Two things it cannot do:
+//! A document may be made to break its reader. [`convert`] and [`fit`] run on threads of their own, catch panics, and
+//! hold [`Limits`] on input, output, pages, decoded bytes and time. Three things they cannot do:
 //!
 //! - **A thread cannot be killed.** Our own code looks at its clock all the time, but a call into a library
 //!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and
@@ -16,6 +20,9 @@
 //!   process does. At most four threads are left behind like this; after that, conversions are refused with
 //!   [`ConvertError::Busy`] until one of them ends. Who converts documents of strangers for many users puts
 //!   the conversion into a process of its own.
+//! - **Memory is counted, not measured.** What a document will take is reckoned from its headers before it is decoded,
+//!   and large images wait for each other. A process that does one conversion at a time stays below 300 MB on all of the
+//!   files that `attache-testkit` makes to break it; one that does ten takes more.
 //! - **A panic can only be caught where panics unwind.** In a program built with `panic = "abort"` it ends the
 //!   process. A caught panic is still reported by the program's panic hook, which prints to stderr by default.
 //!

@@ -16,11 +16,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Largest document that is looked at, in bytes. Default 32 MiB; above it, an error.
+    /// Largest document that text is made of, in bytes. Default 32 MiB; above it, an error.
     pub max_input_bytes: usize,
-    /// Largest image that is looked at, in bytes; images without compression are large. Default 208 MiB; above it, an
-    /// error.
-    pub max_image_bytes: usize,
+    /// Largest document that is brought into another form, in bytes: images without compression are large. Default
+    /// 208 MiB, of which a PDF may take 100; above it, an error.
+    pub max_fit_bytes: usize,
     /// Longest text that is returned, in bytes of UTF-8, page markers included. Default 2 MiB; longer text
     /// is cut at the end of a line.
     pub max_output_bytes: usize,
@@ -38,7 +38,7 @@ impl Limits {
     pub const fn new() -> Self {
         Self {
             max_input_bytes: 32 << 20,
-            max_image_bytes: 208 << 20,
+            max_fit_bytes: 208 << 20,
             max_output_bytes: 2 << 20,
             max_units: 1_000,
             max_decoded_bytes: 64 << 20,
@@ -53,10 +53,10 @@ impl Limits {
         self
     }
 
-    /// Sets [`max_image_bytes`](Self::max_image_bytes).
+    /// Sets [`max_fit_bytes`](Self::max_fit_bytes).
     #[must_use]
-    pub const fn with_max_image_bytes(mut self, bytes: usize) -> Self {
-        self.max_image_bytes = bytes;
+    pub const fn with_max_fit_bytes(mut self, bytes: usize) -> Self {
+        self.max_fit_bytes = bytes;
         self
     }
 

@@ -67,11 +67,14 @@ fn bmp(width: u32, height: u32) -> Vec<u8> {
     out
 }
 
+/// A media type, what makes such an image, its width and height, and what is done with it.
+type Case = (&'static str, fn(u32, u32) -> Vec<u8>, u32, u32, &'static str);
+
 #[test]
 fn large_images_are_fitted_in_little_memory() {
     // The limits of Anthropic.
     let form = Form::of(["image/png", "image/jpeg"]).with_max_pixels(8_000).with_max_bytes(10 << 20);
-    let cases: [(&str, fn(u32, u32) -> Vec<u8>, u32, u32, &str); 6] = [
+    let cases: [Case; 6] = [
         ("image/jpeg", jpeg, 8_192, 8_192, "scaled from 8192 × 8192 to 3238 × 3238 pixels"),
         (
             "image/bmp",

@@ -9,8 +9,8 @@
 
 mod common;
 
-use attache_convert::{ConvertError, Limits, PdfPages, convert, fit, pdf_pages};
-use attache_core::{Fitted, Form};
+use attache_convert::{ConvertError, DocumentConverter, Limits, PdfPages, convert, fit, pdf_pages};
+use attache_core::{Converter, Document, Fitted, Form};
 use bytes::Bytes;
 use common::{Builder, PDF, bomb, fixture, read, text};
 
@@ -224,4 +224,23 @@ fn names_strings_and_numbers_are_written_as_they_were() {
     let found = taken.bytes.windows(expected.len()).any(|window| window == expected);
     assert!(found, "{}", String::from_utf8_lossy(&taken.bytes));
     assert_eq!(convert(PDF, taken.bytes, &Limits::new()).unwrap().text, "[page 1]\nHello\n");
+}
+
+#[test]
+fn the_converter_takes_pages_out_too() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let converter = DocumentConverter::default();
+    let take = |bytes: Bytes, media_type: &str, first, last| {
+        let document = Document::from_bytes(bytes.clone(), media_type);
+        runtime.block_on(converter.pages(&document, bytes, first, last))
+    };
+    let some = take(numbered(9).into(), PDF, 4, 5).unwrap();
+    assert_eq!((some.pages, some.pages_held), (Some(9), Some(2)));
+    assert_eq!(some.note.as_deref(), Some("pages 4–5 of 9"));
+    let all = take(numbered(9).into(), PDF, 1, 99).unwrap();
+    assert_eq!((all.pages, all.pages_held), (Some(9), None));
+    let locked = take(fixture("encrypted-password"), PDF, 1, 1);
+    assert_eq!(locked, Err("it is encrypted: it needs a password".to_owned()));
+    let text = take(Bytes::from_static(b"text"), "text/plain", 1, 1);
+    assert_eq!(text, Err("no converter reads `text/plain`".to_owned()));
 }

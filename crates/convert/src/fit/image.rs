@@ -83,8 +83,8 @@ pub(super) fn fit(
     if matches!(kind, Kind::Heic | Kind::Avif) {
         return Err(ConvertError::Unsupported { media_type: kind.essence().to_owned() });
     }
-    if bytes.len() > limits.max_image_bytes {
-        return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_image_bytes });
+    if bytes.len() > limits.max_fit_bytes {
+        return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_fit_bytes });
     }
 
     let room = Room { side: most_side, area: MAX_AREA };

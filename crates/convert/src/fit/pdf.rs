@@ -14,6 +14,9 @@ use write::Writer;
 
 const PDF: &str = "application/pdf";
 
+/// Most bytes of a file that is opened: it stays in memory beside what is made of it.
+const MAX_INPUT_BYTES: usize = 100 << 20;
+
 /// Most bytes of a file that is made here: what pages share is written once, but not all that they can share.
 const MAX_BYTES: usize = 64 << 20;
 
@@ -73,10 +76,43 @@ pub fn pdf_pages(
     })
 }
 
+/// The pages of a document for a model, as [`Converter::pages`](attache_core::Converter::pages) wants them.
+pub(crate) fn pages_of(
+    media_type: &str,
+    bytes: Bytes,
+    pages: RangeInclusive<usize>,
+    limits: &Limits,
+) -> Result<Fitted, ConvertError> {
+    if !is_pdf(super::essence(media_type)) {
+        return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
+    }
+    let taken = pdf_pages(bytes, pages, None, limits)?;
+    let media = MediaType::parse(PDF).ok_or(ConvertError::Failed)?;
+    let held = taken.last - taken.first + 1;
+    let note = match (taken.first, taken.last) {
+        (first, last) if first == last => format!("page {first} of {}", taken.total),
+        (first, last) => format!("pages {first}–{last} of {}", taken.total),
+    };
+    let fitted =
+        Fitted::changed(taken.bytes, media, note + &blank(&taken.blank)).with_pages(taken.total as u64);
+    Ok(if held < taken.total { fitted.with_pages_held(held as u64) } else { fitted })
+}
+
+fn is_pdf(essence: &str) -> bool {
+    essence.eq_ignore_ascii_case(PDF) || essence.eq_ignore_ascii_case("application/x-pdf")
+}
+
+/// What is to be said of pages that could not be read.
+fn blank(pages: &[usize]) -> String {
+    match pages.len() {
+        0 => String::new(),
+        count => format!(", {count} of them blank as they could not be read"),
+    }
+}
+
 /// Whether PDFs can be brought into the form.
 pub(super) fn fits(essence: &str, form: &Form) -> bool {
-    let is = |name: &str| essence.eq_ignore_ascii_case(name);
-    (is(PDF) || is("application/x-pdf")) && MediaType::parse(PDF).is_some_and(|media| form.allows(&media))
+    is_pdf(essence) && MediaType::parse(PDF).is_some_and(|media| form.allows(&media))
 }
 
 /// Brings a PDF into a form.
@@ -94,17 +130,13 @@ pub(super) fn fit(bytes: Bytes, form: &Form, limits: &Limits, clock: Clock) -> R
     }
     let taken = take(&opened, 1..=most_pages, most_bytes, clock)?;
     let media = MediaType::parse(PDF).ok_or(ConvertError::Failed)?;
-    let mut note = match taken.last {
+    let note = match taken.last {
         last if last == total => format!("written anew to fit, all {total} pages"),
         1 => format!("only page 1 of {total}"),
         last => format!("only pages 1–{last} of {total}"),
     };
-    if !taken.blank.is_empty() {
-        let count = taken.blank.len();
-        note.push_str(&format!(", {count} of them blank as they could not be read"));
-    }
     let held = taken.last;
-    let fitted = Fitted::changed(taken.bytes, media, note).with_pages(total as u64);
+    let fitted = Fitted::changed(taken.bytes, media, note + &blank(&taken.blank)).with_pages(total as u64);
     Ok(if held < total { fitted.with_pages_held(held as u64) } else { fitted })
 }
 
@@ -112,8 +144,9 @@ fn open_checked(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Opened, C
     if bytes.is_empty() {
         return Err(ConvertError::Malformed { reason: "it is empty" });
     }
-    if bytes.len() > limits.max_input_bytes {
-        return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_input_bytes });
+    let most = limits.max_fit_bytes.min(MAX_INPUT_BYTES);
+    if bytes.len() > most {
+        return Err(ConvertError::TooLarge { what: "bytes", limit: most });
     }
     open(bytes, limits, clock)
 }
