@@ -195,4 +195,37 @@ mod tests {
             assert!(small.raster.data[..9].iter().all(|sample| *sample < 40), "{name}");
         }
     }
+
+    #[test]
+    fn changed_large_images_are_images_or_errors() {
+        let room = Room { side: 48, area: u64::MAX };
+        let mut state = 7_u32;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % below
+        };
+        let mut shown = 0;
+        for name in
+            ["baseline-420.jpg", "baseline-422-restarts.jpg", "progressive-420.jpg", "grey-progressive.jpg"]
+        {
+            let whole = fixture(name);
+            for _ in 0..2_000 {
+                let mut bytes = whole.clone();
+                for _ in 0..=next(3) {
+                    let at = next(bytes.len());
+                    bytes[at] = [0, 1, 0x7f, 0xff, next(256) as u8][next(5)];
+                }
+                let Some(frame) = JpegFrame::read(&bytes).filter(|frame| frame.width.max(frame.height) < 500)
+                else {
+                    continue;
+                };
+                let layout = if frame.sampling.len() == 1 { Layout::Gray } else { Layout::Rgb };
+                if matches!(frame.sampling.len(), 1 | 3) {
+                    shown +=
+                        u32::from(large(&bytes, &frame, ColorSpace::YCbCr, layout, room, clock()).is_ok());
+                }
+            }
+        }
+        assert!(shown > 2_000, "{shown}");
+    }
 }

@@ -107,7 +107,9 @@ impl Squares {
                 }
             } else {
                 let length = reader.bits.symbol(reader.tables.first(codes.0)?)?;
-                self.last += reader.bits.signed(u32::from(length.min(15)));
+                // Held in bounds that sound files do not reach, so that damaged ones cannot count on and on.
+                let last = self.last + reader.bits.signed(u32::from(length.min(15)));
+                self.last = last.clamp(-(1 << 16), 1 << 16);
                 let value = self.last << scan.shift;
                 self.change(square, 0, |_| value);
             }
