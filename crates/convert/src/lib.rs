@@ -59,33 +59,59 @@
 //! # Ok::<(), ConvertError>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "office"),
+    allow(dead_code, reason = "no other format uses all that formats share")
+)]
+
+mod archive;
+mod charset;
 mod converted;
 mod converter;
+mod csv;
+#[cfg(feature = "office")]
+mod docx;
+#[cfg(feature = "email")]
+mod email;
+#[cfg(feature = "epub")]
+mod epub;
 mod error;
+#[cfg(any(feature = "office", feature = "html"))]
+mod flow;
+mod format;
+#[cfg(feature = "office")]
+mod grid;
 mod guarded;
+#[cfg(feature = "html")]
+mod html;
+mod json;
 mod limits;
+mod listing;
+#[cfg(feature = "office")]
+mod odf;
+#[cfg(feature = "office")]
+mod ooxml;
+mod output;
+#[cfg(feature = "pdf")]
 mod pdf;
+mod plain;
+#[cfg(feature = "office")]
+mod pptx;
+#[cfg(feature = "office")]
+mod rtf;
+mod table;
+#[cfg(feature = "office")]
+mod xlsx;
+#[cfg(any(feature = "office", feature = "epub"))]
+mod xml;
 
 use bytes::Bytes;
 
-pub use converted::{Converted, Note, Unit};
+pub use converted::{Attachment, Converted, Note, Unit};
 pub use converter::DocumentConverter;
 pub use error::ConvertError;
+use format::Format;
 pub use limits::Limits;
-
-/// What a converter reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Pdf,
-}
-
-impl Format {
-    fn of(media_type: &str) -> Option<Self> {
-        let essence = media_type.split(';').next().unwrap_or_default().trim();
-        let is = |name: &str| essence.eq_ignore_ascii_case(name);
-        (is("application/pdf") || is("application/x-pdf")).then_some(Self::Pdf)
-    }
-}
 
 /// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
 pub fn can_convert(media_type: &str) -> bool {
@@ -111,7 +137,11 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
         return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_input_bytes });
     }
     let limits = *limits;
-    guarded::run(limits.max_time, move |clock| match format {
-        Format::Pdf => pdf::convert(bytes, &limits, clock),
+    let charset = format::charset_of(media_type);
+    guarded::run(limits.max_time, move |clock| {
+        let found = format.resolve(&bytes)?;
+        let mut converted = found.convert(&bytes, charset.as_deref(), &limits, clock)?;
+        converted.notes.extend(found.differs_from(format));
+        Ok(converted)
     })
 }
