@@ -41,15 +41,15 @@ pub(crate) fn convert(
         _ => (&*decoded.text, None),
     };
     let separator = said.unwrap_or_else(|| if tabs { b'\t' } else { separator(text) });
-    let Some(size) = measure(text, separator) else {
+    if !is_table(text, separator) {
         return as_it_is(text, note.into_iter().chain([Note::ShownAsText { not: "a table" }]), limits);
-    };
+    }
     let table = Table { text, separator, clock };
     let mut output = Output::new(Unit::RowBlock, limits);
     if let Some(note) = note {
         output.note(note);
     }
-    table.write(size, &mut output)?;
+    table.write(&mut output)?;
     output.finish()
 }
 
@@ -81,9 +81,10 @@ impl Table<'_> {
         Ok(())
     }
 
-    fn write(&self, columns: usize, output: &mut Output) -> Result<(), ConvertError> {
-        let (mut total, mut header) = (0_usize, None);
+    fn write(&self, output: &mut Output) -> Result<(), ConvertError> {
+        let (mut total, mut columns, mut header) = (0_usize, 0, None);
         self.rows(|record| {
+            columns = columns.max(record.len());
             match &mut header {
                 None => header = Some(record.clone()),
                 Some(_) => total += 1,
@@ -148,22 +149,22 @@ fn names_columns(row: &StringRecord) -> bool {
     named > 0 && named * 2 >= row.len() && !row.iter().any(figure)
 }
 
-/// The most cells of a row, or `None` if there are too many.
-fn measure(text: &str, separator: u8) -> Option<usize> {
-    let (mut most, mut cells, mut quoted) = (0, 1, false);
+/// Whether no row has too many cells. What looks quoted may be none for the reader, so it counts too, but may be more.
+fn is_table(text: &str, separator: u8) -> bool {
+    let (mut cells, mut quoted_cells, mut quoted) = (1, 0, false);
     for byte in text.bytes() {
         match byte {
             b'"' => quoted = !quoted,
-            b'\n' | b'\r' if !quoted => cells = 1,
+            b'\n' | b'\r' if !quoted => (cells, quoted_cells) = (1, 0),
+            byte if byte == separator && quoted => quoted_cells += 1,
             byte if byte == separator => cells += 1,
             _ => {}
         }
-        most = most.max(cells);
-        if most > MAX_COLUMNS {
-            return None;
+        if cells > MAX_COLUMNS || quoted_cells > 64 * MAX_COLUMNS {
+            return false;
         }
     }
-    Some(most)
+    true
 }
 
 /// What separates the cells: what divides most lines into the same number of them.

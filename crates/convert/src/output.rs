@@ -269,7 +269,9 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<Converted, ConvertError> {
         self.end_unit();
         self.text.truncate(self.text.trim_end_matches('\n').len());
-        self.end_line();
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
         let (unit, units) = (self.unit, self.starts.len().max(1));
         let total = self.total.max(self.starts.len());
         let damaged = !self.unread.is_empty() || !self.partial.is_empty();

@@ -61,6 +61,8 @@ struct Group {
     hidden: bool,
     /// The next text is raised, so that `10` and a raised `6` are not read as 106.
     raised: bool,
+    in_table: bool,
+    heading: Option<usize>,
     font: i32,
     /// How many characters stand in for each one in Unicode.
     stand_ins: usize,
@@ -100,10 +102,8 @@ struct Reader<'o> {
     to_skip: usize,
     high_surrogate: Option<u16>,
 
-    in_table: bool,
     table_open: bool,
     cells: Vec<String>,
-    heading: Option<usize>,
     /// The levels of the headings that styles make.
     styles: HashMap<i32, usize>,
     style: i32,
@@ -121,6 +121,8 @@ impl<'o> Reader<'o> {
             skipped: false,
             hidden: false,
             raised: false,
+            in_table: false,
+            heading: None,
             font: -1,
             stand_ins: 1,
             kind: Kind::Text,
@@ -137,10 +139,8 @@ impl<'o> Reader<'o> {
             starred: false,
             to_skip: 0,
             high_surrogate: None,
-            in_table: false,
             table_open: false,
             cells: Vec::new(),
-            heading: None,
             styles: HashMap::new(),
             style: 0,
             edges: Vec::new(),
@@ -369,7 +369,7 @@ impl<'o> Reader<'o> {
             return;
         }
         let in_note = self.outer.iter().any(|group| group.saved.is_some()) || self.group.saved.is_some();
-        if in_note || self.in_table {
+        if in_note || self.group.in_table {
             self.flow.text("\n");
         } else {
             self.end_paragraph();
@@ -383,7 +383,7 @@ impl<'o> Reader<'o> {
             self.flow.put_back(paragraph);
             self.table_open = false;
         }
-        match self.heading {
+        match self.group.heading {
             Some(level) => self.flow.end_heading(level),
             None => self.flow.end_paragraph(),
         }

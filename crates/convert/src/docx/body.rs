@@ -44,6 +44,8 @@ pub(super) struct Body<'o, 'p> {
     in_run_properties: bool,
     /// How many pages have ended since the page that is being written.
     breaks: usize,
+    /// How many pages there are so far.
+    pages: usize,
     /// Whether pages are told apart: not in notes and margins.
     paged: bool,
 }
@@ -76,6 +78,7 @@ impl<'o, 'p> Body<'o, 'p> {
             raised: false,
             in_run_properties: false,
             breaks: 0,
+            pages: 1,
             paged,
         }
     }
@@ -120,7 +123,7 @@ impl<'o, 'p> Body<'o, 'p> {
 
     /// Counts the pages of what does not fit any more.
     fn count_pages(&mut self, xml: &mut Xml<'_>) -> Result<(), Stop> {
-        let mut pages = self.flow.output.number() + self.breaks;
+        let mut pages = self.pages;
         loop {
             match xml.next()? {
                 Node::Open(tag) if tag.name() == "lastRenderedPageBreak" => pages += 1,
@@ -328,6 +331,7 @@ impl<'o, 'p> Body<'o, 'p> {
     fn page_break(&mut self) {
         if self.paged {
             self.breaks += 1;
+            self.pages += 1;
             if self.tables == 0 && self.boxes.is_empty() && self.flow.is_blank() {
                 self.turn_pages();
             }

@@ -79,15 +79,15 @@ impl Reader<'_> {
             "row" if self.is_text() => self.row(),
             "nestcell" => self.text("\t"),
             "nestrow" => self.text("\n"),
-            "intbl" => self.in_table = true,
+            "intbl" => self.group.in_table = true,
             "pard" => {
                 self.flush();
-                self.in_table = false;
-                self.heading = None;
+                self.group.in_table = false;
+                self.group.heading = None;
             }
             "stylesheet" => self.group.kind = Kind::Styles,
             "s" if self.group.kind == Kind::Styles => self.style = value.unwrap_or(0),
-            "s" => self.heading = value.and_then(|style| self.styles.get(&style).copied()),
+            "s" => self.group.heading = value.and_then(|style| self.styles.get(&style).copied()),
             "outlinelevel" if self.group.kind == Kind::Styles => {
                 let level = usize::try_from(value.unwrap_or(9)).unwrap_or(9);
                 if level < 9 && self.styles.len() < MAX_FONTS {
@@ -107,7 +107,7 @@ impl Reader<'_> {
             "listtext" | "pntext" => self.group.kind = Kind::Label,
             "outlinelevel" => {
                 let level = usize::try_from(value.unwrap_or(9)).unwrap_or(9);
-                self.heading = (level < 9).then_some(level + 1);
+                self.group.heading = (level < 9).then_some(level + 1);
             }
             "plain" => {
                 self.flush();
