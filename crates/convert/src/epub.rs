@@ -38,37 +38,42 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let file = contents.files.get(id);
         let name = file.map_or("", |file| file.name.as_str());
         if locked.iter().any(|locked| locked == name) {
-            begin(&mut output, "");
+            output.begin("");
             output.unread();
             continue;
         }
         unlocked += 1;
         let title = titles.get(name).map_or("", String::as_str);
         if !file.is_some_and(|file| file.media.contains("html") || file.media.contains("xml")) {
-            if !begin(&mut output, title) {
+            if !output.begin(title) {
                 break;
             }
             output.not_shown("image");
             continue;
         }
-        let Some(text) = book.text(name, limits)? else {
-            if !begin(&mut output, title) {
+        let Some((bytes, whole)) = book.bytes(name, limits)? else {
+            if !output.begin(title) {
                 break;
             }
             output.unread();
             continue;
         };
+        let text = match charset::decode(&bytes, html::said(&bytes).as_deref()) {
+            Some(decoded) => decoded.text,
+            // Cut in the middle of a character, or damaged.
+            None => String::from_utf8_lossy(&bytes),
+        };
         let mut chapter = output.beside();
         let mut flow = Flow::new(&mut chapter);
-        html::render(&text.0, html::Titles::LeftOut, &mut flow, clock)?;
+        html::render(&text, html::Titles::LeftOut, &mut flow, clock)?;
         flow.finish();
         let heading = chapter.so_far().lines().find_map(|line| line.strip_prefix('#')).unwrap_or_default();
         let title = if title.is_empty() { heading.trim_start_matches('#').trim() } else { title };
-        if !begin(&mut output, title) {
+        if !output.begin(title) {
             break;
         }
         output.absorb(chapter);
-        if !text.1 {
+        if !whole {
             output.partial();
         }
     }
@@ -76,10 +81,6 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         return Err(ConvertError::Encrypted { reason: "its chapters are locked" });
     }
     output.finish()
-}
-
-fn begin(output: &mut Output, title: &str) -> bool {
-    output.begin(title)
 }
 
 /// What could be read; nothing if it is damaged.
@@ -216,21 +217,12 @@ impl Book<'_, '_> {
         }
     }
 
-    /// The text of a chapter, and whether it is whole; `None` if it cannot be read.
-    fn text(&self, name: &str, limits: &Limits) -> Result<Option<(String, bool)>, ConvertError> {
+    /// The bytes of a chapter, and whether these are all; `None` if it cannot be read.
+    fn bytes(&self, name: &str, limits: &Limits) -> Result<Option<(Vec<u8>, bool)>, ConvertError> {
         let Some(Ok(mut part)) = self.archive.part(name) else { return Ok(None) };
         let mut bytes = Vec::new();
         let whole = crate::archive::read_some(&mut part, limits.max_decoded_bytes, &mut bytes, self.clock)?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let said = html::said(&bytes);
-        let text = match charset::decode(&bytes, said.as_deref()) {
-            Some(decoded) => decoded.text.into_owned(),
-            // Cut in the middle of a character, or damaged.
-            None => String::from_utf8_lossy(&bytes).into_owned(),
-        };
-        Ok(Some((text, whole)))
+        Ok((!bytes.is_empty()).then_some((bytes, whole)))
     }
 }
 

@@ -6,6 +6,9 @@ use crate::table;
 /// Columns and rows that one cell may span.
 const MAX_SPAN: usize = 1000;
 
+/// Columns that cells from rows above can reach into.
+const MAX_COVERED: usize = 16 * MAX_SPAN;
+
 /// Tables inside each other; what is deeper stands in the cell of the last one.
 const MAX_TABLES: usize = 20;
 
@@ -21,22 +24,64 @@ pub(crate) struct Flow<'o> {
     held: usize,
 }
 
+/// A table whose rows wait for its end. Its texts stand in one, as there may be very many of them.
 #[derive(Default)]
 struct Table {
-    rows: Vec<Vec<Cell>>,
-    row: Vec<Cell>,
-    cell: Option<Cell>,
+    text: String,
+    /// The cells that hold text.
+    cells: Vec<Cell>,
+    /// Behind which cell each row ends.
+    rows: Vec<usize>,
+    /// The cell that is open.
+    open: Option<Open>,
+    /// The column behind the last cell of this row.
+    column: usize,
     /// For each column, how many further rows a cell above reaches into.
     covered: Vec<usize>,
     /// Whether it only arranges things on a page: it holds other tables.
     layout: bool,
 }
 
+/// A cell: its column, and where its text ends.
 struct Cell {
+    column: u32,
+    end: u32,
+}
+
+/// A cell that is open: its column, and where its text begins.
+#[derive(Clone, Copy)]
+struct Open {
     column: usize,
-    /// The column behind the last one that it spans.
-    end: usize,
-    text: String,
+    start: usize,
+}
+
+impl Table {
+    /// Ends the cell that is open.
+    fn close_cell(&mut self) {
+        if let Some(open) = self.open.take()
+            && self.text.len() > open.start
+        {
+            let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            self.cells.push(Cell { column: number(open.column), end: number(self.text.len()) });
+        }
+    }
+
+    /// The rows with their cells: columns and texts.
+    fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = (usize, &str)> + Clone> {
+        let mut first = 0;
+        self.rows.iter().map(move |end| {
+            let from = std::mem::replace(&mut first, *end);
+            (from..*end).filter_map(|at| {
+                let offset = |cell: &Cell| usize::try_from(cell.end).unwrap_or(usize::MAX);
+                let start = at.checked_sub(1).and_then(|before| self.cells.get(before)).map_or(0, offset);
+                let cell = self.cells.get(at)?;
+                Some((
+                    usize::try_from(cell.column).unwrap_or(usize::MAX),
+                    self.text.get(start..offset(cell))?,
+                ))
+            })
+        })
+    }
 }
 
 impl<'o> Flow<'o> {
@@ -153,18 +198,21 @@ impl<'o> Flow<'o> {
             return;
         };
         self.held += lines.len() + 1;
-        let cell = match &mut table.cell {
-            Some(cell) => cell,
+        match table.open {
+            Some(open) => {
+                if table.text.len() > open.start {
+                    table.text.push('\n');
+                }
+                table.text.push_str(lines);
+            }
             // Beside the cells, such as a caption: a row of its own.
             None => {
-                table.rows.push(vec![Cell { column: 0, end: 1, text: lines.to_owned() }]);
-                return;
+                table.open = Some(Open { column: 0, start: table.text.len() });
+                table.text.push_str(lines);
+                table.close_cell();
+                table.rows.push(table.cells.len());
             }
-        };
-        if !cell.text.is_empty() {
-            cell.text.push('\n');
         }
-        cell.text.push_str(lines);
     }
 
     pub(crate) fn open_table(&mut self) {
@@ -187,13 +235,13 @@ impl<'o> Flow<'o> {
     pub(crate) fn open_cell(&mut self, columns: usize, rows: usize) {
         self.close_cell();
         let Some(table) = self.tables.last_mut().filter(|_| self.deeper == 0) else { return };
-        let mut column = table.row.last().map_or(0, |cell| cell.end);
+        let mut column = table.column;
         while table.covered.get(column).is_some_and(|rows| *rows > 0) {
             column += 1;
         }
         let rows = rows.clamp(1, MAX_SPAN);
-        let (columns, most) = (columns.clamp(1, MAX_SPAN), 16 * MAX_SPAN);
-        let end = (column + columns).min(most);
+        let columns = columns.clamp(1, MAX_SPAN);
+        let end = (column + columns).min(MAX_COVERED);
         if rows > 1 {
             if table.covered.len() < end {
                 table.covered.resize(end, 0);
@@ -201,34 +249,26 @@ impl<'o> Flow<'o> {
             // One more than there are below, as the end of this row takes one off.
             table.covered.get_mut(column..end).unwrap_or_default().fill(rows);
         }
-        table.cell = Some(Cell { column, end: column + columns, text: String::new() });
+        table.open = Some(Open { column, start: table.text.len() });
+        table.column = column + columns;
     }
 
     pub(crate) fn close_cell(&mut self) {
         self.end_paragraph();
-        if self.deeper > 0 {
-            return;
-        }
-        if let Some(table) = self.tables.last_mut()
-            && let Some(cell) = table.cell.take()
-        {
-            table.row.push(cell);
+        if let Some(table) = self.tables.last_mut().filter(|_| self.deeper == 0) {
+            table.close_cell();
         }
     }
 
     pub(crate) fn close_row(&mut self) {
         self.close_cell();
-        if self.deeper > 0 {
-            return;
-        }
-        if let Some(table) = self.tables.last_mut() {
-            let row = std::mem::take(&mut table.row);
-            if !row.is_empty() {
-                for rows in &mut table.covered {
-                    *rows = rows.saturating_sub(1);
-                }
-                table.rows.push(row);
+        let Some(table) = self.tables.last_mut().filter(|_| self.deeper == 0) else { return };
+        if table.column > 0 {
+            for rows in &mut table.covered {
+                *rows = rows.saturating_sub(1);
             }
+            table.rows.push(table.cells.len());
+            table.column = 0;
         }
     }
 
@@ -240,21 +280,20 @@ impl<'o> Flow<'o> {
         }
         self.close_row();
         let Some(table) = self.tables.pop() else { return };
-        let alone = table.rows.iter().all(|row| row.iter().filter(|cell| !cell.text.is_empty()).count() <= 1);
-        let held: usize = table.rows.iter().flatten().map(|cell| cell.text.len() + 1).sum();
-        self.held = self.held.saturating_sub(held);
+        let alone = table.rows().all(|row| row.count() <= 1);
+        self.held = self.held.saturating_sub(table.text.len() + table.cells.len());
         let mut lines = String::new();
-        for row in &table.rows {
+        for row in table.rows() {
             let start = lines.len();
             if table.layout || alone {
-                for cell in row.iter().filter(|cell| !cell.text.is_empty()) {
+                for (_, text) in row {
                     if lines.len() > start {
                         lines.push('\n');
                     }
-                    lines.push_str(&cell.text);
+                    lines.push_str(text);
                 }
             } else {
-                table::push_row(&mut lines, row.iter().map(|cell| (cell.column, cell.text.as_str())));
+                table::push_row(&mut lines, row);
             }
             if lines.len() > start {
                 lines.push('\n');

@@ -163,15 +163,23 @@ impl Output {
         if self.cut {
             return;
         }
+        if memchr::memchr(0, text.as_bytes()).is_some() {
+            // No text holds it, and not everything that takes text takes it.
+            return self.push(&text.replace('\0', "\u{FFFD}"));
+        }
         let room = self.limit.saturating_sub(self.text.len());
         if text.len() <= room {
             self.text.push_str(text);
             return;
         }
         self.cut = true;
-        self.text.push_str(text.get(..text.floor_char_boundary(room)).unwrap_or_default());
-        if let Some(line) = self.text.rfind('\n') {
-            self.text.truncate(line + 1);
+        // Room for the end of the line stays.
+        let end = text.floor_char_boundary(room.saturating_sub(1));
+        self.text.push_str(text.get(..end).unwrap_or_default());
+        // A line that is cut is better than none.
+        match self.text.rfind('\n') {
+            Some(line) if line >= self.body => self.text.truncate(line + 1),
+            _ => {}
         }
         self.starts.retain(|start| *start < self.text.len());
         self.body = self.body.min(self.text.len());
@@ -275,7 +283,8 @@ impl Output {
         let (unit, units) = (self.unit, self.starts.len().max(1));
         let total = self.total.max(self.starts.len());
         let damaged = !self.unread.is_empty() || !self.partial.is_empty();
-        if !self.has_text && self.attachments.is_empty() {
+        let none = self.starts.is_empty();
+        if none || !self.has_text && self.attachments.is_empty() {
             return Err(match (damaged, self.cut) {
                 (true, _) => ConvertError::NothingRead { unit, units },
                 (_, true) => ConvertError::TooLarge { what: "bytes of text", limit: self.limit },

@@ -253,6 +253,8 @@ struct Utf8<'r> {
     out: Vec<u8>,
     done: usize,
     ended: bool,
+    /// Why nothing more comes, once all that came before is read.
+    failed: Option<io::Error>,
 }
 
 /// How much is read at once.
@@ -260,7 +262,16 @@ const CHUNK: usize = 16 << 10;
 
 impl<'r> Utf8<'r> {
     fn new(source: Box<dyn Read + 'r>) -> Self {
-        Self { source, decoder: None, raw: Vec::new(), at: 0, out: Vec::new(), done: 0, ended: false }
+        Self {
+            source,
+            decoder: None,
+            raw: Vec::new(),
+            at: 0,
+            out: Vec::new(),
+            done: 0,
+            ended: false,
+            failed: None,
+        }
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -268,8 +279,9 @@ impl<'r> Utf8<'r> {
             if self.at >= self.raw.len() {
                 self.raw.clear();
                 self.at = 0;
-                let read = self.source.by_ref().take(CHUNK as u64).read_to_end(&mut self.raw)?;
-                self.ended = read < CHUNK;
+                let read = self.source.by_ref().take(CHUNK as u64).read_to_end(&mut self.raw);
+                self.ended = !matches!(read, Ok(CHUNK..));
+                self.failed = read.err();
             }
             let raw = self.raw.get(self.at..).unwrap_or_default();
             let decoder = self.decoder.get_or_insert_with(|| declared(raw).new_decoder());
@@ -280,7 +292,13 @@ impl<'r> Utf8<'r> {
             self.out.truncate(written);
             self.done = 0;
         }
-        Ok(())
+        match self.failed.take() {
+            Some(error) if self.done >= self.out.len() => Err(error),
+            failed => {
+                self.failed = failed;
+                Ok(())
+            }
+        }
     }
 }
 

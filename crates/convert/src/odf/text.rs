@@ -64,7 +64,7 @@ pub(super) fn read(mut xml: Xml<'_>, lists: Lists, unit: Unit, output: &mut Outp
         author: String::new(),
         in_author: false,
         description: None,
-        full: false,
+        full: unit == Unit::Slide,
         slide: 0,
         notes: false,
     };
@@ -96,6 +96,7 @@ struct Reader<'o> {
     in_author: bool,
     /// The description of a picture, while it is read.
     description: Option<String>,
+    /// Whether what comes belongs to no slide that is shown.
     full: bool,
     slide: usize,
     /// Whether the notes of a slide are to be announced.
@@ -156,7 +157,13 @@ impl Reader<'_> {
         }
         match name {
             "page" if self.slides => self.begin_slide(tag),
-            _ if self.full => {}
+            "style" => self.style = tag.exact("style:name").unwrap_or_default(),
+            "drawing-page-properties" => {
+                if tag.attr("visibility").is_some_and(|visibility| visibility == "hidden") {
+                    self.hidden.insert(self.style.clone());
+                }
+            }
+            _ if self.full => self.lists.style(tag),
             "p" => self.paragraphs += 1,
             "h" => {
                 self.paragraphs += 1;
@@ -220,12 +227,6 @@ impl Reader<'_> {
             "notes" if self.slides => {
                 self.flow.end_paragraph();
                 self.notes = true;
-            }
-            "style" => self.style = tag.exact("style:name").unwrap_or_default(),
-            "drawing-page-properties" => {
-                if tag.attr("visibility").is_some_and(|visibility| visibility == "hidden") {
-                    self.hidden.insert(self.style.clone());
-                }
             }
             _ => self.lists.style(tag),
         }

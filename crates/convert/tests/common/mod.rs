@@ -308,3 +308,26 @@ pub(crate) fn epub(chapters: &[&[u8]]) -> Vec<u8> {
     files.extend(names.iter().map(String::as_str).zip(chapters.iter().copied()));
     zip(&files)
 }
+
+/// The files of a zip archive, by their names.
+pub(crate) fn unzip(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    use std::io::Read;
+    let archive = rawzip::ZipArchive::from_slice(bytes).expect("an archive");
+    let mut entries = archive.entries();
+    let mut files = Vec::new();
+    while let Some(entry) = entries.next_entry().expect("a whole list") {
+        let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+        let found = archive.get_entry(entry.wayfinder()).expect("an entry");
+        let mut content = Vec::new();
+        if entry.compression_method() == rawzip::CompressionMethod::STORE {
+            content.extend_from_slice(found.data());
+        } else {
+            let mut decoder = flate2::bufread::DeflateDecoder::new(found.data());
+            decoder.read_to_end(&mut content).expect("whole data");
+        }
+        if !name.ends_with('/') {
+            files.push((name, content));
+        }
+    }
+    files
+}
