@@ -2,13 +2,37 @@
 //!
 //! [`convert`] takes the bytes of a document and its media type and gives back its text with markers
 //! (`[page 2]`) that a model can cite, lines and table rows kept together: what stands side by side is
-//! separated by ` | `, so that an amount can be told from its label. PDF is read today
-//! ([`can_convert`] says what else). An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
+//! separated by ` | `, so that an amount can be told from its label. [`can_convert`] says which types are read.
+//! An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
+//!
+//! # What is read
+//!
+//! | format | feature | markers | what else is in the text |
+//! | --- | --- | --- | --- |
+//! | PDF | `pdf` | `[page 2]` | |
+//! | DOCX, ODT, RTF | `office` | `[page 2]` where Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments where they stand; deleted and hidden text is not |
+//! | XLSX, ODS | `office` | `[sheet 2: Budget]`, `[row 101]` | values of formulas, ISO dates, comments; hidden sheets say so |
+//! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides say so |
+//! | EPUB | `epub` | `[chapter 2: Title]` | |
+//! | HTML | `html` | | headings, lists, texts of links and pictures; scripts, styles and what is hidden are not |
+//! | e-mail | `email` | | the usual headers, the best text, messages inside; attachments are [`Converted::attachments`] |
+//! | CSV, TSV, JSON lines | | `[rows 201-400 of 450, 3 columns]` | the header again with each block of rows |
+//! | JSON | | | indented; of a large one long lists and texts are cut, with counts |
+//! | other text | | | in any charset; one that was guessed is a [`Note::Charset`] |
+//! | zip archives | | | the names and sizes of the files |
+//!
+//! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
+//! of Office from before 2007 are not read: [`ConvertError::OldFormat`] says so. Pictures, charts and what else is no
+//! text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`, `office`, `html`, `epub` and
+//! `email` the crate needs hardly any library.
 //!
 //! # Hostile documents
 //!
 //! A document may be made to break its reader. [`convert`] runs on a thread of its own, catches panics, and
-//! holds [`Limits`] on input, output, pages, decoded bytes and time. Two things it cannot do:
+//! holds [`Limits`] on input, output, pages, decoded bytes and time. Archives are decoded piece by piece: a part
+//! counts against [`Limits::max_decoded_bytes`], all parts against four times that. Of XML and HTML no tree is made;
+//! depth and length of one node are bounded, and neither external entities nor a document's own are ever resolved.
+//! Two things it cannot do:
 //!
 //! - **A thread cannot be killed.** Our own code looks at its clock all the time, but a call into a library
 //!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and

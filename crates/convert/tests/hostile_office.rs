@@ -58,10 +58,7 @@ fn survive(name: &str, media: &str, bytes: Vec<u8>) -> Result<Converted, Convert
     #[cfg(target_os = "linux")]
     {
         let peak = memory("VmHWM").saturating_sub(before);
-        // For `--nocapture`.
-        let shown = result.as_ref().map(|c| c.text.len()).map_err(ToString::to_string);
-        eprintln!("{name}: {size} bytes, {took:?}, peak {} MiB, {shown:?}", peak >> 20);
-        assert!(peak < MEMORY, "{name}: {} MiB", peak >> 20);
+        assert!(peak < MEMORY, "{name}: {} MiB for {size} bytes", peak >> 20);
     }
     assert_ne!(result, Err(ConvertError::Failed), "{name}");
     if let Ok(converted) = &result {
