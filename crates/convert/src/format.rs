@@ -172,7 +172,7 @@ impl Format {
         };
         match (self, found) {
             (_, Some(found)) => Ok(found),
-            (Self::Unknown | Self::Office, None) => Err(UNKNOWN),
+            (Self::Unknown | Self::Office, None) => Err(ConvertError::UnknownFormat),
             (declared, None) => Ok(declared),
         }
     }
@@ -214,7 +214,7 @@ impl Format {
             Self::JsonLines => crate::json::convert_lines(bytes, charset, limits, clock),
             Self::Text => crate::plain::convert(bytes, charset, limits, clock),
             Self::Zip => crate::listing::convert(bytes, limits, clock),
-            Self::Office | Self::Unknown => Err(UNKNOWN),
+            Self::Office | Self::Unknown => Err(ConvertError::UnknownFormat),
         }
     }
 
@@ -284,10 +284,6 @@ pub(crate) fn charset_of(media_type: &str) -> Option<String> {
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"').to_owned())
     })
 }
-
-/// Bytes that nothing here reads.
-const UNKNOWN: ConvertError =
-    ConvertError::Malformed { reason: "what it is cannot be told from its content" };
 
 /// A format that a zip archive holds, by the names in it.
 fn inside(bytes: &[u8]) -> Option<Format> {

@@ -306,6 +306,8 @@ fn old_and_locked_office_files_are_named() {
         let error = convert(media, compound(&[stream]).into(), &Limits::new()).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
+    let error = convert("application/octet-stream", vec![7; 512].into(), &Limits::new()).unwrap_err();
+    assert_eq!(error, ConvertError::UnknownFormat);
     let error = convert(DOCX, compound(&["EncryptedPackage"]).into(), &Limits::new()).unwrap_err();
     assert!(matches!(error, ConvertError::Encrypted { .. }));
 }
