@@ -21,6 +21,9 @@ const ALONE: &[&str] = &[
 /// The features of the registry, each of which builds without the others.
 const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "bedrock", "offline"];
 
+/// The features of the converters, each of which builds without the others.
+const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email"];
+
 /// The features of the facade, each of which builds without the others.
 const FEATURES: &[&str] =
     &["agent", "macros", "openai", "anthropic", "gemini", "bedrock", "offline", "models", "convert"];
@@ -34,6 +37,13 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
     for provider in PROVIDERS {
         command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
+    }
+    command("cargo", &["check", "-p", "attache-convert", "--no-default-features"])?;
+    for feature in CONVERTERS {
+        command(
+            "cargo",
+            &["check", "-p", "attache-convert", "--no-default-features", "--features", feature],
+        )?;
     }
     command("cargo", &["check", "-p", "attache", "--no-default-features"])?;
     for feature in FEATURES {

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use bytes::Bytes;
+
 /// The text of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -11,11 +13,28 @@ pub struct Converted {
     pub unit: Unit,
     /// How many units the document has, whether or not all of them were, or can be, read.
     pub units: usize,
+    /// Where in the text each of the units that were read begins, in bytes, with its marker; empty for
+    /// [`Unit::Whole`], which has none.
+    pub starts: Vec<usize>,
     /// Whether text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
     /// which.
     pub truncated: bool,
     /// What a reader of the text should know about it.
     pub notes: Vec<Note>,
+    /// Documents inside the document: the attachments of an e-mail.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A document inside a document, as its sender declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attachment {
+    /// Its content.
+    pub bytes: Bytes,
+    /// The media type that it is said to have.
+    pub media_type: String,
+    /// The file name that it is said to have.
+    pub file_name: Option<String>,
 }
 
 /// What a document is divided into, and its markers count.
@@ -24,13 +43,54 @@ pub struct Converted {
 pub enum Unit {
     /// A page.
     Page,
+    /// A sheet of a workbook.
+    Sheet,
+    /// A slide of a presentation.
+    Slide,
+    /// A chapter of a book: a file of an EPUB, in reading order.
+    Chapter,
+    /// A stretch of rows of a table.
+    RowBlock,
+    /// The document is not divided, and has no markers.
+    Whole,
+}
+
+impl Unit {
+    /// What one is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Sheet => "sheet",
+            Self::Slide => "slide",
+            Self::Chapter => "chapter",
+            Self::RowBlock => "block of rows",
+            Self::Whole => "document",
+        }
+    }
+
+    const fn plural(self) -> &'static str {
+        match self {
+            Self::Page => "pages",
+            Self::Sheet => "sheets",
+            Self::Slide => "slides",
+            Self::Chapter => "chapters",
+            Self::RowBlock => "blocks of rows",
+            Self::Whole => "documents",
+        }
+    }
+
+    /// How one says that something stands there.
+    const fn preposition(self) -> &'static str {
+        match self {
+            Self::Page | Self::Sheet | Self::Slide => "on",
+            Self::Chapter | Self::RowBlock | Self::Whole => "in",
+        }
+    }
 }
 
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Page => f.write_str("page"),
-        }
+        f.write_str(self.name())
     }
 }
 
@@ -87,32 +147,96 @@ pub enum Note {
     },
     /// The file ends before its end marker; what could be recovered is shown.
     EndsEarly,
+    /// The charset is not declared, or is not the declared one: this one was guessed.
+    Charset {
+        /// Its name.
+        charset: &'static str,
+    },
+    /// Things that stand in the document and are no text.
+    NotShown {
+        /// What one is, such as `image`.
+        what: &'static str,
+        /// How many.
+        count: usize,
+    },
+    /// Rows of a table are left out.
+    RowsLeftOut {
+        /// How many are shown.
+        shown: usize,
+        /// How many there are, if they were counted.
+        total: Option<usize>,
+    },
+    /// Formulas whose values the document does not hold; they are shown themselves.
+    FormulasWithoutValues {
+        /// How many.
+        count: usize,
+    },
+    /// Numbers of pages are those of when the document was last laid out.
+    PagesAsSaved,
+    /// It is not what its type says, and is shown as text.
+    ShownAsText {
+        /// What it is not, with its article.
+        not: &'static str,
+    },
+    /// It is not what its media type says.
+    ReadAs {
+        /// What it was read as.
+        format: &'static str,
+    },
+    /// Long lists or long texts are cut; the text says where, and how much is left out.
+    Shortened,
+    /// Entries of an archive, or parts of an e-mail, are left out, as there are too many, or their list is damaged.
+    EntriesLeftOut,
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnitsLeftOut { unit, read, total } => {
-                write!(f, "only the first {read} of {total} {unit}s are shown")
+                write!(f, "only the first {read} of {total} {} are shown", unit.plural())
             }
             Self::TextCut { limit } => write!(f, "the text is cut after {limit} bytes"),
             Self::Unread { unit, numbers } => write!(f, "{} could not be read", Numbers(*unit, numbers)),
             Self::OrderGuessed { unit } => {
+                let units = unit.plural();
                 write!(
                     f,
-                    "the order of the {unit}s is damaged: {unit}s may be missing and have wrong numbers"
+                    "the order of the {units} is damaged: {units} may be missing and have wrong numbers"
                 )
             }
+            Self::PartsLeftOut { unit: Unit::Whole, .. } => {
+                f.write_str("parts that are too large or damaged are left out")
+            }
             Self::PartsLeftOut { unit, numbers } => {
-                write!(f, "parts that are too large or damaged are left out on {}", Numbers(*unit, numbers))
+                let (on, numbers) = (unit.preposition(), Numbers(*unit, numbers));
+                write!(f, "parts that are too large or damaged are left out {on} {numbers}")
             }
             Self::WithoutText { unit, numbers } => {
-                write!(f, "no text is on {}", Numbers(*unit, numbers))
+                write!(f, "no text is {} {}", unit.preposition(), Numbers(*unit, numbers))
             }
             Self::UnreadableCharacters { count } => {
                 write!(f, "{count} characters could not be read and stand as \u{FFFD}")
             }
             Self::EndsEarly => f.write_str("the file ends early; what could be recovered is shown"),
+            Self::Charset { charset } => write!(f, "read as {charset} (guessed)"),
+            Self::NotShown { what, count: 1 } => write!(f, "1 {what} is not shown"),
+            Self::NotShown { what, count } => write!(f, "{count} {what}s are not shown"),
+            Self::RowsLeftOut { shown, total: Some(total) } => {
+                write!(f, "only {shown} of {total} rows are shown")
+            }
+            Self::RowsLeftOut { shown, total: None } => {
+                write!(f, "only {shown} rows are shown, there are more")
+            }
+            Self::FormulasWithoutValues { count } => {
+                write!(f, "{count} formulas have no value in the document and stand as formulas")
+            }
+            Self::PagesAsSaved => f.write_str("pages are numbered as when the document was last laid out"),
+            Self::ShownAsText { not } => write!(f, "it is not {not} and is shown as it is"),
+            Self::ReadAs { format } => write!(f, "it is not of the declared type and was read as {format}"),
+            Self::Shortened => f.write_str("long lists or texts are shortened where the text says so"),
+            Self::EntriesLeftOut => {
+                f.write_str("entries are left out: there are too many, or their list is damaged")
+            }
         }
     }
 }
@@ -123,7 +247,7 @@ struct Numbers<'n>(Unit, &'n [usize]);
 impl fmt::Display for Numbers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(unit, numbers) = self;
-        write!(f, "{unit}{}", if numbers.len() == 1 { " " } else { "s " })?;
+        write!(f, "{} ", if numbers.len() == 1 { unit.name() } else { unit.plural() })?;
         let mut rest = numbers.iter().copied().peekable();
         let mut first = true;
         while let Some(start) = rest.next() {

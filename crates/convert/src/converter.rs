@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
 
-use attache_core::{BoxFuture, ConvertedText, Converter, Document, Fitted, Form, MediaType};
+use attache_core::{BoxFuture, ConvertedText, Converter, Document, Fitted, Form, MediaType, Units};
 use bytes::Bytes;
 
 use crate::fit::pages_of;
@@ -42,7 +42,7 @@ impl Converter for DocumentConverter {
         document: &'a Document,
         bytes: Bytes,
     ) -> BoxFuture<'a, Result<ConvertedText, String>> {
-        let media_type = document.media_type().essence().to_owned();
+        let media_type = document.media_type().to_string();
         let limits = self.limits;
         Box::pin(on_thread(move || text(&media_type, bytes, &limits)))
     }
@@ -116,8 +116,19 @@ async fn on_thread<T: Send + 'static>(
 
 fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, String> {
     let converted = convert(media_type, bytes, limits).map_err(|error| error.to_string())?;
-    Ok(converted
-        .notes
-        .into_iter()
-        .fold(ConvertedText::new(converted.text), |text, note| text.with_note(note.to_string())))
+    let mut text = ConvertedText::new(converted.text);
+    if !converted.starts.is_empty() {
+        text = text.with_units(Units::new(converted.unit.name(), converted.starts, converted.units));
+    }
+    for note in converted.notes {
+        text = text.with_note(note.to_string());
+    }
+    for attachment in converted.attachments {
+        let document = Document::from_bytes(attachment.bytes, &attachment.media_type);
+        text = text.with_attachment(match attachment.file_name {
+            Some(name) => document.with_file_name(name),
+            None => document,
+        });
+    }
+    Ok(text)
 }

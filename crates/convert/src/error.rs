@@ -27,6 +27,17 @@ pub enum ConvertError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// The media type does not say what the document is, and its content does not either.
+    #[error("what the document is cannot be told from its content")]
+    UnknownFormat,
+    /// The document is in a format that is known and that nothing here reads.
+    #[error(
+        "the document is in the format of {format}, which cannot be read; a newer format of the program can"
+    )]
+    OldFormat {
+        /// Whose format it is.
+        format: &'static str,
+    },
     /// A limit was passed before any text could be read.
     #[error("the document is too large: more than {limit} {what}")]
     TooLarge {

@@ -2,8 +2,29 @@
 //!
 //! [`convert`] takes the bytes of a document and its media type and gives back its text with markers
 //! (`[page 2]`) that a model can cite, lines and table rows kept together: what stands side by side is
-//! separated by ` | `, so that an amount can be told from its label. PDF is read today
-//! ([`can_convert`] says what else). An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
+//! separated by ` | `, so that an amount can be told from its label. [`can_convert`] says which types are read.
+//! An agent takes all converters as one, [`DocumentConverter`]. The crate does no I/O.
+//!
+//! # What is read
+//!
+//! | format | feature | markers | what else is in the text |
+//! | --- | --- | --- | --- |
+//! | PDF | `pdf` | `[page 2]` | |
+//! | DOCX, ODT, RTF | `office` | `[page 2]` where Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments where they stand; deleted and hidden text is not |
+//! | XLSX, ODS | `office` | `[sheet 2: Budget]`, `[row 101]` | values of formulas, ISO dates, comments; hidden sheets say so |
+//! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides say so |
+//! | EPUB | `epub` | `[chapter 2: Title]` | |
+//! | HTML | `html` | | headings, lists, texts of links and pictures; scripts, styles and what is hidden are not |
+//! | e-mail | `email` | | the usual headers, the best text, messages inside; attachments are [`Converted::attachments`] |
+//! | CSV, TSV, JSON lines | | `[rows 201-400 of 450, 3 columns]` | the header again with each block of rows |
+//! | JSON | | | indented; of a large one long lists and texts are cut, with counts |
+//! | other text | | | in any charset; one that was guessed is a [`Note::Charset`] |
+//! | zip archives | | | the names and sizes of the files |
+//!
+//! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
+//! of Office from before 2007 are not read: [`ConvertError::OldFormat`] says so. Pictures, charts and what else is no
+//! text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`, `office`, `html`, `epub` and
+//! `email` the crate needs hardly any library.
 //!
 //! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
@@ -12,7 +33,10 @@
 //! # Hostile documents
 //!
 //! A document may be made to break its reader. [`convert`] and [`fit`] run on threads of their own, catch panics, and
-//! hold [`Limits`] on input, output, pages, decoded bytes and time. Three things they cannot do:
+//! hold [`Limits`] on input, output, pages, decoded bytes and time. Archives are decoded piece by piece: a part
+//! counts against [`Limits::max_decoded_bytes`], all parts against four times that. Of XML and HTML no tree is made;
+//! depth and length of one node are bounded, and neither external entities nor a document's own are ever resolved.
+//! Three things they cannot do:
 //!
 //! - **A thread cannot be killed.** Our own code looks at its clock all the time, but a call into a library
 //!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and
@@ -66,44 +90,63 @@
 //! # Ok::<(), ConvertError>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "office"),
+    allow(dead_code, reason = "no other format uses all that formats share")
+)]
+
+mod archive;
+mod charset;
 mod converted;
 mod converter;
+mod csv;
+#[cfg(feature = "office")]
+mod docx;
+#[cfg(feature = "email")]
+mod email;
+#[cfg(feature = "epub")]
+mod epub;
 mod error;
 mod fit;
+#[cfg(any(feature = "office", feature = "html"))]
+mod flow;
+mod format;
+#[cfg(feature = "office")]
+mod grid;
 mod guarded;
+#[cfg(feature = "html")]
+mod html;
+mod json;
 mod limits;
+mod listing;
+#[cfg(feature = "office")]
+mod odf;
+#[cfg(feature = "office")]
+mod ooxml;
+mod output;
 #[cfg(feature = "pdf")]
 mod pdf;
+mod plain;
+#[cfg(feature = "office")]
+mod pptx;
+#[cfg(feature = "office")]
+mod rtf;
+mod table;
+#[cfg(feature = "office")]
+mod xlsx;
+#[cfg(any(feature = "office", feature = "epub"))]
+mod xml;
 
 use bytes::Bytes;
 
-pub use converted::{Converted, Note, Unit};
+pub use converted::{Attachment, Converted, Note, Unit};
 pub use converter::DocumentConverter;
 pub use error::ConvertError;
 #[cfg(feature = "pdf")]
 pub use fit::{PdfPages, pdf_pages};
 pub use fit::{can_fit, fit};
+use format::Format;
 pub use limits::Limits;
-
-/// What a converter reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    #[cfg(feature = "pdf")]
-    Pdf,
-}
-
-impl Format {
-    fn of(media_type: &str) -> Option<Self> {
-        let essence = media_type.split(';').next().unwrap_or_default().trim();
-        let is = |name: &str| essence.eq_ignore_ascii_case(name);
-        #[cfg(feature = "pdf")]
-        if is("application/pdf") || is("application/x-pdf") {
-            return Some(Self::Pdf);
-        }
-        let _ = is;
-        None
-    }
-}
 
 /// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
 pub fn can_convert(media_type: &str) -> bool {
@@ -129,8 +172,11 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
         return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_input_bytes });
     }
     let limits = *limits;
-    guarded::run(limits.max_time, move |clock| match format {
-        #[cfg(feature = "pdf")]
-        Format::Pdf => pdf::convert(bytes, &limits, clock),
+    let charset = format::charset_of(media_type);
+    guarded::run(limits.max_time, move |clock| {
+        let found = format.resolve(&bytes)?;
+        let mut converted = found.convert(&bytes, charset.as_deref(), &limits, clock)?;
+        converted.notes.extend(found.differs_from(format));
+        Ok(converted)
     })
 }

@@ -24,10 +24,10 @@ pub struct Limits {
     /// Longest text that is returned, in bytes of UTF-8, page markers included. Default 2 MiB; longer text
     /// is cut at the end of a line.
     pub max_output_bytes: usize,
-    /// Most units (pages) that are read, from the first. Default 1,000; the rest is left out.
+    /// Most units (pages, sheets, slides, chapters, blocks of rows) that are read, from the first. Default 1,000; the rest is left out.
     pub max_units: usize,
-    /// Most bytes that one part of the document (a page, a font, the object tables) may take when its
-    /// compressed streams are undone. Default 64 MiB. Images are never decoded and do not count.
+    /// Most bytes that one part of the document (a page, a font, the object tables, a file in an archive) may take when
+    /// its compressed streams are undone; all files of an archive together may take four times as much. Default 64 MiB. Images are never decoded and do not count.
     pub max_decoded_bytes: usize,
     /// Longest time a conversion may take, on the wall clock. Default 20 s; after it, an error.
     pub max_time: Duration,

@@ -95,6 +95,7 @@ fn refusal(error: LoadPdfError) -> ConvertError {
 struct Output<'l> {
     limits: &'l Limits,
     text: String,
+    starts: Vec<usize>,
     total: usize,
     read: usize,
     cut: bool,
@@ -111,6 +112,7 @@ impl<'l> Output<'l> {
         Self {
             limits,
             text: String::new(),
+            starts: Vec::new(),
             total,
             read: 0,
             cut: false,
@@ -134,6 +136,7 @@ impl<'l> Output<'l> {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
+        self.starts.push(self.text.len());
         self.text.push_str(&format!("[page {number}]\n"));
         match found {
             Some(found) => self.add_found(number, found, clock)?,
@@ -177,6 +180,7 @@ impl<'l> Output<'l> {
         if let Some(line) = self.text.rfind('\n') {
             self.text.truncate(line + 1);
         }
+        self.starts.retain(|start| *start < self.text.len());
     }
 
     fn finish(self, ends_early: bool, order_guessed: bool) -> Result<Converted, ConvertError> {
@@ -204,8 +208,10 @@ impl<'l> Output<'l> {
             text: self.text,
             unit,
             units: self.total,
+            starts: self.starts,
             truncated,
             notes: notes.into_iter().flatten().collect(),
+            attachments: Vec::new(),
         })
     }
 }

@@ -192,7 +192,7 @@ fn media_types_are_matched_without_case_and_parameters() {
     {
         assert!(can_convert(known), "{known}");
     }
-    for unknown in ["", "application/pdfx", "text/plain", "pdf"] {
+    for unknown in ["", "application/pdfx", "image/png", "pdf"] {
         assert!(!can_convert(unknown), "{unknown}");
         let error = convert(unknown, fixture("fpdf2-scripts"), &Limits::new()).unwrap_err();
         assert_eq!(error, ConvertError::Unsupported { media_type: unknown.to_owned() });

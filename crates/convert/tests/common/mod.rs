@@ -198,3 +198,136 @@ impl Bits {
         self.bytes
     }
 }
+
+/// A zip archive of these files, deflated.
+pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+    for (name, content) in files {
+        let method = rawzip::CompressionMethod::DEFLATE;
+        let (mut entry, config) =
+            archive.new_file(*name).compression_method(method).start().expect("an entry begins");
+        let encoder = flate2::write::DeflateEncoder::new(&mut entry, flate2::Compression::fast());
+        let mut writer = config.wrap(encoder);
+        std::io::Write::write_all(&mut writer, content).expect("memory takes it");
+        let (encoder, descriptor) = writer.finish().expect("memory takes it");
+        encoder.finish().expect("memory takes it");
+        entry.finish(descriptor).expect("memory takes it");
+    }
+    archive.finish().expect("memory takes it");
+    bytes
+}
+
+/// The media types of the formats that are archives.
+pub(crate) const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+pub(crate) const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+pub(crate) const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
+pub(crate) const ODT: &str = "application/vnd.oasis.opendocument.text";
+pub(crate) const ODS: &str = "application/vnd.oasis.opendocument.spreadsheet";
+pub(crate) const ODP: &str = "application/vnd.oasis.opendocument.presentation";
+pub(crate) const EPUB: &str = "application/epub+zip";
+
+/// A file of `fixtures/`, made by `fixtures/office.py`.
+pub(crate) fn office(name: &str) -> Bytes {
+    let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}")).into()
+}
+
+/// The list of what a part of an office file refers to: identifier, kind, target.
+pub(crate) fn relations(of: &[(&str, &str, &str)]) -> Vec<u8> {
+    let kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let list: String = of
+        .iter()
+        .map(|(id, kind, target)| {
+            format!("<Relationship Id='{id}' Type='{kinds}/{kind}' Target='{target}'/>")
+        })
+        .collect();
+    format!("<Relationships>{list}</Relationships>").into_bytes()
+}
+
+/// A DOCX with this body, and further parts that it refers to: kind, file in `word/`, content.
+pub(crate) fn docx(body: &str, parts: &[(&str, &str, &str)]) -> Vec<u8> {
+    let document = format!("<w:document xmlns:w='w'><w:body>{body}</w:body></w:document>");
+    let kinds: Vec<_> = parts.iter().map(|(kind, file, _)| (*kind, *kind, *file)).collect();
+    let (main, own) = (relations(&[("r1", "officeDocument", "word/document.xml")]), relations(&kinds));
+    let names: Vec<_> = parts.iter().map(|(_, file, _)| format!("word/{file}")).collect();
+    let mut files: Vec<(&str, &[u8])> = vec![
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", &main),
+        ("word/document.xml", document.as_bytes()),
+        ("word/_rels/document.xml.rels", &own),
+    ];
+    for (name, (_, _, content)) in names.iter().zip(parts) {
+        files.push((name, content.as_bytes()));
+    }
+    zip(&files)
+}
+
+/// An XLSX of one sheet with these rows, shared texts and styles.
+pub(crate) fn xlsx(sheet: &[u8], strings: &[u8], styles: &str) -> Vec<u8> {
+    let main = relations(&[("r1", "officeDocument", "xl/workbook.xml")]);
+    let own = relations(&[
+        ("rId1", "worksheet", "worksheets/sheet1.xml"),
+        ("rId2", "sharedStrings", "sharedStrings.xml"),
+        ("rId3", "styles", "styles.xml"),
+    ]);
+    zip(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", &main),
+        (
+            "xl/workbook.xml",
+            b"<workbook xmlns:r='r'><sheets><sheet name='One' r:id='rId1'/></sheets></workbook>",
+        ),
+        ("xl/_rels/workbook.xml.rels", &own),
+        ("xl/worksheets/sheet1.xml", sheet),
+        ("xl/sharedStrings.xml", strings),
+        ("xl/styles.xml", styles.as_bytes()),
+    ])
+}
+
+/// An OpenDocument file with this content.
+pub(crate) fn open_document(media: &str, content: &[u8]) -> Vec<u8> {
+    zip(&[("mimetype", media.as_bytes()), ("content.xml", content)])
+}
+
+/// An EPUB of these chapters.
+pub(crate) fn epub(chapters: &[&[u8]]) -> Vec<u8> {
+    let names: Vec<_> = (1..=chapters.len()).map(|n| format!("c{n}.xhtml")).collect();
+    let items: String = names
+        .iter()
+        .map(|name| format!("<item id='{name}' href='{name}' media-type='application/xhtml+xml'/>"))
+        .collect();
+    let spine: String = names.iter().map(|name| format!("<itemref idref='{name}'/>")).collect();
+    let package = format!("<package><manifest>{items}</manifest><spine>{spine}</spine></package>");
+    let container = b"<container><rootfiles><rootfile full-path='book.opf'/></rootfiles></container>";
+    let mut files: Vec<(&str, &[u8])> = vec![
+        ("mimetype", EPUB.as_bytes()),
+        ("META-INF/container.xml", container),
+        ("book.opf", package.as_bytes()),
+    ];
+    files.extend(names.iter().map(String::as_str).zip(chapters.iter().copied()));
+    zip(&files)
+}
+
+/// The files of a zip archive, by their names.
+pub(crate) fn unzip(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    use std::io::Read;
+    let archive = rawzip::ZipArchive::from_slice(bytes).expect("an archive");
+    let mut entries = archive.entries();
+    let mut files = Vec::new();
+    while let Some(entry) = entries.next_entry().expect("a whole list") {
+        let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+        let found = archive.get_entry(entry.wayfinder()).expect("an entry");
+        let mut content = Vec::new();
+        if entry.compression_method() == rawzip::CompressionMethod::STORE {
+            content.extend_from_slice(found.data());
+        } else {
+            let mut decoder = flate2::bufread::DeflateDecoder::new(found.data());
+            decoder.read_to_end(&mut content).expect("whole data");
+        }
+        if !name.ends_with('/') {
+            files.push((name, content));
+        }
+    }
+    files
+}

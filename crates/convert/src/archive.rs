@@ -1,0 +1,228 @@
+//! Zip archives: their names, and their parts as streams under one budget.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
+
+#[cfg(feature = "epub")]
+use crate::guarded::Clock;
+use crate::{ConvertError, Limits};
+
+/// Most entries that are looked at; those of real documents are hundreds.
+pub(crate) const MAX_ENTRIES: usize = 50_000;
+
+/// How many parts may be as large as one may be.
+const PARTS: usize = 4;
+
+/// An open archive.
+pub(crate) struct Archive<'b> {
+    zip: ZipSliceArchive<&'b [u8]>,
+    entries: Vec<Entry>,
+    /// Their places by their names in lower case: producers are careless about case and slashes.
+    by_name: HashMap<String, usize>,
+    /// How many bytes all parts together may still decode to.
+    budget: Rc<Cell<usize>>,
+    /// And how many each of them.
+    part_limit: usize,
+    /// Whether there are more entries than were looked at, or the directory breaks off.
+    pub(crate) incomplete: bool,
+}
+
+/// An entry of an archive.
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    /// What the directory says about its length, decoded.
+    pub(crate) len: u64,
+    pub(crate) encrypted: bool,
+    method: CompressionMethod,
+    at: ZipArchiveEntryWayfinder,
+}
+
+impl<'b> Archive<'b> {
+    /// Reads the directory.
+    ///
+    /// # Errors
+    /// It is no zip archive.
+    pub(crate) fn open(bytes: &'b [u8], limits: &Limits) -> Result<Self, ConvertError> {
+        let zip = ZipArchive::from_slice(bytes)
+            .map_err(|_| ConvertError::Malformed { reason: "it cannot be read as a zip archive" })?;
+        let mut entries = Vec::new();
+        let mut incomplete = false;
+        let mut listed = zip.entries();
+        loop {
+            let entry = match listed.next_entry() {
+                Ok(Some(entry)) if entries.len() < MAX_ENTRIES => entry,
+                Ok(None) => break,
+                _ => {
+                    incomplete = true;
+                    break;
+                }
+            };
+            let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+            entries.push(Entry {
+                name,
+                len: entry.uncompressed_size_hint(),
+                encrypted: entry.flags().is_encrypted(),
+                method: entry.compression_method(),
+                at: entry.wayfinder(),
+            });
+        }
+        let by_name = entries.iter().enumerate().rev().map(|(at, entry)| (key(&entry.name), at)).collect();
+        let part_limit = limits.max_decoded_bytes;
+        let budget = Rc::new(Cell::new(part_limit.saturating_mul(PARTS)));
+        Ok(Self { zip, entries, by_name, budget, part_limit, incomplete })
+    }
+
+    /// The names of an archive, to see what it is.
+    pub(crate) fn names_of(bytes: &'b [u8]) -> Option<Self> {
+        Self::open(bytes, &Limits::new().with_max_decoded_bytes(1 << 10)).ok()
+    }
+
+    /// What it holds.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(&key(name))
+    }
+
+    pub(crate) fn has_under(&self, folder: &str) -> bool {
+        self.by_name.keys().any(|name| name.starts_with(folder))
+    }
+
+    /// The first bytes of a part that tells what the archive is.
+    pub(crate) fn stored(&self, name: &str) -> Option<Vec<u8>> {
+        let mut part = self.part(name)?.ok()?;
+        let mut bytes = Vec::new();
+        let _ = part.by_ref().take(100).read_to_end(&mut bytes);
+        Some(bytes)
+    }
+
+    /// A part as a stream; `None` if there is none of this name, an error if it cannot be read.
+    pub(crate) fn part(&self, name: &str) -> Option<io::Result<Part<'_>>> {
+        let entry = self.entries.get(*self.by_name.get(&key(name))?)?;
+        Some(self.open_part(entry))
+    }
+
+    fn open_part(&self, entry: &Entry) -> io::Result<Part<'_>> {
+        if entry.encrypted {
+            return Err(io::Error::other("encrypted"));
+        }
+        let found = self.zip.get_entry(entry.at).map_err(io::Error::other)?;
+        let data = found.data();
+        let reader = match entry.method {
+            CompressionMethod::STORE => Decoder::Stored(data),
+            CompressionMethod::DEFLATE => {
+                Decoder::Deflated(Box::new(flate2::bufread::DeflateDecoder::new(data)))
+            }
+            _ => return Err(io::Error::other("a compression that is not supported")),
+        };
+        Ok(Part {
+            reader: found.verifying_reader(reader),
+            budget: Rc::clone(&self.budget),
+            left: self.part_limit,
+        })
+    }
+}
+
+/// What a name is looked up by.
+fn key(name: &str) -> String {
+    name.replace('\\', "/").trim_start_matches('/').to_lowercase()
+}
+
+enum Decoder<'a> {
+    Stored(&'a [u8]),
+    Deflated(Box<flate2::bufread::DeflateDecoder<&'a [u8]>>),
+}
+
+impl Read for Decoder<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stored(data) => data.read(into),
+            Self::Deflated(decoder) => decoder.read(into),
+        }
+    }
+}
+
+/// The decoded bytes of a part. Reading fails where its limit or the archive's ends, and at the end if size or checksum
+/// are not those of the directory.
+pub(crate) struct Part<'a> {
+    reader: rawzip::ZipSliceVerifier<Decoder<'a>>,
+    budget: Rc<Cell<usize>>,
+    left: usize,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(into)?;
+        match (self.left.checked_sub(read), self.budget.get().checked_sub(read)) {
+            (Some(left), Some(all)) => {
+                self.left = left;
+                self.budget.set(all);
+                Ok(read)
+            }
+            _ => {
+                self.left = 0;
+                Err(io::Error::other("too large"))
+            }
+        }
+    }
+}
+
+/// Reads a part up to a limit; whether that was all of it.
+///
+/// # Errors
+/// The time is over.
+#[cfg(feature = "epub")]
+pub(crate) fn read_some(
+    part: &mut Part<'_>,
+    limit: usize,
+    into: &mut Vec<u8>,
+    clock: Clock,
+) -> Result<bool, ConvertError> {
+    let mut buffer = [0; 16 << 10];
+    loop {
+        clock.check()?;
+        let read = match part.read(&mut buffer) {
+            Ok(0) => return Ok(true),
+            Ok(read) if into.len() + read <= limit => read,
+            _ => return Ok(false),
+        };
+        into.extend_from_slice(buffer.get(..read).unwrap_or_default());
+    }
+}
+
+/// A name in an archive, as seen from a folder of it.
+#[cfg(any(feature = "office", feature = "epub"))]
+pub(crate) fn join(folder: &str, target: &str) -> String {
+    let mut pieces: Vec<&str> =
+        if target.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+    for piece in target.split('/') {
+        match piece {
+            ".." => {
+                pieces.pop();
+            }
+            "." | "" => {}
+            piece => pieces.push(piece),
+        }
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces.join("/")
+}
+
+#[cfg(all(test, feature = "office"))]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn names_are_seen_from_their_folders() {
+        assert_eq!(join("ppt/slides", "../media/a.png"), "ppt/media/a.png");
+        assert_eq!(join("word", "/word/styles.xml"), "word/styles.xml");
+        assert_eq!(join("", "xl/workbook.xml"), "xl/workbook.xml");
+        assert_eq!(join("a", "../../../b"), "b");
+    }
+}

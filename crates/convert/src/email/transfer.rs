@@ -1,0 +1,85 @@
+//! Content as it was before it was made fit for transport.
+
+use bytes::Bytes;
+
+/// Undoes base64. What is none of it is passed over; padding ends a piece, as some programs join pieces that were
+/// encoded one by one.
+pub(super) fn base64(bytes: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
+    let (mut held, mut bits) = (0_u32, 0_u32);
+    for byte in bytes {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => {
+                (held, bits) = (0, 0);
+                continue;
+            }
+            _ => continue,
+        };
+        held = (held << 6 | u32::from(digit)) & 0xff_ffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            out.push((held >> bits).to_le_bytes()[0]);
+        }
+    }
+    out.into()
+}
+
+/// Undoes quoted-printable; what is no valid escape stands for itself.
+pub(super) fn quoted_printable(bytes: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(bytes.len());
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii_end();
+        let (text, joined) = match text.strip_suffix(b"=") {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
+        let mut rest = text;
+        while let Some((first, after)) = rest.split_first() {
+            let escaped = (*first == b'=').then(|| after.get(..2).and_then(hex)).flatten();
+            match escaped {
+                Some(byte) => {
+                    out.push(byte);
+                    rest = after.get(2..).unwrap_or_default();
+                }
+                None => {
+                    out.push(*first);
+                    rest = after;
+                }
+            }
+        }
+        if !joined && line.ends_with(b"\n") {
+            out.extend_from_slice(if line.ends_with(b"\r\n") { b"\r\n" } else { b"\n" });
+        }
+    }
+    out.into()
+}
+
+fn hex(digits: &[u8]) -> Option<u8> {
+    u8::from_str_radix(std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{base64, quoted_printable};
+
+    #[test]
+    fn base64_is_undone_whatever_stands_in_it() {
+        assert_eq!(&base64(b"SGVsbG8h")[..], b"Hello!");
+        assert_eq!(&base64(b"SGVs\r\n bG8=")[..], b"Hello");
+        assert_eq!(&base64(b"SGVsbG8")[..], b"Hello");
+        assert_eq!(&base64(b"SGU=SGU=\n!!")[..], b"HeHe");
+        assert_eq!(&base64(b"====")[..], b"");
+    }
+
+    #[test]
+    fn quoted_printable_is_undone() {
+        assert_eq!(&quoted_printable(b"gr=C3=B6=\r\n=C3=9fe  \r\nx=3D=")[..], "größe\r\nx=".as_bytes());
+        assert_eq!(&quoted_printable(b"a=zz =\n b=+1=4")[..], b"a=zz  b=+1=4");
+    }
+}

@@ -1,0 +1,231 @@
+//! The sheets of ODS.
+
+use std::collections::HashSet;
+
+use crate::Note;
+use crate::grid::Grid;
+use crate::guarded::Clock;
+use crate::output::Output;
+use crate::xlsx::plain;
+use crate::xml::{Node, Stop, Tag, Xml};
+
+/// Columns and rows that a sheet can have.
+const MAX_COLUMNS: usize = 16_384;
+const MAX_ROWS: usize = 1_048_576;
+
+/// Longest cell and longest row, in bytes.
+const MAX_CELL: usize = 1 << 18;
+const MAX_ROW: usize = 4 << 20;
+
+/// A row or cell that is repeated more often is written once, with a remark.
+const MAX_REPEATED: usize = 50;
+
+#[derive(Default)]
+struct Row {
+    number: usize,
+    repeated: usize,
+    cells: Vec<(usize, String)>,
+    bytes: usize,
+    column: usize,
+}
+
+#[derive(Default)]
+struct Cell {
+    kind: String,
+    value: String,
+    formula: Option<String>,
+    repeated: usize,
+    text: String,
+    comment: String,
+}
+
+/// Reads all sheets.
+pub(super) fn read(mut xml: Xml<'_>, output: &mut Output, clock: Clock) -> Result<(), Stop> {
+    let mut hidden = HashSet::new();
+    let (mut style, mut total, mut formulas) = (String::new(), 0_usize, 0_usize);
+    let (mut grid, mut row, mut cell) = (Grid::default(), Row::default(), Cell::default());
+    // Sheets hold no sheets, but their cells may hold drawn tables.
+    let (mut in_sheet, mut shown, mut in_cell, mut paragraphs, mut in_comment) =
+        (false, false, false, 0_usize, false);
+    let mut lost = false;
+    loop {
+        let mut skip = false;
+        match xml.next()? {
+            Node::Open(tag) => match tag.name() {
+                "style" => style = tag.exact("style:name").unwrap_or_default(),
+                "table-properties" if tag.attr("display").is_some_and(|display| display == "false") => {
+                    hidden.insert(std::mem::take(&mut style));
+                }
+                "tracked-changes" | "forms" | "shapes" | "dde-links" | "database-ranges" | "creator"
+                | "date" | "table-source" => skip = true,
+                "table" if !in_sheet => {
+                    total += 1;
+                    let is_hidden = tag.attr("style-name").is_some_and(|style| hidden.contains(&style));
+                    let mark = if is_hidden { ", hidden" } else { "" };
+                    let name = format!("{}{mark}", tag.attr("name").unwrap_or_default());
+                    if std::mem::take(&mut lost) {
+                        output.partial();
+                    }
+                    (in_sheet, shown) = (true, output.begin(&name));
+                    output.set_total(total);
+                    (grid, row) = (Grid::default(), Row::default());
+                }
+                _ if !shown => {}
+                "table-row" => {
+                    let number = row.number + row.repeated.max(1);
+                    let number = if row.number == 0 { 1 } else { number };
+                    let repeated = tag.number("number-rows-repeated").unwrap_or(1).clamp(1, MAX_ROWS);
+                    row = Row { number: number.min(MAX_ROWS), repeated, ..Row::default() };
+                }
+                "table-cell" | "covered-table-cell" => {
+                    in_cell = true;
+                    cell = begin(&tag);
+                }
+                "annotation" => in_comment = true,
+                "p" => paragraphs += 1,
+                "s" => target(&mut cell, in_comment).push(' '),
+                "tab" | "line-break" => target(&mut cell, in_comment).push('\n'),
+                "image" => output.not_shown("image"),
+                "object" => output.not_shown("embedded object"),
+                _ => {}
+            },
+            Node::Text(text) if in_cell && paragraphs > 0 => {
+                let target = target(&mut cell, in_comment);
+                if target.len() + text.len() <= MAX_CELL {
+                    target.push_str(&text);
+                } else {
+                    lost = true;
+                }
+            }
+            Node::Close(name) => match &*name {
+                "p" => {
+                    paragraphs = paragraphs.saturating_sub(1);
+                    target(&mut cell, in_comment).push('\n');
+                }
+                "annotation" => in_comment = false,
+                "table-cell" | "covered-table-cell" if in_cell => {
+                    in_cell = false;
+                    paragraphs = 0;
+                    let whole = row.add(&std::mem::take(&mut cell), &mut formulas);
+                    lost |= !whole;
+                }
+                "table-row" if shown && !in_cell => {
+                    clock.check()?;
+                    row.write(&mut grid, output);
+                }
+                "table" if !in_cell => (in_sheet, shown) = (false, false),
+                _ => {}
+            },
+            Node::End => break,
+            _ => {}
+        }
+        if skip {
+            xml.skip()?;
+        }
+    }
+    if lost {
+        output.partial();
+    }
+    if formulas > 0 {
+        output.note(Note::FormulasWithoutValues { count: formulas });
+    }
+    Ok(())
+}
+
+fn target(cell: &mut Cell, in_comment: bool) -> &mut String {
+    if in_comment { &mut cell.comment } else { &mut cell.text }
+}
+
+fn begin(tag: &Tag<'_>) -> Cell {
+    let kind = tag.attr("value-type").unwrap_or_default();
+    let value = match kind.as_str() {
+        "date" => tag.attr("date-value"),
+        "time" => tag.attr("time-value"),
+        "boolean" => tag.attr("boolean-value"),
+        "string" => tag.attr("string-value"),
+        _ => tag.exact("office:value"),
+    };
+    let repeated = tag.number("number-columns-repeated").unwrap_or(1).clamp(1, MAX_COLUMNS);
+    let formula = tag.attr("formula");
+    Cell { kind, value: value.unwrap_or_default(), formula, repeated, ..Cell::default() }
+}
+
+impl Cell {
+    /// What a reader sees.
+    fn show(&self, formulas: &mut usize) -> String {
+        let number = || self.value.parse::<f64>().ok();
+        let text = self.text.trim();
+        match self.kind.as_str() {
+            // A format may make words of numbers.
+            "float" if !text.is_empty() && !text.contains(|c: char| c.is_ascii_digit()) => text.to_owned(),
+            "float" => number().map_or_else(|| text.to_owned(), plain),
+            "percentage" => {
+                number().map_or_else(|| text.to_owned(), |n| plain((n * 1e6).round() / 1e4) + "%")
+            }
+            "date" if !self.value.is_empty() => {
+                let value = self.value.replacen('T', " ", 1);
+                let value = value.strip_suffix(" 00:00:00").unwrap_or(&value);
+                value.strip_suffix(":00").filter(|rest| rest.contains(':')).unwrap_or(value).to_owned()
+            }
+            "time" if text.is_empty() => self.value.clone(),
+            "boolean" if !self.value.is_empty() => self.value.to_uppercase(),
+            _ if !text.is_empty() => text.to_owned(),
+            _ if !self.value.is_empty() => self.value.clone(),
+            _ => match &self.formula {
+                Some(formula) if self.kind.is_empty() => {
+                    *formulas += 1;
+                    let formula = formula.split_once(":=").map_or(formula.as_str(), |(_, formula)| formula);
+                    format!("={formula}")
+                }
+                _ => String::new(),
+            },
+        }
+    }
+}
+
+impl Row {
+    /// Adds a cell; whether all of it.
+    fn add(&mut self, cell: &Cell, formulas: &mut usize) -> bool {
+        let mut text = cell.show(formulas);
+        let comment = cell.comment.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !comment.is_empty() {
+            text.push_str(if text.is_empty() { "" } else { " " });
+            text.push_str(&format!("[comment: {comment}]"));
+        }
+        let start = self.column;
+        self.column = (start + cell.repeated).min(MAX_COLUMNS);
+        if text.is_empty() {
+            return true;
+        }
+        let often = cell.repeated > MAX_REPEATED;
+        if often {
+            text.push_str(&format!(
+                " [the same up to column {}]",
+                crate::table::column_name(self.column - 1)
+            ));
+        }
+        let times = if often { 1 } else { self.column.saturating_sub(start) };
+        for at in start..start + times {
+            if self.bytes + text.len() > MAX_ROW {
+                return false;
+            }
+            self.bytes += text.len();
+            self.cells.push((at, text.clone()));
+        }
+        times > 0
+    }
+
+    fn write(&self, grid: &mut Grid, output: &mut Output) {
+        if self.cells.is_empty() {
+            return;
+        }
+        let times = if self.repeated > MAX_REPEATED { 1 } else { self.repeated };
+        for number in self.number..self.number + times {
+            grid.row(number, self.cells.iter().map(|(column, text)| (*column, text.as_str())), output);
+        }
+        if times < self.repeated {
+            let last = (self.number + self.repeated - 1).min(MAX_ROWS);
+            output.line(&format!("[the same up to row {last}]"));
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! PPTX to text: slide by slide, with tables, the speaker's notes and comments.
+
+use std::collections::HashMap;
+
+use crate::archive::Archive;
+use crate::flow::Flow;
+use crate::guarded::Clock;
+use crate::ooxml::{Package, References, of_kind};
+use crate::output::Output;
+use crate::xml::{Node, Stop, Xml};
+use crate::{ConvertError, Converted, Limits, Unit};
+
+/// Slides that are listed.
+const MAX_SLIDES: usize = 20_000;
+
+/// Longest comment.
+const MAX_COMMENT: usize = 64 << 10;
+
+pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
+    let package = Package { archive: Archive::open(bytes, limits)?, clock };
+    let name = package.main("ppt/presentation.xml")?;
+    let references = package.references(&name)?;
+    let Some(Ok(xml)) = package.xml(&name) else {
+        return Err(ConvertError::Malformed { reason: "it has no presentation inside" });
+    };
+    let slides = match listed(xml) {
+        Ok(slides) => slides,
+        Err(Stop::Over(error)) => return Err(error),
+        Err(Stop::Damaged) => {
+            return Err(ConvertError::Malformed { reason: "its list of slides is damaged" });
+        }
+    };
+    let authors = authors(&package, &references)?;
+    let mut output = Output::new(Unit::Slide, limits);
+    output.set_total(slides.len());
+    for id in &slides {
+        clock.check()?;
+        let slide = references.get(id).map(|reference| reference.target.as_str());
+        let hidden = match slide {
+            Some(slide) => is_hidden(&package, slide)?,
+            None => false,
+        };
+        if !output.begin(if hidden { "hidden" } else { "" }) {
+            break;
+        }
+        let Some((slide, Some(Ok(xml)))) = slide.map(|slide| (slide, package.xml(slide))) else {
+            output.unread();
+            continue;
+        };
+        settle(shapes(xml, &mut output, false), &mut output)?;
+        extras(&package, slide, &authors, &mut output)?;
+    }
+    output.finish()
+}
+
+fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
+    match ended {
+        Ok(()) => Ok(()),
+        Err(Stop::Over(error)) => Err(error),
+        Err(Stop::Damaged) => {
+            output.partial();
+            Ok(())
+        }
+    }
+}
+
+/// The slides in order, by identifier.
+fn listed(mut xml: Xml<'_>) -> Result<Vec<String>, Stop> {
+    let mut slides = Vec::new();
+    loop {
+        match xml.next()? {
+            Node::Open(tag) if tag.name() == "sldId" && slides.len() < MAX_SLIDES => {
+                slides.extend(tag.prefixed("id"));
+            }
+            Node::End => return Ok(slides),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a slide is left out when the presentation is shown. Its first element says so.
+fn is_hidden(package: &Package<'_>, slide: &str) -> Result<bool, ConvertError> {
+    let Some(Ok(mut xml)) = package.xml(slide) else { return Ok(false) };
+    loop {
+        match xml.next() {
+            Ok(Node::Open(tag)) => {
+                return Ok(tag.attr("show").is_some_and(|show| show == "0" || show == "false"));
+            }
+            Ok(Node::End) | Err(Stop::Damaged) => return Ok(false),
+            Err(Stop::Over(error)) => return Err(error),
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The text of all shapes, in their order. Of a page of notes only the notes.
+fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Result<(), Stop> {
+    let mut flow = Flow::new(output);
+    let ended = read_shapes(&mut xml, &mut flow, notes);
+    flow.finish();
+    ended
+}
+
+fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<(), Stop> {
+    let (mut title, mut level, mut in_text) = (false, 0_usize, false);
+    // What stands on every slide: numbers, dates, and on pages of notes the picture of the slide.
+    let mut unwanted = false;
+    let mut bullet: Option<bool> = None;
+    loop {
+        if flow.is_full() {
+            return Ok(());
+        }
+        let skip = match xml.next()? {
+            Node::End => return Ok(()),
+            Node::Open(tag) => match tag.name() {
+                "Fallback" => true,
+                "sp" | "graphicFrame" | "pic" | "cxnSp" | "grpSp" => {
+                    (title, unwanted) = (false, false);
+                    false
+                }
+                "ph" => {
+                    let kind = tag.attr("type").unwrap_or_default();
+                    title = matches!(kind.as_str(), "title" | "ctrTitle");
+                    unwanted =
+                        matches!(kind.as_str(), "sldNum" | "dt" | "hdr" | "sldImg") || notes && kind == "ftr";
+                    false
+                }
+                "cNvPr" => {
+                    let description = tag.attr("descr").unwrap_or_default();
+                    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+                    if !description.is_empty() {
+                        flow.text(&format!("[image: {description}]"));
+                        flow.end_paragraph();
+                    }
+                    false
+                }
+                "blip" => {
+                    flow.output.not_shown("image");
+                    false
+                }
+                "txBody" => unwanted,
+                "p" => {
+                    (level, bullet) = (0, None);
+                    false
+                }
+                "pPr" => {
+                    level = tag.number("lvl").unwrap_or(0).min(8);
+                    false
+                }
+                "buNone" => {
+                    bullet = Some(false);
+                    false
+                }
+                "buChar" | "buAutoNum" => {
+                    bullet = Some(true);
+                    false
+                }
+                "t" => {
+                    in_text = true;
+                    false
+                }
+                "br" => {
+                    flow.text("\n");
+                    false
+                }
+                "tab" => {
+                    flow.text("\t");
+                    false
+                }
+                "tbl" => {
+                    flow.open_table();
+                    false
+                }
+                "tr" => {
+                    flow.open_row();
+                    false
+                }
+                "tc" => {
+                    flow.open_cell(1, 1);
+                    false
+                }
+                "oleObj" => {
+                    flow.output.not_shown("embedded document");
+                    false
+                }
+                "videoFile" | "audioFile" => {
+                    flow.output.not_shown("recording");
+                    false
+                }
+                _ => false,
+            },
+            Node::Text(text) => {
+                if in_text {
+                    flow.text(&text);
+                }
+                false
+            }
+            Node::Close(name) => {
+                match &*name {
+                    "t" => in_text = false,
+                    "p" if title => flow.end_heading(1),
+                    "p" => {
+                        let indent = "  ".repeat(level);
+                        let mark =
+                            if bullet == Some(true) || level > 0 && bullet.is_none() { "- " } else { "" };
+                        flow.end(&format!("{indent}{mark}"), &indent);
+                    }
+                    "tc" => flow.close_cell(),
+                    "tr" => flow.close_row(),
+                    "tbl" => flow.close_table(),
+                    _ => {}
+                }
+                false
+            }
+            Node::Nothing => false,
+        };
+        if skip {
+            xml.skip()?;
+        }
+    }
+}
+
+/// What belongs to a slide besides its shapes: diagrams, charts, notes, comments.
+fn extras(
+    package: &Package<'_>,
+    slide: &str,
+    authors: &HashMap<String, String>,
+    output: &mut Output,
+) -> Result<(), ConvertError> {
+    let references = package.references(slide)?;
+    for diagram in of_kind(&references, "diagramData") {
+        if let Some(Ok(xml)) = package.xml(diagram) {
+            settle(shapes(xml, output, false), output)?;
+        }
+    }
+    for _ in of_kind(&references, "chart") {
+        output.not_shown("chart");
+    }
+    for notes in of_kind(&references, "notesSlide") {
+        let Some(Ok(xml)) = package.xml(notes) else { continue };
+        let mut inside = output.beside();
+        let ended = shapes(xml, &mut inside, true);
+        settle(ended, output)?;
+        if !inside.so_far().trim().is_empty() {
+            output.blank();
+            output.line("[speaker notes]");
+            output.absorb(inside);
+        }
+    }
+    for name in of_kind(&references, "comments") {
+        let Some(Ok(xml)) = package.xml(name) else { continue };
+        settle(comments(xml, authors, output), output)?;
+    }
+    Ok(())
+}
+
+/// Who writes comments, by identifier.
+fn authors(package: &Package<'_>, references: &References) -> Result<HashMap<String, String>, ConvertError> {
+    let mut authors = HashMap::new();
+    for name in of_kind(references, "commentAuthors").into_iter().chain(of_kind(references, "authors")) {
+        let Some(Ok(mut xml)) = package.xml(name) else { continue };
+        loop {
+            match xml.next() {
+                Ok(Node::Open(tag)) => {
+                    if let (true, Some(id), Some(name)) =
+                        (authors.len() < 10_000, tag.attr("id"), tag.attr("name"))
+                    {
+                        authors.insert(id, name);
+                    }
+                }
+                Ok(Node::End) | Err(Stop::Damaged) => break,
+                Err(Stop::Over(error)) => return Err(error),
+                Ok(_) => {}
+            }
+        }
+    }
+    Ok(authors)
+}
+
+fn comments(mut xml: Xml<'_>, authors: &HashMap<String, String>, output: &mut Output) -> Result<(), Stop> {
+    let (mut author, mut text, mut in_text) = (String::new(), String::new(), false);
+    loop {
+        match xml.next()? {
+            Node::Open(tag) => match tag.name() {
+                "cm" | "reply" => {
+                    author =
+                        tag.attr("authorId").and_then(|id| authors.get(&id).cloned()).unwrap_or_default();
+                    text.clear();
+                }
+                "text" | "t" => in_text = true,
+                _ => {}
+            },
+            Node::Text(more) if in_text && text.len() + more.len() <= MAX_COMMENT => text.push_str(&more),
+            Node::Close(name) => match &*name {
+                "text" | "t" => in_text = false,
+                "p" => text.push(' '),
+                "cm" | "reply" | "txBody" => {
+                    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    text.clear();
+                    if !said.is_empty() {
+                        let by = if author.is_empty() { String::new() } else { format!(" by {author}") };
+                        output.end_line();
+                        output.line(&format!("[comment{by}: {said}]"));
+                    }
+                }
+                _ => {}
+            },
+            Node::End => return Ok(()),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! XLSX to text: each sheet row by row, formulas as their values, dates as ISO dates.
+
+mod numbers;
+mod strings;
+
+use std::collections::HashMap;
+
+use crate::archive::Archive;
+use crate::grid::{Grid, place};
+use crate::guarded::Clock;
+use crate::ooxml::{Package, References, of_kind};
+use crate::output::Output;
+use crate::xml::{Node, Stop, Xml};
+use crate::{ConvertError, Converted, Limits, Note, Unit};
+
+use self::numbers::Formats;
+pub(crate) use self::numbers::plain;
+use self::strings::Strings;
+
+/// Columns and rows that a sheet can have.
+const MAX_COLUMNS: usize = 16_384;
+const MAX_ROWS: usize = 1_048_576;
+
+/// Longest cell, in bytes; Excel's own limit is lower.
+const MAX_CELL: usize = 1 << 18;
+
+/// Bytes of one row.
+const MAX_ROW: usize = 4 << 20;
+
+/// Comments of one sheet that are kept.
+const MAX_COMMENTS: usize = 20_000;
+
+/// Sheets of one workbook that are listed.
+const MAX_SHEETS: usize = 10_000;
+
+pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
+    let package = Package { archive: Archive::open(bytes, limits)?, clock };
+    let name = package.main("xl/workbook.xml")?;
+    let references = package.references(&name)?;
+    let Some(Ok(xml)) = package.xml(&name) else {
+        return Err(ConvertError::Malformed { reason: "it has no workbook inside" });
+    };
+    let mut book = Book::default();
+    match book.read(xml) {
+        Err(Stop::Over(error)) => return Err(error),
+        Err(Stop::Damaged) if book.sheets.is_empty() => {
+            return Err(ConvertError::Malformed { reason: "its list of sheets is damaged" });
+        }
+        Ok(()) | Err(Stop::Damaged) => {}
+    }
+    let formats = Formats::read(&package, &references, book.since_1904)?;
+    let (strings, strings_whole) = Strings::read(&package, &references, limits)?;
+    let mut output = Output::new(Unit::Sheet, limits);
+    output.set_total(book.sheets.len());
+    let mut formulas = 0;
+    for sheet in &book.sheets {
+        clock.check()?;
+        let hidden = if sheet.hidden { ", hidden" } else { "" };
+        if !output.begin(&format!("{}{hidden}", sheet.name)) {
+            break;
+        }
+        let Some(reference) = references.get(&sheet.id) else {
+            output.unread();
+            continue;
+        };
+        if reference.kind == "chartsheet" {
+            output.not_shown("chart");
+            continue;
+        }
+        let own = package.references(&reference.target)?;
+        let comments = comments(&package, &own)?;
+        let mut reader =
+            Sheet { formats: &formats, strings: &strings, comments, clock, formulas: 0, lost: false };
+        let ended = match package.xml(&reference.target) {
+            Some(Ok(xml)) => reader.read(xml, &mut output),
+            _ => {
+                output.unread();
+                continue;
+            }
+        };
+        match ended {
+            Err(Stop::Over(error)) => return Err(error),
+            Err(Stop::Damaged) => output.partial(),
+            // A cell whose text is in the damaged part of the shared texts.
+            Ok(()) if reader.lost && !strings_whole => output.partial(),
+            Ok(()) => {}
+        }
+        formulas += reader.formulas;
+        pictures(&package, &own, &mut output)?;
+    }
+    if formulas > 0 {
+        output.note(Note::FormulasWithoutValues { count: formulas });
+    }
+    output.finish()
+}
+
+#[derive(Default)]
+struct Book {
+    sheets: Vec<Listed>,
+    since_1904: bool,
+}
+
+struct Listed {
+    name: String,
+    id: String,
+    hidden: bool,
+}
+
+impl Book {
+    fn read(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
+        loop {
+            match xml.next()? {
+                Node::Open(tag) => match tag.name() {
+                    "workbookPr" => self.since_1904 = tag.is_on("date1904"),
+                    "sheet" if self.sheets.len() < MAX_SHEETS => self.sheets.push(Listed {
+                        name: tag.attr("name").unwrap_or_default(),
+                        id: tag.prefixed("id").unwrap_or_default(),
+                        hidden: tag.attr("state").is_some_and(|state| state != "visible"),
+                    }),
+                    _ => {}
+                },
+                Node::End => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The comments of a sheet by their cells.
+fn comments(package: &Package<'_>, references: &References) -> Result<HashMap<String, String>, ConvertError> {
+    let mut found = HashMap::new();
+    for name in of_kind(references, "comments") {
+        let Some(Ok(mut xml)) = package.xml(name) else { continue };
+        let mut cell = None;
+        loop {
+            let in_text = match xml.next() {
+                Ok(Node::Open(tag)) => {
+                    if tag.name() == "comment" {
+                        cell = tag.attr("ref");
+                    }
+                    tag.name() == "text"
+                }
+                Ok(Node::End) | Err(Stop::Damaged) => break,
+                Err(Stop::Over(error)) => return Err(error),
+                Ok(_) => false,
+            };
+            if in_text
+                && let Ok(text) = xml.text(MAX_CELL)
+                && let Some(cell) = cell.take()
+                && found.len() < MAX_COMMENTS
+            {
+                found.insert(cell, text.split_whitespace().collect::<Vec<_>>().join(" "));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Counts what a sheet shows besides its cells.
+fn pictures(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
+    for drawing in of_kind(references, "drawing") {
+        for reference in package.references(drawing)?.values() {
+            match reference.kind.as_str() {
+                "image" => output.not_shown("image"),
+                "chart" | "chartEx" => output.not_shown("chart"),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Sheet<'a> {
+    formats: &'a Formats,
+    strings: &'a Strings,
+    comments: HashMap<String, String>,
+    clock: Clock,
+    formulas: usize,
+    /// Whether a shared text is not there.
+    lost: bool,
+}
+
+/// A cell while it is read.
+#[derive(Default)]
+struct Cell {
+    column: usize,
+    kind: String,
+    style: usize,
+    value: Option<String>,
+    formula: Option<String>,
+    text: String,
+    comment: Option<String>,
+}
+
+/// A row while it is read: all its texts in one.
+#[derive(Default)]
+struct Row {
+    number: usize,
+    texts: String,
+    cells: Vec<(usize, usize)>,
+}
+
+impl Sheet<'_> {
+    fn read(&mut self, mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
+        let mut grid = Grid::default();
+        let mut row = Row::default();
+        let mut cell = Cell::default();
+        let mut next_column = 0;
+        loop {
+            if output.is_full() {
+                return Ok(());
+            }
+            let mut wanted = None;
+            match xml.next()? {
+                Node::Open(tag) => match tag.name() {
+                    "row" => {
+                        let number = tag.number("r").unwrap_or(row.number + 1).clamp(1, MAX_ROWS);
+                        row = Row { number, ..Row::default() };
+                        next_column = 0;
+                    }
+                    "c" => {
+                        let reference = tag.attr("r");
+                        let at = reference.as_deref().and_then(place);
+                        let column = at.map_or(next_column, |(column, _)| column).min(MAX_COLUMNS - 1);
+                        next_column = column + 1;
+                        cell = Cell {
+                            column,
+                            kind: tag.attr("t").unwrap_or_default(),
+                            style: tag.number("s").unwrap_or(0),
+                            comment: reference.and_then(|reference| self.comments.remove(&reference)),
+                            ..Cell::default()
+                        };
+                    }
+                    "v" => wanted = Some("v"),
+                    "f" => wanted = Some("f"),
+                    "t" => wanted = Some("t"),
+                    "rPh" => wanted = Some("rPh"),
+                    _ => {}
+                },
+                Node::Close(name) => match &*name {
+                    "c" => self.add(&mut cell, &mut row),
+                    "row" => {
+                        self.clock.check()?;
+                        let cells = row.cells.iter().scan(0, |from, (column, to)| {
+                            let text = row.texts.get(*from..*to).unwrap_or_default();
+                            *from = *to;
+                            Some((*column, text))
+                        });
+                        grid.row(row.number, cells, output);
+                        row = Row { number: row.number, ..Row::default() };
+                    }
+                    "sheetData" => return Ok(()),
+                    _ => {}
+                },
+                Node::End => return Ok(()),
+                _ => {}
+            }
+            match wanted {
+                Some("v") => cell.value = Some(xml.text(MAX_CELL)?),
+                Some("f") => cell.formula = Some(xml.text(MAX_CELL)?),
+                Some("t") => cell.text.push_str(&xml.text(MAX_CELL)?),
+                Some(_) => xml.skip()?,
+                None => {}
+            }
+        }
+    }
+
+    /// Adds a cell to its row.
+    fn add(&mut self, cell: &mut Cell, row: &mut Row) {
+        let cell = std::mem::take(cell);
+        let start = row.texts.len();
+        if start > MAX_ROW || row.cells.len() >= MAX_COLUMNS {
+            self.lost = true;
+            return;
+        }
+        let value = cell.value.as_ref().filter(|value| !value.trim().is_empty() || cell.kind == "str");
+        match (value, &cell.formula) {
+            (Some(value), _) => match cell.kind.as_str() {
+                "s" => match value.trim().parse().ok().and_then(|at| self.strings.get(at)) {
+                    Some(text) => row.texts.push_str(text),
+                    None => {
+                        self.lost = true;
+                        row.texts.push(char::REPLACEMENT_CHARACTER);
+                    }
+                },
+                "b" => row.texts.push_str(if value.trim() == "1" { "TRUE" } else { "FALSE" }),
+                "str" | "e" | "inlineStr" => row.texts.push_str(value),
+                "d" => row.texts.push_str(value.trim()),
+                _ => row.texts.push_str(&self.formats.show(value.trim(), cell.style)),
+            },
+            (None, Some(formula)) if !formula.trim().is_empty() => {
+                self.formulas += 1;
+                row.texts.push('=');
+                row.texts.push_str(formula.trim());
+            }
+            _ => row.texts.push_str(&cell.text),
+        }
+        if let Some(comment) = cell.comment {
+            let space = if row.texts.len() > start { " " } else { "" };
+            row.texts.push_str(&format!("{space}[comment: {comment}]"));
+        }
+        if row.texts.len() > start {
+            row.cells.push((cell.column, row.texts.len()));
+        }
+    }
+}

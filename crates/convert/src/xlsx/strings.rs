@@ -1,0 +1,73 @@
+//! The texts that the cells of a workbook share, in little memory.
+
+use crate::ooxml::{Package, References, of_kind};
+use crate::xml::{Node, Stop, Xml};
+use crate::{ConvertError, Limits};
+
+/// Shared texts, one behind the other.
+#[derive(Default)]
+pub(super) struct Strings {
+    text: String,
+    /// Where each ends.
+    ends: Vec<u32>,
+}
+
+impl Strings {
+    /// The texts, and whether these are all.
+    pub(super) fn read(
+        package: &Package<'_>,
+        references: &References,
+        limits: &Limits,
+    ) -> Result<(Self, bool), ConvertError> {
+        let mut strings = Self::default();
+        let mut whole = true;
+        for name in of_kind(references, "sharedStrings") {
+            let ended = match package.xml(name) {
+                Some(Ok(xml)) => strings.add(xml, limits.max_decoded_bytes),
+                _ => Err(Stop::Damaged),
+            };
+            match ended {
+                Err(Stop::Over(error)) => return Err(error),
+                Err(Stop::Damaged) => whole = false,
+                Ok(()) => {}
+            }
+        }
+        Ok((strings, whole))
+    }
+
+    fn add(&mut self, mut xml: Xml<'_>, limit: usize) -> Result<(), Stop> {
+        let (mut in_text, mut said_aloud) = (false, false);
+        loop {
+            match xml.next()? {
+                Node::Open(tag) => match tag.name() {
+                    "t" => in_text = !said_aloud,
+                    "rPh" => said_aloud = true,
+                    _ => {}
+                },
+                Node::Text(text) if in_text => {
+                    if self.text.len() + text.len() > limit {
+                        return Err(Stop::Damaged);
+                    }
+                    self.text.push_str(&text);
+                }
+                Node::Close(name) => match &*name {
+                    "t" => in_text = false,
+                    "rPh" => said_aloud = false,
+                    "si" => self.ends.push(u32::try_from(self.text.len()).map_err(|_| Stop::Damaged)?),
+                    _ => {}
+                },
+                Node::End => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&str> {
+        let end = usize::try_from(*self.ends.get(at)?).ok()?;
+        let start = match at.checked_sub(1) {
+            Some(before) => usize::try_from(*self.ends.get(before)?).ok()?,
+            None => 0,
+        };
+        self.text.get(start..end)
+    }
+}
