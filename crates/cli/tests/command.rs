@@ -213,7 +213,8 @@ fn capabilities_from_a_file() {
     let request: Value = serde_json::from_slice(&output.stdout).unwrap();
     let outcomes: Vec<_> =
         request["report"].as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
-    assert_eq!(outcomes, ["synthetic", "note"]);
+    // A PNG that is not taken becomes a JPEG.
+    assert_eq!(outcomes, ["synthetic", "reencoded"]);
     std::fs::write(file, "[openai-chat]\nuser.medai = []\n").unwrap();
     let wrong = run(&["models", "--capabilities", file]);
     assert_eq!(wrong.status.code(), Some(3));

@@ -101,7 +101,7 @@ fn a_document_is_cut_to_the_bytes_that_are_taken() {
         Builder::page("BT /F1 12 Tf 72 700 Td (Hello) Tj ET").stream(9, "", &[b'x'; 100_000]).finish();
     let cut = fitted(padded, &form().with_max_bytes(50_000));
     assert_eq!((cut.pages, cut.pages_held), (Some(1), None));
-    assert_eq!(cut.note.as_deref(), Some("written anew to fit, all 1 pages"));
+    assert_eq!(cut.note.as_deref(), Some("written anew, without what no page shows"));
     assert_eq!(text(cut.content.unwrap().0), "[page 1]\nHello\n");
 }
 

@@ -20,11 +20,8 @@ pub(super) fn long_pdf(pages: usize) -> Vec<u8> {
 
 /// A PDF whose one page holds so many bytes and no text.
 pub(super) fn heavy_pdf(bytes: usize) -> Vec<u8> {
-    let mut pdf = written(&[String::new()], "", "");
-    let tail = pdf.len();
-    pdf.extend_from_slice(b"\n% ");
-    pdf.resize(tail + bytes, b'x');
-    pdf
+    // A remark in what the page shows, so that nobody can leave it out.
+    written(&[format!("%{}", "x".repeat(bytes))], "", "")
 }
 
 /// A PDF that is encrypted with RC4 of 128 bits under a password that nobody knows.
@@ -52,7 +49,7 @@ fn written(texts: &[String], encrypt: &str, trailer: &str) -> Vec<u8> {
             5 + 2 * at
         ));
         let content = match text.as_str() {
-            "" => String::new(),
+            remark if remark.is_empty() || remark.starts_with('%') => remark.to_owned(),
             text => format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET"),
         };
         objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));

@@ -131,7 +131,7 @@ pub(super) fn fit(bytes: Bytes, form: &Form, limits: &Limits, clock: Clock) -> R
     let taken = take(&opened, 1..=most_pages, most_bytes, clock)?;
     let media = MediaType::parse(PDF).ok_or(ConvertError::Failed)?;
     let note = match taken.last {
-        last if last == total => format!("written anew to fit, all {total} pages"),
+        last if last == total => "written anew, without what no page shows".to_owned(),
         1 => format!("only page 1 of {total}"),
         last => format!("only pages 1–{last} of {total}"),
     };
