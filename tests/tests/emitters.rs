@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use attache_core::{
     Arguments, AssistantMessage, Capture, ChatRequest, Content, Document, Matrix, MediaKind, MediaType,
-    Message, ModelCapabilities, Place, ProviderConfig, ResultStatus, ToolCall, ToolDefinition, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage,
+    Message, ModelCapabilities, Place, ProviderConfig, ResultStatus, Routed, ToolCall, ToolDefinition,
+    ToolResult, ToolResultsMessage, ToolSet, UserMessage,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
 use attache_testkit::{SeenPlace, seen_documents, sha256_hex};
@@ -80,7 +80,16 @@ fn models(family: &str) -> Vec<(String, ModelCapabilities)> {
 }
 
 fn rendered(api: Api, model: &str, routing: &Routing, tools: &Arc<ToolSet>) -> Result<Value, String> {
-    let request = ChatRequest::new(routing.messages.clone()).with_tools(Arc::clone(tools)).answered_whole();
+    encoded(api, model, routing.messages.clone(), tools)
+}
+
+fn encoded(
+    api: Api,
+    model: &str,
+    messages: Vec<Arc<Message>>,
+    tools: &Arc<ToolSet>,
+) -> Result<Value, String> {
+    let request = ChatRequest::new(messages).with_tools(Arc::clone(tools)).answered_whole();
     let encoded = api.codec_of(model).encode(&request, &ProviderConfig::new(), None);
     let encoded = encoded.map_err(|error| format!("the codec refuses: {error}"))?;
     let body = serde_json::from_slice(&encoded.parts.body.to_vec()).map_err(|error| error.to_string())?;
@@ -158,4 +167,79 @@ fn what_a_row_declares_is_written_and_nothing_else() {
     }
     assert!(checked > 1000, "{checked} combinations");
     assert!(misses.is_empty(), "{} of {checked} differ:\n{}", misses.len(), misses.join("\n"));
+}
+
+/// The window with `shown` in place of its document, as routing leaves it.
+fn cleared(place: Place, shown: &Document) -> Vec<Arc<Message>> {
+    let mut messages = window(place, shown);
+    let routed = Some(Routed::new(vec![Content::Document(shown.clone())], 1));
+    let last = messages.pop().unwrap();
+    messages.push(match (*last).clone() {
+        Message::User(mut user) => {
+            let parts = [Content::text("What is this?"), Some(Content::Document(shown.clone()))];
+            user.routed = Some(Routed::new(parts.into_iter().flatten().collect(), 1));
+            Message::User(user).shared()
+        }
+        Message::ToolResults(mut results) => {
+            results.results[0].routed = routed;
+            Message::ToolResults(results).shared()
+        }
+        _ => panic!("a window ends with the document"),
+    });
+    messages
+}
+
+// Issue 4: "passed as a URL where the provider takes one". A row says which types of what place its codec writes as an
+// address, and the API takes exactly these.
+#[test]
+fn addresses_are_written_where_a_row_takes_them_and_nowhere_else() {
+    let tool = ToolDefinition::new("find", "Finds", json!({ "type": "object", "properties": {} }));
+    let offered = Arc::new(ToolSet::new([tool]).unwrap());
+    let (mut written, mut refused, mut misses) = (0, 0, Vec::new());
+    for api in APIS {
+        for (model, row) in models(&api.capabilities().family) {
+            for place in [Place::User, Place::ToolResult, Place::FailedResult] {
+                if place != Place::User && !row.tools {
+                    continue;
+                }
+                let tools = if row.tools { Arc::clone(&offered) } else { Arc::default() };
+                for (media, name, _) in samples() {
+                    let media = MediaType::parse(media).unwrap();
+                    let context = format!("{} {model} {} {media}", api.name(), place.as_str());
+                    let url = format!("https://files.example/{name}?sig=canary");
+                    let document = Document::external(&url).with_media_type(media.essence());
+                    // What nobody routed is refused, whatever the row says.
+                    let unrouted = encoded(api, &model, window(place, &document), &tools);
+                    assert!(unrouted.is_err_and(|error| !error.contains("canary")), "{context}");
+                    let body = encoded(api, &model, cleared(place, &document), &tools);
+                    match (row.takes_url(place, &media), body) {
+                        (true, Ok(body)) => {
+                            let wanted =
+                                if place == Place::User { SeenPlace::User } else { SeenPlace::ToolResult };
+                            let seen = seen_documents(api.testkit(), &body);
+                            let there = seen.iter().any(|seen| {
+                                seen.place == wanted && seen.reference.as_deref() == Some(url.as_str())
+                            });
+                            if !there {
+                                misses.push(format!("{context}: declared, and not there: {seen:?}"));
+                            }
+                            written += 1;
+                        }
+                        (true, Err(problem)) => misses.push(format!("{context}: declared, and {problem}")),
+                        (false, Ok(_)) => misses.push(format!("{context}: not declared, and written")),
+                        (false, Err(problem)) => {
+                            let codec =
+                                problem.starts_with("the codec refuses") && !problem.contains("canary");
+                            if !codec {
+                                misses.push(format!("{context}: {problem}"));
+                            }
+                            refused += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(written > 300 && refused > 1000, "{written} written, {refused} refused");
+    assert!(misses.is_empty(), "{} differ:\n{}", misses.len(), misses.join("\n"));
 }

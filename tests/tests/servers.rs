@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, Unsupported};
+use attache_core::{
+    ChatRequest, Document, Effort, ErrorKind, Message, Place, ProviderConfig, Reasoning, Routed, Unsupported,
+    UserMessage,
+};
 use attache_documents::{Materials, route};
 use attache_openai::{ChatCodec, Profiles};
 use attache_testkit::{Rules, Server, validate_chat_with};
@@ -100,4 +103,57 @@ fn every_server_accepts_every_scenario() {
     }
     problems.truncate(40);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+// Issue 4: "passed as a URL where the provider takes one"; openai.md C.2, C.6, C.9
+#[test]
+fn every_server_accepts_the_addresses_that_its_profile_writes() {
+    let mut written = Vec::new();
+    // Models that take sound, which no part holds as an address.
+    let sound: [(Server, &str, &[&str]); 3] = [
+        (Server::Mistral, "mistral", &["voxtral-small-latest"]),
+        (Server::OpenRouter, "openrouter", &["google/gemini-3-flash"]),
+        (Server::Qwen, "qwen", &["qwen3-omni-flash"]),
+    ];
+    for (server, name, models) in SERVERS.into_iter().chain(sound) {
+        let rules = Rules::for_server(server);
+        for model in models {
+            let mut codec = ChatCodec::new(Arc::clone(Profiles::bundled().get(name).unwrap()), model);
+            codec.set_base_url("http://localhost/v1".to_owned());
+            for (end, media) in
+                [("png", "image/png"), ("mp4", "video/mp4"), ("pdf", "application/pdf"), ("wav", "audio/wav")]
+            {
+                let document =
+                    Document::external(format!("https://files.example/a.{end}")).with_media_type(media);
+                let taken = codec.capabilities().takes_url(Place::User, document.media_type());
+                let mut message = UserMessage::new([document.into()]);
+                message.routed = Some(Routed::new(message.parts.clone(), 1));
+                let request = ChatRequest::new([Message::User(message).shared()]).answered_whole();
+                match codec.encode(&request, &ProviderConfig::new(), None) {
+                    Ok(encoded) => {
+                        let body = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+                        let violation = validate_chat_with(&body, &rules).err();
+                        assert!(taken && violation.is_none(), "{name}/{model} {media}: {violation:?}");
+                        written.push(format!("{name} {end}"));
+                    }
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Unsupported);
+                        assert!(!taken, "{name}/{model} {media}: {error}");
+                    }
+                }
+            }
+        }
+    }
+    for case in [
+        "mistral pdf",
+        "openrouter png",
+        "openrouter pdf",
+        "qwen mp4",
+        "vllm mp4",
+        "xai-chat png",
+        "zhipu pdf",
+    ] {
+        assert!(written.iter().any(|written| written == case), "{case}: {written:?}");
+    }
+    assert!(!written.iter().any(|written| written.starts_with("ollama")), "{written:?}");
 }

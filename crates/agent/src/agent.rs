@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Content, Converter, DocumentStore, Extensions, Message, ModelHandle, ProviderConfig, Tool, ToolChoice,
-    ToolHandler, UserMessage,
+    Content, Converter, DocumentStore, Extensions, Fetcher, Message, ModelHandle, ProviderConfig, Tool,
+    ToolChoice, ToolHandler, UserMessage,
 };
 use attache_documents::RouteOptions;
 use tokio::sync::OnceCell;
@@ -54,6 +54,7 @@ pub(crate) struct Inner {
     pub(crate) history: HistoryPolicy,
     pub(crate) routing: RouteOptions,
     pub(crate) store: Arc<dyn DocumentStore>,
+    pub(crate) fetcher: Option<Arc<dyn Fetcher>>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,
     pub(crate) reads: bool,
     pub(crate) extensions: Extensions,
@@ -100,6 +101,7 @@ impl Agent {
                 history: HistoryPolicy::default(),
                 routing: RouteOptions::default(),
                 store: Arc::new(MemoryDocumentStore::default()),
+                fetcher: None,
                 converters: Vec::new(),
                 reads: false,
                 extensions: Extensions::default(),
@@ -373,6 +375,15 @@ impl AgentBuilder {
     /// Sets where documents are kept. In memory by default.
     pub fn store(mut self, store: Arc<dyn DocumentStore>) -> Self {
         self.inner.store = store;
+        self
+    }
+
+    /// Sets who fetches documents from their addresses. Nobody by default: then the model reads that they are not
+    /// fetched. Tools return addresses too, so use one with guards, such as `GuardedFetcher` of `attache-transport`.
+    ///
+    /// What was fetched is put into the store, so that a run fetches it once, and so does whoever resumes the run.
+    pub fn fetcher(mut self, fetcher: impl Fetcher + 'static) -> Self {
+        self.inner.fetcher = Some(Arc::new(fetcher));
         self
     }
 

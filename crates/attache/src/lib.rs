@@ -40,7 +40,7 @@
 //! | `gemini` | `gemini` | the Gemini API and Vertex AI |
 //! | `bedrock` | `bedrock` | Amazon Bedrock Converse |
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
-//! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models |
+//! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models; `GuardedFetcher` for documents at addresses |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
 
 #[doc(inline)]
@@ -86,3 +86,6 @@ pub use attache_offline as offline;
 #[cfg(feature = "openai")]
 #[doc(inline)]
 pub use attache_openai as openai;
+#[cfg(feature = "models")]
+#[doc(inline)]
+pub use attache_transport::GuardedFetcher;

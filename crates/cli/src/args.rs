@@ -44,6 +44,9 @@ pub(crate) struct Ask {
     /// Folders and files that the model may list and read; nothing else is opened
     #[arg(long, value_name = "PATH", num_args = 1.., default_value = ".")]
     pub(crate) files: Vec<PathBuf>,
+    /// Documents at public addresses, attached to the question; nothing else is fetched
+    #[arg(long, value_name = "URL", num_args = 1..)]
+    pub(crate) fetch: Vec<String>,
     /// The model, as PROVIDER/MODEL: offline/extractive needs no key and no network
     #[arg(long, value_name = "PROVIDER/MODEL", default_value = "offline/extractive")]
     pub(crate) model: String,
@@ -76,6 +79,9 @@ pub(crate) struct Wire {
     /// Ask for a streamed reply
     #[arg(long)]
     pub(crate) stream: bool,
+    /// Fetch documents that the conversation holds as public addresses
+    #[arg(long)]
+    pub(crate) fetch: bool,
     /// Add what became of each document, and why
     #[arg(long)]
     pub(crate) report: bool,
@@ -83,7 +89,7 @@ pub(crate) struct Wire {
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Print a sample conversation instead: its tool result holds a PDF and an image
-    #[arg(long, conflicts_with_all = ["model", "stream", "report", "base_url"])]
+    #[arg(long, conflicts_with_all = ["model", "stream", "fetch", "report", "base_url"])]
     pub(crate) example: bool,
 }
 

@@ -1,7 +1,10 @@
 //! `attache ask`: the main job.
 
 use attache_agent::{Agent, AgentRun, EndReason, Event, EventKind, Outcome};
+use attache_core::{Content, Document, UserMessage};
+use attache_documents::RouteOptions;
 use attache_models::Registry;
+use attache_transport::GuardedFetcher;
 
 use crate::args::Ask;
 use crate::exit::Exit;
@@ -26,7 +29,7 @@ pub(crate) async fn run(ask: Ask, registry: &Registry) -> Exit {
     if let Some(notice) = model::notice(agent.model().id()) {
         line(&notice);
     }
-    let run = agent.run(ask.question.as_str());
+    let run = agent.run(question(&ask));
     let mut terminal = Terminal::new(ask.thinking);
     let show = |event: &Event| {
         if ask.json { answer(&json::line(event)) } else { terminal.show(event) }
@@ -34,11 +37,23 @@ pub(crate) async fn run(ask: Ask, registry: &Registry) -> Exit {
     follow(run, show).await
 }
 
+/// What the user asks, with the documents at the addresses that they give.
+fn question(ask: &Ask) -> UserMessage {
+    let documents = ask.fetch.iter().map(|url| Some(Content::Document(Document::external(url.as_str()))));
+    UserMessage::new([Content::text(ask.question.as_str())].into_iter().chain(documents))
+}
+
 fn build(ask: &Ask, registry: &Registry) -> Result<Agent, SetupError> {
     let model = model::at(registry, ask.base_url.as_deref()).model(&ask.model)?;
     let folders =
         files::open(&ask.files, ask.max_file_bytes).map_err(|error| SetupError::new(error.to_string()))?;
-    let agent = Agent::builder(model)
+    let mut agent = Agent::builder(model);
+    if !ask.fetch.is_empty() {
+        // What the model does not take as it is may be read as text, as the files of the folder may.
+        let routing = RouteOptions::new().with_convert_author_documents(true);
+        agent = agent.fetcher(GuardedFetcher::new()).routing(routing);
+    }
+    let agent = agent
         .system(ask.system.as_deref().unwrap_or(SYSTEM))
         .tool_set(files::tools(folders))
         .converter(attache_convert::DocumentConverter::default())

@@ -50,7 +50,7 @@ async fn told(file: &Path, rows: &[Row<'_>], as_json: bool) -> Result<String, St
     let (messages, options) = (&conversation.messages, RouteOptions::new());
     let mut reports = Vec::new();
     for (_, row) in rows {
-        let materials = gathered(messages, row, &options).await;
+        let materials = gathered(messages, row, &options, false).await;
         reports.push(attache_documents::explain(messages, row, &tools, &materials, &options));
     }
     let found = Found::new(messages, &reports);

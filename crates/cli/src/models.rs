@@ -113,6 +113,13 @@ fn place(place: &PlaceCapabilities) -> String {
     if place.needs_text == Some(true) {
         text.push_str(" (with a text beside documents)");
     }
+    if let Some(urls) = &place.urls {
+        let urls = if urls.is_empty() { "none".to_owned() } else { urls.join(" ") };
+        text.push_str(&format!(" (by URL: {urls})"));
+    }
+    if !place.url_only.is_empty() {
+        text.push_str(&format!(" (by URL only: {})", place.url_only.join(" ")));
+    }
     text
 }
 

@@ -7,12 +7,13 @@ use attache_agent::MemoryDocumentStore;
 use attache_convert::DocumentConverter;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Converter, Document,
-    DocumentId, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError,
-    ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+    DocumentId, Fetcher, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig,
+    ProviderError, ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult,
+    ToolResultsMessage, ToolSet,
 };
 use attache_documents::{Materials, RouteOptions, Routing, gather, route};
 use attache_models::Registry;
-use attache_transport::Codec;
+use attache_transport::{Codec, GuardedFetcher};
 use serde_json::{Map, Value, json};
 
 use crate::args;
@@ -58,9 +59,10 @@ async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, Str
         .map_err(|error| format!("stdin cannot be read: {error}"))?;
     let conversation = Conversation::from_json(&text).map_err(|error| with_causes(&error))?;
     let tools = ToolSet::new(conversation.tools).map_err(|error| error.to_string())?;
-    let Routing { messages, report, .. } = routed(&conversation.messages, codec.capabilities(), &tools)
-        .await
-        .map_err(|error| with_causes(&error))?;
+    let Routing { messages, report, .. } =
+        routed(&conversation.messages, codec.capabilities(), &tools, arguments.fetch)
+            .await
+            .map_err(|error| with_causes(&error))?;
     let mut request = ChatRequest::new(messages).with_tools(tools);
     request.whole = !arguments.stream;
     // The key is masked wherever the request is shown.
@@ -87,23 +89,28 @@ async fn routed(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
     tools: &ToolSet,
+    fetch: bool,
 ) -> Result<Routing, ProviderError> {
     let options = RouteOptions::new();
-    let materials = gathered(messages, capabilities, &options).await;
+    let materials = gathered(messages, capabilities, &options, fetch).await;
     route(messages, capabilities, tools, &materials, &options)
 }
 
-/// What routing for a model needs beside the messages: what a conversation brings along, and what is made of it.
+/// What routing for a model needs beside the messages: what a conversation brings along or leads to, and what is made of
+/// it.
 pub(crate) async fn gathered(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
     options: &RouteOptions,
+    fetch: bool,
 ) -> Materials {
     let mut materials = Materials::new();
     // What a conversation does not bring along is nowhere.
     let store = MemoryDocumentStore::default();
     let converters: [Arc<dyn Converter>; 1] = [Arc::new(DocumentConverter::default())];
-    gather(&mut materials, messages, capabilities, options, &store, &converters).await;
+    let fetcher = fetch.then(GuardedFetcher::new);
+    let fetcher = fetcher.as_ref().map(|fetcher| fetcher as &dyn Fetcher);
+    gather(&mut materials, messages, capabilities, options, &store, fetcher, &converters).await;
     materials
 }
 

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use attache_core::{Content, Conversation, Document, Message, UserMessage};
 use attache_testkit::{MockProvider, Reply};
 use serde_json::{Value, json};
 
@@ -153,6 +154,23 @@ fn wire_prints_the_request_and_what_became_of_the_documents() {
     let broken = with_input(&["wire", "--model", "openai-chat/gpt-4o"], b"{");
     assert_eq!(broken.status.code(), Some(1));
     assert!(text(&broken.stderr).contains("not a conversation"));
+}
+
+// Issue 4: nothing is fetched unless asked for, and then with guards.
+#[test]
+fn addresses_are_fetched_on_request_and_with_guards() {
+    let far = Document::external("http://127.0.0.1/a.pdf?sig=canary");
+    let question = Message::User(UserMessage::new([Content::text("What is it?"), far.into()]));
+    let input = Conversation::new([question.shared()]).to_json();
+    for (arguments, why) in [(&["--report"][..], "not fetched"), (&["--report", "--fetch"], "not public")] {
+        let arguments = [&["wire", "--model", "anthropic/claude-sonnet-4-5"], arguments].concat();
+        let output = with_input(&arguments, input.as_bytes());
+        let told = text(&output.stderr);
+        assert!(!output.status.success() && told.contains(why) && !told.contains("canary"), "{told}");
+    }
+    let output = run(&["ask", "What is it?", "--json", "--fetch", "http://169.254.169.254/a.pdf?sig=canary"]);
+    let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(!output.status.success() && told.contains("not public") && !told.contains("canary"), "{told}");
 }
 
 #[test]

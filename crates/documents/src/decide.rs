@@ -62,6 +62,9 @@ impl Judge<'_> {
 
     /// Tries the places in order.
     fn settle(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Verdict {
+        if let Some(passed) = self.passed(occurrence.document, places) {
+            return passed;
+        }
         let document = match self.materials.content(occurrence.document) {
             Content::Here(document) => document,
             Content::Missing(why) => {
@@ -237,7 +240,7 @@ impl Judge<'_> {
         Verdict { need, ..verdict }
     }
 
-    fn cost(&self, document: &Document, pages: Option<u64>) -> Estimate {
+    pub(crate) fn cost(&self, document: &Document, pages: Option<u64>) -> Estimate {
         estimate::of_document(document, pages, &self.capabilities.files)
     }
 
@@ -390,7 +393,7 @@ fn worse(known: Option<Misfit>, other: Misfit) -> Option<Misfit> {
 }
 
 /// The media type for a sentence; whoever made it up may have made it long.
-fn media_name(document: &Document) -> &str {
+pub(crate) fn media_name(document: &Document) -> &str {
     let essence = document.media_type().essence();
     essence.get(..100).unwrap_or(essence)
 }

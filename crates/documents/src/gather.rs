@@ -3,21 +3,26 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Converter, Document, DocumentSource, DocumentStore, Form, Message, ModelCapabilities, StoreErrorKind,
+    Converter, Document, DocumentSource, DocumentStore, Fetcher, Form, Message, ModelCapabilities,
+    StoreErrorKind,
 };
 
+use crate::external;
 use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::plan::plan;
 
-/// Loads from `store` and converts with `converters` what routing of `messages` for a model needs and `materials` say
+/// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs and `materials` say
 /// nothing about.
 ///
 /// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
-/// most once, and fitted and converted at most once, by the first converter that knows its type. Nothing is fetched from a URL;
-/// whoever may do that puts the bytes into the materials first.
+/// most once, and fitted and converted at most once, by the first converter that knows its type.
 ///
-/// The store and the converters keep their own time limits; the future does nothing else that waits. Dropping it
+/// External documents are fetched only where their content will be shown, never for a label, and only if there is a
+/// `fetcher`. What was fetched is put into the store under the document's id, and taken from there from then on: a
+/// resumed run neither fetches it again nor sees other content.
+///
+/// The store, the fetcher and the converters keep their own time limits; the future does nothing else that waits. Dropping it
 /// leaves the materials with what was gathered so far.
 ///
 /// ```
@@ -28,7 +33,7 @@ use crate::plan::plan;
 /// let messages = [Message::user("What does the lease say?").shared()];
 /// let (capabilities, options) = (Matrix::bundled().resolve("anthropic", "claude-opus-4-8"), RouteOptions::new());
 /// let mut materials = Materials::new();
-/// gather(&mut materials, &messages, &capabilities, &options, store, &[]).await;
+/// gather(&mut materials, &messages, &capabilities, &options, store, None, &[]).await;
 /// let routing = route(&messages, &capabilities, &ToolSet::default(), &materials, &options)?;
 /// # let _ = routing;
 /// # Ok(())
@@ -40,6 +45,7 @@ pub async fn gather(
     capabilities: &ModelCapabilities,
     options: &RouteOptions,
     store: &dyn DocumentStore,
+    fetcher: Option<&dyn Fetcher>,
     converters: &[Arc<dyn Converter>],
 ) {
     // What a document is may show only in its bytes, so there may be something to convert after loading.
@@ -49,7 +55,12 @@ pub async fn gather(
             return;
         }
         for document in &wanted.load {
-            load(materials, document, store).await;
+            match document.source() {
+                DocumentSource::External { url } => {
+                    external::bring(materials, document, url, store, fetcher).await;
+                }
+                _ => load(materials, document, store).await,
+            }
         }
         for (document, form) in &wanted.fit {
             fit(materials, document, form, converters).await;
@@ -61,10 +72,6 @@ pub async fn gather(
 }
 
 async fn load(materials: &mut Materials, document: &Document, store: &dyn DocumentStore) {
-    if matches!(document.source(), DocumentSource::External { .. }) {
-        materials.insert_missing(document, "it is at an address that is not fetched");
-        return;
-    }
     match store.get(document.id()).await {
         Ok(bytes) => materials.insert_bytes(document, bytes),
         Err(error) => {

@@ -9,7 +9,7 @@
 //! A step of an agent calls, with the window of messages that it is about to send:
 //!
 //! 1. [`plan`]: which documents must be loaded or converted for this model; the caller does that and puts the
-//!    outcome into [`Materials`], or has [`gather`] do both with a store and converters;
+//!    outcome into [`Materials`], or has [`gather`] do both with a store, a fetcher and converters;
 //! 2. [`route`]: the messages as this model shall see them, and the report.
 //!
 //! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection: it reads originals and
@@ -62,9 +62,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod decide;
 mod deliberate;
 mod estimate;
+mod external;
 mod fence;
 mod fits;
 mod gather;
@@ -91,7 +93,7 @@ pub use fence::unfence;
 pub use gather::gather;
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::Materials;
-pub use options::{DocumentBudget, Repeats, RouteOptions};
+pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};
 pub use plan::{Plan, plan};
 pub use reading::{decode_text, fence_text, tame};
 pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};

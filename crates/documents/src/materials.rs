@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{ConvertedText, Document, DocumentId, DocumentSource, Fitted, Form, MediaType};
+use attache_core::{
+    ConvertedText, Document, DocumentId, DocumentSource, Fetched, Fitted, Form, MediaKind, MediaType,
+};
 use bytes::Bytes;
 
 use crate::fence::{Fenced, fence};
@@ -23,9 +25,46 @@ pub struct Materials {
     loaded: HashMap<DocumentId, Result<Document, String>>,
     converted: HashMap<DocumentId, Result<Arc<ConvertedText>, String>>,
     fits: Fits,
+    /// What servers said of fetched documents.
+    said: HashMap<DocumentId, Said>,
     /// Under which ids something is known of what a URL leads to.
     by_url: HashMap<Arc<str>, Vec<DocumentId>>,
     texts: Mutex<HashMap<TextKey, Remembered>>,
+}
+
+/// What a server said of a document.
+#[derive(Clone)]
+struct Said {
+    media_type: Option<MediaType>,
+    file_name: Option<String>,
+}
+
+impl Said {
+    /// The document with what it did not say itself, and with a type that says more than its own.
+    fn of(&self, mut document: Document) -> Document {
+        if let Some(media_type) = &self.media_type
+            && says_more(media_type, document.media_type())
+        {
+            document = document.with_media_type(&media_type.to_string());
+        }
+        match &self.file_name {
+            Some(name) if document.file_name().is_none() => document.with_file_name(name.as_str()),
+            _ => document,
+        }
+    }
+}
+
+/// Whether what a server says of a document is to be believed before its address. Some call all text plain, and office
+/// files plain text or archives; but what they call text is no picture.
+fn says_more(said: &MediaType, known: &MediaType) -> bool {
+    let vague = |media: &MediaType| {
+        matches!(media.essence(), "text/plain" | "application/zip" | "application/octet-stream")
+    };
+    match (said.kind(), known.kind()) {
+        (MediaKind::Text, MediaKind::Text | MediaKind::Other) => !vague(said) || vague(known),
+        (MediaKind::Text, _) => true,
+        _ => !vague(said) || vague(known),
+    }
 }
 
 /// What is known of a document's bytes.
@@ -102,7 +141,17 @@ impl Materials {
         let loaded = document.clone().with_bytes(bytes);
         self.forget(document);
         self.fits.forget(document.id());
+        self.said.remove(document.id());
         self.loaded.insert(document.id().clone(), Ok(loaded));
+    }
+
+    /// What was fetched from the address of an external document, with what the server said of it: its type counts before
+    /// what the address looks like, its name where the document has none. Both are checked against the bytes.
+    pub fn insert_fetched(&mut self, document: &Document, fetched: Fetched) {
+        let Fetched { bytes, media_type, file_name, .. } = fetched;
+        let said = Said { media_type, file_name };
+        self.insert_bytes(&said.of(document.clone()), bytes);
+        self.said.insert(document.id().clone(), said);
     }
 
     /// The bytes of a document cannot be had. The model reads the reason: one line, no full stop, no secrets.
@@ -161,6 +210,7 @@ impl Materials {
         let mut keep = |id: &DocumentId| keep(id) || inside.contains(id);
         self.fits.retain(&mut keep);
         self.loaded.retain(|id, _| keep(id));
+        self.said.retain(|id, _| keep(id));
         self.converted.retain(|id, _| keep(id));
         self.by_url.retain(|_, ids| {
             ids.retain(|id| keep(id));
@@ -197,7 +247,15 @@ impl Materials {
             Some(Ok(loaded)) if loaded == document => Content::Here(loaded.clone()),
             // Two references to one document may know different names and types of it.
             Some(Ok(loaded)) => match loaded.bytes() {
-                Some(bytes) => Content::Here(document.clone().with_bytes(bytes)),
+                Some(bytes) => {
+                    let said = self.find(&self.said, document);
+                    let described = said.map_or_else(|| document.clone(), |said| said.of(document.clone()));
+                    // Fetched ones differ from what the conversation knows of them.
+                    if described == *loaded {
+                        return Content::Here(loaded.clone());
+                    }
+                    Content::Here(described.with_bytes(bytes))
+                }
                 None => Content::NotLoaded,
             },
             Some(Err(reason)) => Content::Missing(reason),
@@ -297,9 +355,9 @@ pub(crate) fn content_bytes(document: &Document) -> Option<&[u8]> {
 impl Clone for Materials {
     /// The copy remembers no decoded texts.
     fn clone(&self) -> Self {
-        let Self { loaded, converted, fits, by_url, texts: _ } = self;
+        let Self { loaded, converted, fits, said, by_url, texts: _ } = self;
         let (loaded, converted, by_url) = (loaded.clone(), converted.clone(), by_url.clone());
-        Self { loaded, converted, fits: fits.clone(), by_url, texts: Mutex::default() }
+        Self { loaded, converted, fits: fits.clone(), said: said.clone(), by_url, texts: Mutex::default() }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct RouteOptions {
     /// Whether labels of the `refs` profile show the URL of an external document; `false` by default, since a
     /// model may repeat it anywhere.
     pub show_urls: bool,
+    /// How the model gets what is at the address of an external document; [`ExternalDocuments::Fetch`] by default.
+    pub external: ExternalDocuments,
     /// Whether a document that an author attached may be shown as converted text where the model does not take
     /// it; `false` by default: it is an error then.
     pub convert_author_documents: bool,
@@ -42,6 +44,7 @@ impl Default for RouteOptions {
             repeats: Repeats::default(),
             label_native: false,
             show_urls: false,
+            external: ExternalDocuments::default(),
             convert_author_documents: false,
             fail_on_event_documents: false,
             max_text_bytes: 256 << 10,
@@ -86,6 +89,13 @@ impl RouteOptions {
         self
     }
 
+    /// Sets how the model gets external documents.
+    #[must_use]
+    pub fn with_external(mut self, external: ExternalDocuments) -> Self {
+        self.external = external;
+        self
+    }
+
     /// Sets whether authors' documents may be shown as converted text.
     #[must_use]
     pub fn with_convert_author_documents(mut self, convert: bool) -> Self {
@@ -127,6 +137,23 @@ impl RouteOptions {
         self.max_text_bytes = bytes;
         self
     }
+}
+
+/// How the model gets what is at the address of an external document. Neither shows the address to the model as text:
+/// [`RouteOptions::show_urls`] is for that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ExternalDocuments {
+    /// It is fetched here, by whoever is given to [`gather`](crate::gather) for that, and routed like any other.
+    #[default]
+    Fetch,
+    /// The provider fetches it, where the model's row says that it does for this type and place, and the address is
+    /// `https` and looks public. All others are fetched here.
+    ///
+    /// The provider sees the address, with its signature if it has one, at each request that holds the document; what
+    /// is there may be something else each time, and the request fails if it is nothing any more. In return nothing is
+    /// loaded here.
+    PassUrl,
 }
 
 /// What the documents of a request may cost together, in estimated tokens. Of what is more, the oldest become notes, in

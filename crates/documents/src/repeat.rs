@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::options::Repeats;
 use crate::survey::{Occurrence, Origin};
-use crate::verdict::{Purpose, Verdict};
+use crate::verdict::{Need, Purpose, Verdict};
 
 /// What of an occurrence's own verdict holds once the others are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +46,14 @@ impl Repeating<'_, '_> {
         let mut standings = Vec::with_capacity(self.occurrences.len());
         for (at, (occurrence, verdict)) in self.occurrences.iter().zip(verdicts).enumerate() {
             let mut standing = Standing::Own;
-            if verdict.rank(self.purpose) > 0 {
+            let is_shown = verdict.rank(self.purpose) > 0;
+            // What nobody loads, since an address of it was passed before, refers back as well.
+            if is_shown || matches!(verdict.need, Some(Need::Load(_))) {
                 let earlier = shown.entry(occurrence.identity).or_default();
                 match self.earlier(occurrence, verdict, verdicts, earlier) {
                     Some(first) => standing = Standing::At(first),
-                    None => earlier.push(at),
+                    None if is_shown => earlier.push(at),
+                    None => {}
                 }
             }
             standings.push(standing);

@@ -187,6 +187,8 @@ impl Serialize for Reason {
 pub enum ReasonKind {
     /// The place takes the document as it is.
     Accepted,
+    /// The provider fetches it from its address.
+    PassedUrl,
     /// A tool result does not take it, the message after it does.
     NotInResult,
     /// It is text.
@@ -236,6 +238,7 @@ impl ReasonKind {
             Self::TooLarge => Some("too-large"),
             Self::TooMany | Self::RequestFull | Self::OverBudget => Some("left-out"),
             Self::Accepted
+            | Self::PassedUrl
             | Self::NotInResult
             | Self::ReadsAsText
             | Self::MadeText

@@ -33,7 +33,7 @@ pub(crate) struct Verdict {
 #[derive(Clone, Debug)]
 pub(crate) enum Shown {
     Nothing,
-    /// The document itself, its bytes in memory.
+    /// The document itself: its bytes in memory, or its address cleared for the provider.
     Native(Document),
     /// Text of it or from it.
     Text(Arc<Fenced>),

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use attache_anthropic::Anthropic;
 use attache_core::{
-    Arguments, AssistantMessage, Capture, ChatRequest, Document, ErrorKind, Message, ModelHandle,
-    ProviderConfig, ResultStatus, StreamChunk, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage,
-    ToolSet, Usage,
+    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Content, Document, ErrorKind, FetchError,
+    Fetched, Fetcher, Message, ModelHandle, ProviderConfig, ResultStatus, StreamChunk, ToolCall,
+    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage,
 };
-use attache_documents::{Materials, Outcome, RouteOptions, route};
+use attache_documents::{ExternalDocuments, Materials, Outcome, RouteOptions, route};
 use attache_models::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, layered};
 use attache_openai::OpenAiChat;
 use attache_testkit::{MockProvider, Reply, ScriptedModel, Turn, seen_documents};
@@ -190,6 +190,47 @@ async fn documents_are_routed_anew_for_the_model_that_answers() {
         assert_eq!(seen.len(), 1, "{:?}", request.json);
         assert!(seen[0].sha256.is_some(), "the bytes arrived");
     }
+}
+
+/// Fetches one PDF from anywhere, and counts.
+#[derive(Default)]
+struct Archive(std::sync::atomic::AtomicUsize);
+
+impl Fetcher for Archive {
+    fn fetch<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Box::pin(async { Ok(Fetched::new(&b"%PDF-1.4 a lease"[..])) })
+    }
+}
+
+// Issue 4: an address that went to the first model as such is fetched for the one that takes none.
+#[tokio::test]
+async fn addresses_are_fetched_for_a_model_that_takes_none() {
+    let lease = Document::external("https://files.example/lease.pdf?sig=canary");
+    let window = [Message::User(UserMessage::new([lease.into()])).shared()];
+    let options = RouteOptions::new().with_external(ExternalDocuments::PassUrl);
+    let first = ScriptedModel::new([failing(ErrorKind::Overloaded)])
+        .with_capabilities_of("anthropic", "claude-opus-4-8");
+    let second =
+        ScriptedModel::new([Turn::text("Until 2031.")]).with_capabilities_of("openai-chat", "gpt-4o");
+    let (handle, other) = (ModelHandle::from(first.clone()), ModelHandle::from(second.clone()));
+    let tools = ToolSet::default();
+    let routing = route(&window, handle.capabilities(), &tools, &Materials::new(), &options).unwrap();
+    let archive = Arc::new(Archive::default());
+    let chain = layered(handle, Fallback::new([other]).with_routing(options).with_fetcher(archive.clone()));
+    let completion = chain.complete(ChatRequest::new(routing.messages)).await.unwrap();
+    assert_eq!(completion.message.text(), "Until 2031.");
+    let shown = |model: &ScriptedModel| match &*model.requests()[0].messages[0] {
+        Message::User(user) => user.shown().to_vec(),
+        _ => panic!("the question"),
+    };
+    let (passed, fetched) = (shown(&first), shown(&second));
+    let at = |content: &Content| match content {
+        Content::Document(document) => document.bytes().map(|bytes| bytes.len()),
+        _ => panic!("a document"),
+    };
+    assert_eq!((at(&passed[0]), at(&fetched[0])), (None, Some(16)));
+    assert_eq!(archive.0.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
 
 /// What `tracing` was told.

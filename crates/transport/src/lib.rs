@@ -16,6 +16,7 @@
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
+//! | documents from addresses that anybody may have written | [`GuardedFetcher`] |
 //! | an error body as a [`ProviderError`](attache_core::ProviderError) | [`ErrorResponse`], [`ErrorBody`] |
 //! | all of it as one [`ChunkStream`](attache_core::ChunkStream) | [`Exchange`], [`stream`] |
 //!
@@ -28,6 +29,7 @@ mod client;
 mod codec;
 mod drive;
 mod error;
+mod fetch;
 mod files;
 mod history;
 mod log;
@@ -47,6 +49,7 @@ pub use client::{HttpClient, Reply, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
 pub use drive::{Exchange, stream};
 pub use error::{ErrorBody, ErrorReader, ErrorResponse, excerpt, kind_of_code, kind_of_status};
+pub use fetch::GuardedFetcher;
 pub use files::{
     FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
 };

@@ -173,7 +173,7 @@ fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
     Ok((Uri::from_parts(parts).map_err(|_| refused())?, user))
 }
 
-fn percent_decoded(text: &str) -> Vec<u8> {
+pub(crate) fn percent_decoded(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

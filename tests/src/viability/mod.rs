@@ -150,7 +150,8 @@ async fn explained(
         (attache_documents::Materials::new(), attache_documents::RouteOptions::new());
     let converters: [Arc<dyn Converter>; 1] = [Arc::new(Shared(Arc::clone(converter)))];
     let messages = &input.messages;
-    attache_documents::gather(&mut materials, messages, capabilities, &options, &store, &converters).await;
+    attache_documents::gather(&mut materials, messages, capabilities, &options, &store, None, &converters)
+        .await;
     let tools = attache_core::ToolSet::default();
     let report = attache_documents::explain(messages, capabilities, &tools, &materials, &options);
     report.decisions

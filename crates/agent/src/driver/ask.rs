@@ -153,7 +153,8 @@ async fn prepare(
     };
     let messages = driver.library.shorten(messages, agent.timing.max_result_chars);
     let materials = &mut driver.library.materials;
-    gather(materials, &messages, capabilities, &agent.routing, &*agent.store, &agent.converters).await;
+    let (store, fetcher) = (&*agent.store, agent.fetcher.as_deref());
+    gather(materials, &messages, capabilities, &agent.routing, store, fetcher, &agent.converters).await;
     driver.shelf.catch_up(driver.run.history());
     driver.shelf.add_inside(materials);
     let Routing { messages, report, .. } =

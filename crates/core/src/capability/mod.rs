@@ -68,6 +68,13 @@ pub struct PlaceCapabilities {
     /// Whether a text must stand beside a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_text: Option<bool>,
+    /// Of `media`, the types that may stand here as a public address too, where that is not all but text. It says
+    /// nothing where the provider fetches nothing ([`FileRules::urls`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub urls: Option<Vec<String>>,
+    /// Media types that may stand here as a public address and in no other form, if the provider fetches any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub url_only: Vec<String>,
 }
 
 impl PlaceCapabilities {
@@ -90,6 +97,14 @@ impl PlaceCapabilities {
         self.accepts(media)
             && media.kind() != MediaKind::Text
             && self.references.iter().any(|pattern| media.matches(pattern))
+    }
+
+    /// Whether documents of this type may stand here as a public address, if the provider fetches any. Text never
+    /// does, since it is shown as text.
+    pub fn accepts_url(&self, media: &MediaType) -> bool {
+        let covers = |patterns: &[String]| patterns.iter().any(|pattern| media.matches(pattern));
+        let as_well = || self.accepts(media) && self.urls.as_deref().is_none_or(covers);
+        media.kind() != MediaKind::Text && (covers(&self.url_only) || as_well())
     }
 
     /// Whether text may stand here.
@@ -312,6 +327,18 @@ impl ModelCapabilities {
             && self.place(place).refers(media)
     }
 
+    /// Whether a document of this type may stand in this place as a public address that the provider fetches itself.
+    ///
+    /// ```
+    /// use attache_core::{Matrix, MediaType, Place};
+    /// let (pdf, png) = (MediaType::parse("application/pdf").unwrap(), MediaType::parse("image/png").unwrap());
+    /// let chat = Matrix::bundled().resolve("openai-chat", "gpt-4o");
+    /// assert!(chat.takes_url(Place::User, &png) && !chat.takes_url(Place::User, &pdf));
+    /// ```
+    pub fn takes_url(&self, place: Place, media: &MediaType) -> bool {
+        self.files.urls == Some(true) && self.place(place).accepts_url(media)
+    }
+
     /// A number that differs when anything that routing looks at differs.
     pub fn fingerprint(&self) -> u64 {
         use std::hash::{DefaultHasher, Hash, Hasher};
@@ -322,6 +349,7 @@ impl ModelCapabilities {
             (&place.media, &place.references).hash(&mut hasher);
             (place.max_bytes, place.max_image_bytes, place.max_count, place.max_pages).hash(&mut hasher);
             (place.max_pixels, place.max_files_per_message, place.needs_text).hash(&mut hasher);
+            (&place.urls, &place.url_only).hash(&mut hasher);
         }
         let files = &self.files;
         (files.max_request_bytes, files.names_required, files.urls, files.max_pages).hash(&mut hasher);

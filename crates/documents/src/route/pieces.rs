@@ -1,6 +1,6 @@
 //! The parts that stand for one document.
 
-use attache_core::{Content, Document, Routed};
+use attache_core::{Content, Document, DocumentSource, Routed};
 
 use crate::fence::Fenced;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
@@ -137,6 +137,9 @@ impl Pieces {
         let name = document.file_name().unwrap_or_default();
         self.hash = self.hash.text("document").text(document.id().as_str()).number(size);
         self.hash = self.hash.text(document.media_type().essence()).text(name);
+        if let DocumentSource::External { url } = document.source() {
+            self.hash = self.hash.text("url").text(url);
+        }
         self.say(Content::Document(document.clone()));
     }
 

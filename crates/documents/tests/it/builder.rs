@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, Content, ContentTree, Document, DocumentId, Matrix,
-    Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError, ResultStatus, ToolCall, ToolCallId,
-    ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, Capture, Content, ContentTree, Document, DocumentId,
+    DocumentSource, Matrix, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError,
+    ResultStatus, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
 };
 use attache_documents::{Decision, Materials, RouteOptions, Routing, route};
 
@@ -150,7 +150,8 @@ pub(crate) fn only(routing: &Routing) -> &Decision {
     decision
 }
 
-/// The content of a message as a list: texts as they are, documents as `[media type, name]`.
+/// The content of a message as a list: texts as they are, documents as `[media type, name]`, marked if it is an address
+/// that stands there.
 pub(crate) fn shown(message: &Message) -> Vec<String> {
     let content: Vec<&Content> = match message {
         Message::User(user) => user.shown().iter().collect(),
@@ -160,8 +161,12 @@ pub(crate) fn shown(message: &Message) -> Vec<String> {
     let show = |content: &Content| match content {
         Content::Text(text) => text.text().to_owned(),
         Content::Document(document) => {
-            assert!(document.bytes().is_some(), "what is routed natively is in memory");
-            format!("({} {})", document.media_type(), document.file_name().unwrap_or("?"))
+            let (media, name) = (document.media_type(), document.file_name().unwrap_or("?"));
+            if matches!(document.source(), DocumentSource::External { .. }) {
+                return format!("({media} {name} at its address)");
+            }
+            assert!(document.bytes().is_some(), "what else is routed natively is in memory");
+            format!("({media} {name})")
         }
         other => panic!("routing emits texts and documents only, not {other:?}"),
     };

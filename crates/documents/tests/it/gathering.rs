@@ -16,7 +16,7 @@ use bytes::Bytes;
 use crate::builder::{Chat, PDF, csv, id, model, outcomes, pdf, zip};
 
 /// Runs a future whose store and converters are always ready.
-fn ready<T>(future: impl Future<Output = T> + Send) -> T {
+pub(crate) fn ready<T>(future: impl Future<Output = T> + Send) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("nothing here waits"),
@@ -100,7 +100,7 @@ fn gathered(
     converters: &[Arc<dyn Converter>],
 ) -> Vec<(&'static str, String)> {
     let options = RouteOptions::new();
-    ready(gather(materials, &chat.messages, capabilities, &options, store, converters));
+    ready(gather(materials, &chat.messages, capabilities, &options, store, None, converters));
     let routing = chat.routed(capabilities, materials, &options).unwrap();
     let reasons = routing.report.decisions.iter().map(|decision| decision.reason.as_str().to_owned());
     outcomes(&routing).into_iter().zip(reasons).collect()

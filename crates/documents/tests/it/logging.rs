@@ -50,7 +50,7 @@ impl Subscriber for Lines {
     }
 }
 
-fn logged(work: impl FnOnce()) -> Vec<String> {
+pub(crate) fn logged(work: impl FnOnce()) -> Vec<String> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| tracing::subscriber::set_global_default(Lines).unwrap());
     LINES.set(Some(Vec::new()));

@@ -13,6 +13,7 @@ mod authors;
 mod budget;
 mod builder;
 mod defects;
+mod external;
 mod fitting;
 mod gathering;
 mod goldens;

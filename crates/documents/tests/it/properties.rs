@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_core::{Content, Document, DocumentId, Message, ModelCapabilities, Place, ToolSet, UserOrigin};
+use attache_core::{
+    Content, Document, DocumentId, DocumentSource, Message, ModelCapabilities, Place, ToolSet, UserOrigin,
+};
 use attache_documents::{
-    DocumentBudget, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions, Routing, explain, plan,
-    route, unfence,
+    DocumentBudget, ExternalDocuments, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions,
+    Routing, explain, plan, route, unfence,
 };
 use proptest::prelude::*;
 
@@ -136,6 +138,7 @@ proptest! {
         }
         prop_assert_eq!(texts(&|text| ReadLabel::split_note(text).is_some()), own(&[Outcome::Note]));
         let bytes: u64 = report.decisions.iter().map(|decision| decision.bytes).sum();
+        let natives = natives - report.decisions.iter().filter(|d| d.reason.kind() == ReasonKind::PassedUrl).count();
         prop_assert_eq!(bytes > 0, natives + own(&[Outcome::Text, Outcome::Converted]) > 0);
     }
 
@@ -234,6 +237,11 @@ proptest! {
         for (place, content) in &emitted {
             let takes = capabilities.place(*place);
             match content {
+                // Issue 4: an address is cleared by policy alone, and only for who takes it.
+                Content::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
+                    prop_assert_eq!(options.external, ExternalDocuments::PassUrl);
+                    prop_assert!(capabilities.takes_url(*place, document.media_type()), "{:?}", place);
+                }
                 Content::Document(document) => {
                     let media = document.media_type();
                     prop_assert!(takes.accepts(media), "{:?} {}", place, media);
@@ -242,6 +250,8 @@ proptest! {
                     wire += size(document).div_ceil(3) * 4;
                 }
                 Content::Text(text) => {
+                    // D19
+                    prop_assert!(options.show_urls || !text.text().contains("x.example"), "{}", text.text());
                     prop_assert!(takes.accepts_text() || *place == Place::BesideResult, "{:?}", place);
                     wire += unfence(text.text()).map_or(0, str::len) as u64;
                 }

@@ -4,7 +4,7 @@ use attache_core::{
     Capture, ContentTree, Document, DocumentId, Fitted, MediaType, ModelCapabilities, ResultStatus, Units,
 };
 use attache_documents::{
-    ConvertedText, DocumentBudget, LabelProfile, Materials, Repeats, RouteOptions, plan,
+    ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Materials, Repeats, RouteOptions, plan,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -74,7 +74,9 @@ impl Sample {
         let (media_type, bytes) = KINDS.get(self.kind).copied().unwrap_or(("application/pdf", PDF));
         let document = match (self.kind, self.whereabouts) {
             (INLINE, _) => Document::inline("inline text").with_id(id.clone()),
-            (EXTERNAL, _) => Document::external(format!("https://x/{}.pdf", at / 2)).with_id(id.clone()),
+            (EXTERNAL, _) => {
+                Document::external(format!("https://x.example/{}.pdf", at / 2)).with_id(id.clone())
+            }
             (_, Whereabouts::Memory) => Document::from_bytes(bytes, media_type).with_id(id.clone()),
             _ => stored(media_type).with_size(bytes.len() as u64),
         };
@@ -291,9 +293,11 @@ pub(crate) fn any_options() -> impl Strategy<Value = RouteOptions> {
         1 => Just(DocumentBudget::Unlimited),
         2 => (0_u64..5_000).prop_map(DocumentBudget::Tokens),
     ];
-    (repeats, profile, any::<bool>(), any::<bool>(), 1_usize..40, budget).prop_map(
-        |(repeats, profile, native, urls, bytes, budget)| {
+    let external = prop::sample::select(vec![ExternalDocuments::Fetch, ExternalDocuments::PassUrl]);
+    (repeats, profile, any::<bool>(), any::<bool>(), 1_usize..40, budget, external).prop_map(
+        |(repeats, profile, native, urls, bytes, budget, external)| {
             RouteOptions::new()
+                .with_external(external)
                 .with_repeats(repeats)
                 .with_profile(profile)
                 .with_label_native(native)

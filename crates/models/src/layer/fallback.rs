@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
-    ErrorKind, ModelHandle, ProviderConfig, ProviderError, StoreError, StoreErrorKind, StreamChunk, ToolSet,
-    ToolsCheck,
+    ErrorKind, Fetcher, ModelHandle, ProviderConfig, ProviderError, StoreError, StoreErrorKind, StreamChunk,
+    ToolSet, ToolsCheck,
 };
 use attache_documents::{Materials, RouteOptions, gather, route};
 use bytes::Bytes;
@@ -32,6 +32,7 @@ pub struct Fallback {
     switches: SwitchRule,
     options: RouteOptions,
     store: Option<Arc<dyn DocumentStore>>,
+    fetcher: Option<Arc<dyn Fetcher>>,
     converters: Vec<Arc<dyn Converter>>,
 }
 
@@ -43,6 +44,7 @@ impl Fallback {
             switches: may_switch,
             options: RouteOptions::new(),
             store: None,
+            fetcher: None,
             converters: Vec::new(),
         }
     }
@@ -68,6 +70,14 @@ impl Fallback {
         self
     }
 
+    /// Sets who fetches documents from their addresses; the same as in the agent. With the agent's store nothing is
+    /// fetched again.
+    #[must_use]
+    pub fn with_fetcher(mut self, fetcher: Arc<dyn Fetcher>) -> Self {
+        self.fetcher = Some(fetcher);
+        self
+    }
+
     /// Adds a converter for documents that a model cannot read; the same as in the agent.
     #[must_use]
     pub fn with_converter(mut self, converter: impl Converter + 'static) -> Self {
@@ -89,7 +99,8 @@ impl Fallback {
             None => &nowhere,
         };
         let messages = &request.messages;
-        gather(&mut materials, messages, capabilities, &self.options, store, &self.converters).await;
+        let fetcher = self.fetcher.as_deref();
+        gather(&mut materials, messages, capabilities, &self.options, store, fetcher, &self.converters).await;
         request.messages = route(messages, capabilities, &request.tools, &materials, &self.options)?.messages;
         Ok(request)
     }

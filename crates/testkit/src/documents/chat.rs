@@ -28,7 +28,7 @@ fn document(part: &Value) -> Option<SeenDocument> {
             Some(document)
         }
         // Parts of compatible servers.
-        "video_url" => Some(from_url(url_of(spec))),
+        "video_url" | "file_url" => Some(from_url(url_of(spec))),
         "document_url" => {
             let mut document = from_url(spec.as_str()?);
             document.file_name = part.get("document_name").and_then(Value::as_str).map(str::to_owned);

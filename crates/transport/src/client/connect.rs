@@ -18,6 +18,8 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use crate::fetch::{Guard, NotPublic};
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
@@ -30,8 +32,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(limit: Duration, proxies: Matcher) -> Self {
-        Self { route: Route::new(proxies), tls: Arc::default(), limit }
+    pub(super) fn new(limit: Duration, proxies: Matcher, guard: Option<Guard>) -> Self {
+        Self { route: Route::new(proxies, guard), tls: Arc::default(), limit }
     }
 
     /// What a proxy wants with each plain request that it forwards.
@@ -86,22 +88,28 @@ impl Service<Uri> for Connector {
 #[derive(Clone, Debug)]
 struct Route {
     tcp: HttpConnector,
+    guarded: Option<Guarded>,
     proxies: Arc<Matcher>,
 }
 
 impl Route {
-    fn new(proxies: Matcher) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_keepalive(Some(Duration::from_secs(60)));
-        Self { tcp, proxies: Arc::new(proxies) }
+    fn new(proxies: Matcher, guard: Option<Guard>) -> Self {
+        let guarded = guard
+            .map(|guard| Guarded { tcp: settled(HttpConnector::new_with_resolver(guard.clone())), guard });
+        Self { tcp: settled(HttpConnector::new()), guarded, proxies: Arc::new(proxies) }
     }
 
     async fn connect(mut self, target: Uri) -> Result<Routed, BoxError> {
         let Some(proxy) = self.proxies.intercept(&target) else {
-            return Ok(Routed { stream: self.tcp.call(target).await?, proxied: false });
+            let stream = match self.guarded {
+                Some(guarded) => guarded.connect(target).await?,
+                None => self.tcp.call(target).await?,
+            };
+            return Ok(Routed { stream, proxied: false });
         };
+        if let Some(guarded) = &self.guarded {
+            guarded.guard.check_known(target.host().unwrap_or_default()).await?;
+        }
         if proxy.uri().scheme_str() != Some("http") {
             let message = "only proxies with an http:// address are supported";
             return Err(io::Error::new(io::ErrorKind::Unsupported, message).into());
@@ -111,6 +119,31 @@ impl Route {
         } else {
             Ok(Routed { stream: self.tcp.call(proxy.uri().clone()).await?, proxied: true })
         }
+    }
+}
+
+fn settled<R>(mut tcp: HttpConnector<R>) -> HttpConnector<R> {
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_keepalive(Some(Duration::from_secs(60)));
+    tcp
+}
+
+/// TCP to what a guard permits.
+#[derive(Clone, Debug)]
+struct Guarded {
+    tcp: HttpConnector<Guard>,
+    guard: Guard,
+}
+
+impl Guarded {
+    async fn connect(mut self, target: Uri) -> Result<TokioIo<TcpStream>, BoxError> {
+        // An address is not looked up, so the guard would not see it.
+        self.guard.check_literal(target.host().unwrap_or_default())?;
+        let stream = self.tcp.call(target).await?;
+        // Whatever led here, nothing is said to anyone else.
+        let peer = stream.inner().peer_addr()?;
+        if self.guard.permits(peer.ip()) { Ok(stream) } else { Err(NotPublic.into()) }
     }
 }
 

@@ -25,6 +25,7 @@ use self::deadline::Deadline;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
 use crate::error::{ErrorReader, ErrorResponse};
+use crate::fetch::Guard;
 use crate::redact::host_of;
 use crate::request::RequestParts;
 use crate::retry::{RetryPolicy, Trying};
@@ -93,6 +94,10 @@ impl Timeouts {
 const IDLE_CONNECTIONS: usize = 4096;
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
 
+/// What a guarded client takes of headers, in bytes, and keeps of idle connections for one host.
+const STRANGERS_HEADERS: usize = 64 << 10;
+const STRANGERS_CONNECTIONS: usize = 4;
+
 /// How often a silent HTTP/2 connection with a request on it is asked whether it lives, and how long it may take.
 const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_ANSWER: Duration = Duration::from_secs(20);
@@ -110,7 +115,18 @@ pub struct HttpClient {
 #[derive(Debug)]
 struct Pool {
     connect: Duration,
+    guard: Option<Guard>,
+    /// Whether the proxies of the environment are used.
+    proxies: bool,
     open: OnceLock<(Connector, Client<Connector, EncodedBody>)>,
+}
+
+/// Why no answer came.
+pub(crate) enum Unanswered {
+    /// A time limit passed.
+    Late(ProviderError),
+    /// No connection stood, or it broke.
+    Broken(ClientError),
 }
 
 impl HttpClient {
@@ -122,7 +138,18 @@ impl HttpClient {
 
     /// A client with a pool of its own.
     pub fn new(timeouts: Timeouts) -> Self {
-        Self { timeouts, pool: Arc::new(Pool { connect: timeouts.connect, open: OnceLock::new() }) }
+        Self::with_pool(timeouts, None, true)
+    }
+
+    /// A client that connects to what `guard` permits and nothing else. Through a proxy, if those of the environment
+    /// are used, it is the proxy that connects.
+    pub(crate) fn guarded(timeouts: Timeouts, guard: Guard, proxies: bool) -> Self {
+        Self::with_pool(timeouts, Some(guard), proxies)
+    }
+
+    fn with_pool(timeouts: Timeouts, guard: Option<Guard>, proxies: bool) -> Self {
+        let pool = Pool { connect: timeouts.connect, guard, proxies, open: OnceLock::new() };
+        Self { timeouts, pool: Arc::new(pool) }
     }
 
     /// The time limits.
@@ -136,7 +163,7 @@ impl HttpClient {
         if timeouts.connect == self.pool.connect {
             Self { timeouts, pool: Arc::clone(&self.pool) }
         } else {
-            Self::new(timeouts)
+            Self::with_pool(timeouts, self.pool.guard.clone(), self.pool.proxies)
         }
     }
 
@@ -216,17 +243,10 @@ impl HttpClient {
         read_error: ErrorReader,
         end: Instant,
     ) -> Result<Reply, ProviderError> {
-        let mut request = parts.to_http()?;
-        let client = self.prepare(&mut request);
-        let mut deadline = Deadline::new(&self.timeouts, end);
-        let mut response = pin!(client.request(request));
-        let response = poll_fn(|context| match response.as_mut().poll(context) {
-            Poll::Ready(response) => Poll::Ready(response.map_err(|error| send_error(&error, &parts.url))),
-            Poll::Pending => deadline.poll(context).map(Err),
-        })
-        .await?;
-        deadline.response_began(self.timeouts.idle);
-        let reply = Reply::new(response, deadline);
+        let reply = self.exchange(parts.to_http()?, end).await.map_err(|error| match error {
+            Unanswered::Late(error) => error,
+            Unanswered::Broken(error) => send_error(&error, &parts.url),
+        })?;
         if reply.status().is_success() {
             return match reply.headers().get(CONTENT_ENCODING) {
                 Some(encoding) if encoding != "identity" => Err(ProviderError::new(
@@ -241,9 +261,30 @@ impl HttpClient {
         Err(read_error(&response))
     }
 
+    /// Sends `request` once and takes whatever answer comes, which ends by `end`.
+    pub(crate) async fn exchange(
+        &self,
+        mut request: Request<EncodedBody>,
+        end: Instant,
+    ) -> Result<Reply, Unanswered> {
+        let client = self.prepare(&mut request);
+        let mut deadline = Deadline::new(&self.timeouts, end);
+        let mut response = pin!(client.request(request));
+        let response = poll_fn(|context| match response.as_mut().poll(context) {
+            Poll::Ready(response) => Poll::Ready(response.map_err(Unanswered::Broken)),
+            Poll::Pending => deadline.poll(context).map(|error| Err(Unanswered::Late(error))),
+        })
+        .await?;
+        deadline.response_began(self.timeouts.idle);
+        Ok(Reply::new(response, deadline))
+    }
+
     /// The pool, and what it adds to a request.
     fn prepare(&self, request: &mut Request<EncodedBody>) -> &Client<Connector, EncodedBody> {
-        let (connector, client) = self.pool.open.get_or_init(|| open(self.pool.connect, Matcher::from_env()));
+        let (connector, client) = self.pool.open.get_or_init(|| {
+            let proxies = if self.pool.proxies { Matcher::from_env() } else { Matcher::builder().build() };
+            open(self.pool.connect, proxies, self.pool.guard.clone())
+        });
         let authorization = connector.proxy_authorization(request.uri());
         let headers = request.headers_mut();
         let agent = HeaderValue::from_static(concat!("attache/", env!("CARGO_PKG_VERSION")));
@@ -255,13 +296,23 @@ impl HttpClient {
     }
 }
 
-fn open(connect: Duration, proxies: Matcher) -> (Connector, Client<Connector, EncodedBody>) {
-    let connector = Connector::new(connect, proxies);
-    let client = Client::builder(TokioExecutor::new())
+fn open(
+    connect: Duration,
+    proxies: Matcher,
+    guard: Option<Guard>,
+) -> (Connector, Client<Connector, EncodedBody>) {
+    let mut builder = Client::builder(TokioExecutor::new());
+    // Strangers have less to say in their headers than providers.
+    if guard.is_some() {
+        builder.http1_max_buf_size(STRANGERS_HEADERS).pool_max_idle_per_host(STRANGERS_CONNECTIONS);
+    } else {
+        builder.pool_max_idle_per_host(IDLE_CONNECTIONS);
+    }
+    let connector = Connector::new(connect, proxies, guard);
+    let client = builder
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_CONNECTION)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS)
         .http2_keep_alive_interval(PING_INTERVAL)
         .http2_keep_alive_timeout(PING_ANSWER)
         .build(connector.clone());
@@ -295,7 +346,7 @@ fn send_error(error: &ClientError, url: &str) -> ProviderError {
 }
 
 /// Whether TLS itself refused, which I/O errors hide inside them.
-fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
     let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))
 }

@@ -7,9 +7,13 @@ use super::*;
 
 /// A client whose every request goes by `proxy`, except to `direct.test`.
 fn client(proxy: &str) -> HttpClient {
+    guarded_client(proxy, None)
+}
+
+fn guarded_client(proxy: &str, guard: Option<Guard>) -> HttpClient {
     let client = HttpClient::new(Timeouts::new());
     let proxies = Matcher::builder().all(proxy.to_owned()).no("direct.test").build();
-    client.pool.open.set(open(client.pool.connect, proxies)).unwrap();
+    client.pool.open.set(open(client.pool.connect, proxies, guard)).unwrap();
     client
 }
 
@@ -65,4 +69,36 @@ async fn other_proxies_are_an_error_and_exceptions_are_kept() {
     assert!(error.contains("only proxies with an http:// address are supported"), "{error}");
     let error = send("http://direct.test").await;
     assert!(!error.contains("proxies"), "{error}");
+}
+
+// The proxy itself may be anywhere; what is asked of it may not be what is known to be private.
+#[tokio::test]
+async fn what_is_known_to_be_private_is_not_asked_of_a_proxy() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    let mut guard = Guard::new();
+    guard.set_lookup(|host| async move {
+        match host.as_str() {
+            "inside.test" => Ok(vec!["10.0.0.1".parse().unwrap()]),
+            _ => Err(std::io::Error::other("only the proxy knows")),
+        }
+    });
+    let client = guarded_client(&proxy, Some(guard));
+    let send = async |url| {
+        let (request, once) = (RequestParts::get(url), RetryPolicy::never());
+        client.send(&request, &once, ErrorResponse::to_error).await
+    };
+    for inside in ["http://inside.test/", "https://inside.test/", "http://10.0.0.1/", "http://[::1]/"] {
+        let error = send(inside).await.unwrap_err();
+        assert!(error.to_string().contains("not public"), "{inside}: {error}");
+    }
+    let (asked, ()) = tokio::join!(send("http://outside.test/"), async {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"\r\n\r\n") {
+            socket.read_buf(&mut asked).await.unwrap();
+        }
+        socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+    });
+    assert_eq!(asked.unwrap().bytes(10).await.unwrap(), "ok");
 }

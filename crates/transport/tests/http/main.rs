@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod fetching;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod model;

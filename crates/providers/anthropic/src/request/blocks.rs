@@ -149,7 +149,12 @@ impl Renderer<'_> {
         }
         let bytes = match document.source() {
             // Showing an address is a decision of routing, so one that nobody looked at is not sent.
-            DocumentSource::External { url } if !unrouted && media.kind() != MediaKind::Text => {
+            DocumentSource::External { .. }
+                if !unrouted && !self.codec.capabilities().takes_url(place, media) =>
+            {
+                return Err(self.cannot_take(document, place, "an address cannot stand there"));
+            }
+            DocumentSource::External { url } if !unrouted => {
                 next(item);
                 item.raw(block);
                 item.raw(r#"url","url":"#);

@@ -86,7 +86,7 @@ impl Renderer<'_> {
             return Err(unsupported(document, "the model does not take this media type here"));
         }
         match (media.kind(), document.source()) {
-            (MediaKind::Image, DocumentSource::External { url }) if capabilities.files.urls == Some(true) => {
+            (MediaKind::Image, DocumentSource::External { url }) if capabilities.takes_url(place, media) => {
                 out.raw(r#"{"type":"image_url","image_url":{"url":"#);
                 out.string(url);
                 out.raw("}}");

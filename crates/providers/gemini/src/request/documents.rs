@@ -60,17 +60,14 @@ pub(super) fn shown(
         return refuse(&format!("it has {size} bytes, the limit is {limit}"));
     }
     match (document.source(), document.bytes()) {
-        // In results only Vertex AI is known to take addresses.
-        (DocumentSource::External { .. }, _)
-            if matches!(place, Place::ToolResult | Place::FailedResult) && codec.family() != "vertex" =>
-        {
+        // Showing an address is a decision of routing, so one that nobody looked at is not sent.
+        (DocumentSource::External { .. }, _) if unrouted => {
+            refuse("its address was not cleared for the model")
+        }
+        (DocumentSource::External { .. }, _) if !codec.capabilities().takes_url(place, media) => {
             refuse("an address cannot stand there")
         }
-        // Showing an address is a decision of routing, so one that nobody looked at is not sent.
-        (DocumentSource::External { url }, _) if !unrouted && media.kind() != MediaKind::Text => {
-            Ok(Shown::Address(Box::from(&**url)))
-        }
-        (DocumentSource::External { .. }, _) => refuse("its address was not cleared for the model"),
+        (DocumentSource::External { url }, _) => Ok(Shown::Address(Box::from(&**url))),
         (_, None) => refuse("its bytes are not loaded"),
         (_, Some(bytes)) if media.kind() == MediaKind::Text => Ok(Shown::Text(bytes)),
         (_, Some(bytes)) if bytes.is_empty() => refuse("it is empty"),

@@ -17,6 +17,7 @@ use crate::render::{
 };
 
 pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
+const NO_ADDRESS: &str = "an address cannot stand here";
 
 /// A piece of a user message.
 enum Piece<'a> {
@@ -147,9 +148,6 @@ impl Renderer<'_> {
         if media.kind() == MediaKind::Text {
             return text_of(document, place, |text| text_part(text, out));
         }
-        if !place.accepts(media) {
-            return Err(unsupported(document, NOT_HERE));
-        }
         if let (Some(id), MediaKind::Pdf | MediaKind::Other, FileForm::File) =
             (self.files.get(document), media.kind(), self.profile.files)
             && place.refers(media)
@@ -159,14 +157,16 @@ impl Renderer<'_> {
             out.raw("}}");
             return Ok(());
         }
-        let urls = self.capabilities.files.urls == Some(true);
-        let url = match document.source() {
-            DocumentSource::External { url } if urls => Some(url),
-            _ => None,
-        };
         let essence = media.essence();
-        let source = match (url, media.kind()) {
-            (Some(url), MediaKind::Image | MediaKind::Video | MediaKind::Pdf) => Source::Url(url),
+        // That an address may be shown is for routing to decide, which leaves only such addresses here.
+        let source = match document.source() {
+            DocumentSource::External { url }
+                if self.capabilities.files.urls == Some(true) && place.accepts_url(media) =>
+            {
+                Source::Url(url)
+            }
+            DocumentSource::External { .. } => return Err(unsupported(document, NO_ADDRESS)),
+            _ if !place.accepts(media) => return Err(unsupported(document, NOT_HERE)),
             _ => Source::Bytes(bytes_of(document)?, essence),
         };
         match (media.kind(), &source) {
@@ -204,9 +204,20 @@ impl Renderer<'_> {
                 });
             }
             (MediaKind::Pdf | MediaKind::Other, source) => {
-                let (open, uri, close) = match self.profile.files {
-                    FileForm::File => (r#"{"type":"file","file":{"filename":"#, r#","file_data":"#, "}}"),
-                    FileForm::DocumentUrl => {
+                let (open, uri, close) = match (self.profile.files, source) {
+                    (FileForm::FileUrl, Source::Bytes(..)) => {
+                        return Err(unsupported(document, "the API takes files as addresses only"));
+                    }
+                    (FileForm::FileUrl, source) => {
+                        out.raw(r#"{"type":"file_url","file_url":{"url":"#);
+                        source.uri(out);
+                        out.raw("}}");
+                        return Ok(());
+                    }
+                    (FileForm::File, _) => {
+                        (r#"{"type":"file","file":{"filename":"#, r#","file_data":"#, "}}")
+                    }
+                    (FileForm::DocumentUrl, _) => {
                         (r#"{"type":"document_url","document_name":"#, r#","document_url":"#, "}")
                     }
                 };

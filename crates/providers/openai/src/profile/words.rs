@@ -182,8 +182,10 @@ pub enum FileForm {
     /// A part of type `file` with name and data URI. (openai.md A.2)
     #[default]
     File,
-    /// A part of type `document_url` with a data URI. (openai.md C.6)
+    /// A part of type `document_url` with a data URI or an address. (openai.md C.6)
     DocumentUrl,
+    /// A part of type `file_url`, which holds addresses only. (openai.md C.2)
+    FileUrl,
 }
 
 /// How tools are withheld where none may be called.

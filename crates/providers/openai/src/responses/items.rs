@@ -102,25 +102,21 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<(), ProviderError> {
         let media = document.media_type();
+        // That an address may be shown is for routing to decide, which leaves only such addresses here.
+        if let DocumentSource::External { url } = document.source() {
+            let fetched = self.capabilities.files.urls == Some(true) && place.accepts_url(media);
+            out.raw(match media.kind() {
+                MediaKind::Image if fetched => r#"{"type":"input_image","detail":"auto","image_url":"#,
+                // A name beside an address is an error. (openai.md D 31)
+                MediaKind::Pdf | MediaKind::Other if fetched => r#"{"type":"input_file","file_url":"#,
+                _ => return Err(unsupported(document, "an address cannot stand here")),
+            });
+            out.string(url);
+            out.raw("}");
+            return Ok(());
+        }
         if !place.accepts(media) {
             return Err(unsupported(document, "the model does not take this media type here"));
-        }
-        // That an address may be shown is for routing to decide, which leaves only such addresses here.
-        if let (DocumentSource::External { url }, Some(true)) =
-            (document.source(), self.capabilities.files.urls)
-        {
-            let before = match media.kind() {
-                MediaKind::Image => Some(r#"{"type":"input_image","detail":"auto","image_url":"#),
-                // A name beside an address is an error. (openai.md D 31)
-                MediaKind::Pdf | MediaKind::Other => Some(r#"{"type":"input_file","file_url":"#),
-                _ => None,
-            };
-            if let Some(before) = before {
-                out.raw(before);
-                out.string(url);
-                out.raw("}");
-                return Ok(());
-            }
         }
         if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
             let before = match media.kind() {

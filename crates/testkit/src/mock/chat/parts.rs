@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::Server;
 use super::problems::{Check, bad_value, invalid, missing, object, one_of, only, optional, string};
 use crate::media::{decode_base64, parse_data_uri, sniff};
 use crate::mock::rules::{Path, Rules};
@@ -45,7 +46,7 @@ pub(super) fn check(part: &Value, role: &str, path: &Path<'_>, rules: &Rules) ->
     let spec = || object(part.get(kind).ok_or_else(|| missing(&path))?, &path);
     match kind {
         "image_url" => check_image(spec()?, &path),
-        "file" => check_file(spec()?, &path),
+        "file" => check_file(spec()?, &path, rules),
         "input_audio" => check_audio(spec()?, &path, rules),
         // Text and refusal: the member of that name is a string.
         _ => match part.get(kind) {
@@ -96,7 +97,7 @@ pub(crate) fn check_image_url(url: &str, path: &Path<'_>) -> Check {
     }
 }
 
-fn check_file(file: &Map<String, Value>, path: &Path<'_>) -> Check {
+fn check_file(file: &Map<String, Value>, path: &Path<'_>, rules: &Rules) -> Check {
     only(file, &["filename", "file_data", "file_id"], path)?;
     if optional(file, "file_id").is_some() {
         return string(file, "file_id", path).map(drop);
@@ -110,6 +111,10 @@ fn check_file(file: &Map<String, Value>, path: &Path<'_>) -> Check {
         ));
     }
     let path = path.key("file_data");
+    // OpenRouter fetches files too. (openai.md C.9)
+    if rules.server() == Some(Server::OpenRouter) && data.starts_with("https://") {
+        return Ok(());
+    }
     let Some(uri) = parse_data_uri(data) else {
         let message = format!(
             "Invalid '{}'. Expected a base64-encoded data URL with an application/pdf MIME type (e.g. \

@@ -55,6 +55,9 @@ const MEDIA_TYPES: &[&str] = &[
     "video/3gpp",
 ];
 
+/// Where the developer API keeps files, or finds them by itself.
+const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "https://www.youtube.com/"];
+
 /// What a function response may hold beside its object.
 const RESPONSE_MEDIA_TYPES: &[&str] =
     &["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
@@ -194,10 +197,14 @@ impl<'a> Checker<'a> {
 
     fn file(&self, file: &Value, path: &Path<'_>, known: &[&str]) -> Check {
         let uri = text(file, "file_uri");
-        let cloud = uri.starts_with("gs://");
-        let fits = uri.starts_with("https://")
-            || uri.starts_with("http://")
-            || (cloud && self.context.platform == Platform::Vertex);
+        let fits = match self.context.platform {
+            Platform::Vertex => ["gs://", "https://", "http://"].iter().any(|scheme| uri.starts_with(scheme)),
+            // It keeps files itself; models before 2.5 read no others.
+            Platform::Developer => {
+                let old = ["gemini-1", "gemini-2.0"].iter().any(|model| self.context.id.starts_with(model));
+                uri.starts_with("https://") && (!old || OWN_FILES.iter().any(|place| uri.starts_with(place)))
+            }
+        };
         if !fits {
             return Err(invalid(&path.key("file_uri"), format!("Unsupported file URI type: {uri}")));
         }

@@ -86,6 +86,7 @@ impl<'v> Asked<'v> {
             Quirk::NoNames => self.no_names(),
             Quirk::Parts(kinds) => self.parts(kinds),
             Quirk::NoRemoteImages => self.no_remote_images(),
+            Quirk::FilesAreAddresses => self.files_are_addresses(),
             Quirk::AudioAsDataUri => self.audio_as_data_uri(),
         }
     }

@@ -40,6 +40,14 @@ impl Asked<'_> {
         })
     }
 
+    pub(super) fn files_are_addresses(&self) -> Check {
+        self.each_part(|part| {
+            let url = text(part.get("file_url")?.get("url"));
+            (!url.starts_with("http://") && !url.starts_with("https://"))
+                .then(|| "file_url must be an address".to_owned())
+        })
+    }
+
     pub(super) fn audio_as_data_uri(&self) -> Check {
         self.each_part(|part| {
             let data = text(part.get("input_audio")?.get("data"));

@@ -108,6 +108,8 @@ pub(super) enum Quirk {
     Parts(&'static [&'static str]),
     /// Images are sent as data URIs (C.13).
     NoRemoteImages,
+    /// Files are addresses, never data (C.2).
+    FilesAreAddresses,
     /// Audio is sent as a data URI (C.5).
     AudioAsDataUri,
 }
@@ -288,6 +290,7 @@ impl Server {
                 Quirk::ThinkingStaysOn,
                 Quirk::Efforts(&[("glm-5.3", &["low", "high", "max"])]),
                 Quirk::Parts(&["text", "image_url", "video_url", "file_url"]),
+                Quirk::FilesAreAddresses,
             ],
         }
     }

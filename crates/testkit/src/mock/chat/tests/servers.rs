@@ -232,6 +232,18 @@ fn servers_take_their_parts_only() {
     breaks(Server::Qwen, "qwen-omni", "messages[0].content[1]", showing(audio("AAAA")));
     let video = json!({"type": "video_url", "video_url": {"url": "https://host/v.mp4"}});
     keeps(Server::Moonshot, KIMI, showing(video));
+    // Files at addresses: as parts of their own, or where others have data.
+    let file = |url: &str| json!({"type": "file_url", "file_url": {"url": url}});
+    keeps(Server::Zhipu, "glm-4.6v", showing(file("https://host/a.pdf")));
+    breaks(
+        Server::Zhipu,
+        "glm-4.6v",
+        "messages[0].content[1]",
+        showing(file("data:application/pdf;base64,JVBERi0xLjQK")),
+    );
+    let at = |url: &str| json!({"type": "file", "file": {"filename": "a.pdf", "file_data": url}});
+    keeps(Server::OpenRouter, "openai/gpt-5", showing(at("https://host/a.pdf")));
+    breaks(Server::OpenRouter, "openai/gpt-5", "messages[0].content[1].file.file_data", showing(at("a.pdf")));
 }
 
 // C.3, D 49

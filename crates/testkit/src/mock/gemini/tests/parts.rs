@@ -92,6 +92,15 @@ fn files_lie_where_the_platform_reaches_them() {
     }
     keeps(VERTEX, file("gs://bucket/a.pdf"));
     breaks(NEW, "contents[0].parts[1].file_data.file_uri", "Unsupported file URI", file("gs://bucket/a.pdf"));
+    breaks(NEW, "contents[0].parts[1].file_data.file_uri", "Unsupported file URI", file("http://host/a.pdf"));
+    let first = "models/gemini-2.0-flash";
+    breaks(
+        first,
+        "contents[0].parts[1].file_data.file_uri",
+        "Unsupported file URI",
+        file("https://host/a.pdf"),
+    );
+    keeps(first, file("https://generativelanguage.googleapis.com/v1beta/files/a"));
     let untyped = || part(json!({"fileData": {"fileUri": "https://host/a"}}));
     keeps(NEW, untyped());
     breaks(VERTEX, "contents[0].parts[1].file_data.mime_type", "must be specified", untyped());
