@@ -87,7 +87,7 @@ impl Judge<'_> {
         let mut second: Option<Verdict> = None;
         let mut why: Option<Misfit> = None;
         for (at, place) in places.iter().enumerate() {
-            let verdict = match self.stand(document, *place) {
+            let verdict = match self.stand(document, *place, is_author(occurrence)) {
                 Stand::AsIs { pages, check } => {
                     let verdict = match at {
                         0 => self.native(places, document, pages),
@@ -316,7 +316,9 @@ impl Judge<'_> {
         let media = document.media_type();
         let accepting = |place: &Place| self.capabilities.place(*place).accepts(media);
         let native = places.iter().copied().find(accepting);
-        let native = native.or_else(|| places.iter().copied().find(|place| self.may_fit(document, *place)));
+        let native = native.or_else(|| {
+            places.iter().copied().find(|place| self.may_fit(document, *place, is_author(occurrence)))
+        });
         // Bytes of unknown type may be anything.
         if native.is_none() && !is_text(document) && *media != MediaType::octet_stream() {
             if let Some(converted) = self.converted(occurrence, document, places) {
@@ -360,7 +362,7 @@ impl Judge<'_> {
     /// Whether a converter may make better text of a document that is text itself: of HTML, whose tags cost more than
     /// they say, and of tables and JSON of which only the start would be shown.
     fn reads_better(&self, occurrence: &Occurrence<'_>, document: &Document, fenced: &Fenced) -> bool {
-        if matches!(occurrence.origin, Origin::Author { .. }) {
+        if is_author(occurrence) {
             return false;
         }
         match document.media_type().essence() {
@@ -371,7 +373,7 @@ impl Judge<'_> {
     }
 
     fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
-        !matches!(occurrence.origin, Origin::Author { .. }) || self.options.convert_author_documents
+        !is_author(occurrence) || self.options.convert_author_documents
     }
 
     fn limit(&self, occurrence: &Occurrence<'_>) -> usize {
@@ -380,6 +382,10 @@ impl Judge<'_> {
             Origin::Tool | Origin::Event => self.options.max_text_bytes,
         }
     }
+}
+
+fn is_author(occurrence: &Occurrence<'_>) -> bool {
+    matches!(occurrence.origin, Origin::Author { .. })
 }
 
 /// The reason that says more: a limit is nearer to being taken than a type that nobody takes.

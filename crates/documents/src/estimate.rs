@@ -36,6 +36,11 @@ pub(crate) fn of_text(text: &str) -> u64 {
     ascii.div_ceil(4) + other
 }
 
+/// The pages of a PDF that so many tokens pay for, at least one.
+pub(crate) fn pages(tokens: u64, rules: &FileRules) -> u64 {
+    (tokens / rules.page_tokens.unwrap_or(PAGE).max(1)).max(1)
+}
+
 /// What a document costs that stands there natively.
 pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileRules) -> Estimate {
     let bytes = content_bytes(document).unwrap_or_default();

@@ -12,8 +12,8 @@ use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::plan::plan;
 
-/// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs and `materials` say
-/// nothing about.
+/// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs
+/// and `materials` say nothing about.
 ///
 /// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
 /// most once, and fitted and converted at most once, by the first converter that knows its type.
@@ -22,8 +22,8 @@ use crate::plan::plan;
 /// `fetcher`. What was fetched is put into the store under the document's id, and taken from there from then on: a
 /// resumed run neither fetches it again nor sees other content.
 ///
-/// The store, the fetcher and the converters keep their own time limits; the future does nothing else that waits. Dropping it
-/// leaves the materials with what was gathered so far.
+/// The store, the fetcher and the converters keep their own time limits; the future does nothing else that waits.
+/// Dropping it leaves the materials with what was gathered so far.
 ///
 /// ```
 /// # async fn example(store: &dyn attache_core::DocumentStore) -> Result<(), attache_core::ProviderError> {

@@ -41,14 +41,9 @@ pub(crate) fn keep(
             request.keep(Limit::Bytes(limit), limit, texts, wire_bytes);
         }
     }
-    let (limit, guesses) = match budget {
-        DocumentBudget::Window => (capabilities.context_window.map(|window| window / 4 * 3), false),
-        DocumentBudget::Tokens(most) => (Some(most), true),
-        DocumentBudget::Unlimited => (None, false),
-    };
-    if let Some(limit) = limit {
+    if let Some(limit) = budget.tokens(capabilities) {
         request.keep(Limit::Tokens(limit), limit, 0, |verdict| match verdict.cost {
-            Estimate { is_guess: true, .. } if !guesses => 0,
+            Estimate { is_guess: true, .. } if budget == DocumentBudget::Window => 0,
             cost => cost.tokens,
         });
     }
@@ -108,6 +103,13 @@ impl Request<'_, '_> {
         let excess = total - most;
         let block = (most / 4).max(1);
         let rounded = i128::from(excess.div_ceil(block).saturating_mul(block));
+        // A note instead of the only content would help nobody: what it costs is an estimate.
+        let costs =
+            |(verdict, standing): (&Verdict, &Standing)| *standing == Standing::Own && cost(verdict) > 0;
+        let newest = match limit {
+            Limit::Tokens(_) => self.verdicts.iter().zip(&*self.standings).rposition(costs),
+            _ => None,
+        };
         // Negative while what was left out is shown by more than one that referred to it.
         let mut saved = 0_i128;
         for at in 0..self.repeating.occurrences.len() {
@@ -116,7 +118,7 @@ impl Request<'_, '_> {
             if saved >= i128::from(excess) && saved + next > rounded {
                 break;
             }
-            if next > 0 {
+            if next > 0 && newest != Some(at) {
                 let heirs = self.repeating.leave_out(at, limit, self.verdicts, self.standings);
                 let heirs = heirs.into_iter().filter_map(|heir| self.verdicts.get(heir));
                 saved += next - heirs.map(|heir| i128::from(cost(heir))).sum::<i128>();

@@ -1,5 +1,7 @@
 //! What a caller can decide about routing.
 
+use attache_core::ModelCapabilities;
+
 use crate::label::LabelProfile;
 
 /// How documents are labelled and placed where the model leaves a choice. The defaults are those of the fields.
@@ -157,7 +159,8 @@ pub enum ExternalDocuments {
 }
 
 /// What the documents of a request may cost together, in estimated tokens. Of what is more, the oldest become notes, in
-/// blocks of a quarter; what the author's last message holds is never left out.
+/// blocks of a quarter; what the author's last message holds, and the newest content, are never left out. A PDF of a
+/// tool or an event is cut to the pages that three quarters of it pay for; the others follow as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DocumentBudget {
@@ -169,6 +172,17 @@ pub enum DocumentBudget {
     Tokens(u64),
     /// As much as the model takes.
     Unlimited,
+}
+
+impl DocumentBudget {
+    /// The tokens that documents may cost; `None` where they may cost anything.
+    pub(crate) fn tokens(self, capabilities: &ModelCapabilities) -> Option<u64> {
+        match self {
+            Self::Window => capabilities.context_window.map(|window| window / 4 * 3),
+            Self::Tokens(most) => Some(most),
+            Self::Unlimited => None,
+        }
+    }
 }
 
 /// What happens to a document of a tool or an event whose content stands in the window already.

@@ -3,6 +3,7 @@
 use attache_core::{Document, Form, MediaKind, MediaType, Place};
 
 use crate::decide::Judge;
+use crate::estimate;
 use crate::materials::{Fit, content_bytes};
 
 /// What a place can do with a document.
@@ -54,9 +55,9 @@ pub(crate) enum Misfit {
 
 impl Judge<'_> {
     /// Whether `place` takes a document whose bytes are in memory.
-    pub(crate) fn stand(&self, document: &Document, place: Place) -> Stand {
+    pub(crate) fn stand(&self, document: &Document, place: Place, is_author: bool) -> Stand {
         let media = document.media_type();
-        let Some(form) = self.form(media, place) else { return Stand::No(Misfit::Type) };
+        let Some(form) = self.form(media, place, is_author) else { return Stand::No(Misfit::Type) };
         let misfit = misfit(document, media, &form);
         match (self.materials.fit(document, &form), misfit) {
             (Some(Fit::AsIs { pages }), None) => Stand::AsIs { pages: *pages, check: None },
@@ -72,19 +73,25 @@ impl Judge<'_> {
     }
 
     /// Whether `place` may take documents of this type in some form that nobody has failed at.
-    pub(crate) fn may_fit(&self, document: &Document, place: Place) -> bool {
+    pub(crate) fn may_fit(&self, document: &Document, place: Place, is_author: bool) -> bool {
         let media = document.media_type();
-        let Some(form) = self.form(media, place) else { return false };
+        let Some(form) = self.form(media, place, is_author) else { return false };
         let failed = matches!(self.materials.fit(document, &form), Some(Fit::Failed(_) | Fit::Unknown));
         form.allows(media) || is_adaptable(media) && !failed
     }
 
     /// The form in which a place takes documents of this kind in this request.
-    fn form(&self, media: &MediaType, place: Place) -> Option<Form> {
+    fn form(&self, media: &MediaType, place: Place, is_author: bool) -> Option<Form> {
         let mut form = self.capabilities.place(place).form(media)?;
         if self.many_images && media.kind() == MediaKind::Image {
             let many = self.capabilities.files.many_images_pixels;
             form.max_pixels = form.max_pixels.into_iter().chain(many).min();
+        }
+        // What an author attached loses no page for an estimate.
+        if media.kind() == MediaKind::Pdf && !is_author {
+            let budget = self.options.budget.tokens(self.capabilities);
+            let paid = budget.map(|tokens| estimate::pages(tokens / 4 * 3, &self.capabilities.files));
+            form.max_pages = form.max_pages.into_iter().chain(paid).min();
         }
         Some(form)
     }

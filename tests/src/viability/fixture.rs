@@ -158,6 +158,16 @@ impl Item {
                 None => lost,
             },
             Kind::Pages(pages) => match takes(media) {
+                // Three quarters of the budget, which is three quarters of the window, pay for so many pages.
+                Some(_)
+                    if !author
+                        && row.context_window.is_some_and(|window| {
+                            let budget = window / 4 * 3;
+                            pages > budget / 4 * 3 / row.files.page_tokens.unwrap_or(2_000)
+                        }) =>
+                {
+                    Outcome::Reencoded
+                }
                 Some(at) if places.get(at).and_then(|p| p.max_pages).is_none_or(|most| pages <= most) => {
                     standing(at)
                 }

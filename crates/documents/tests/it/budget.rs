@@ -62,6 +62,21 @@ fn an_author_is_not_refused_for_an_estimate() {
     assert_eq!(outcomes(&routing), ["note", "text"]);
 }
 
+// The newest content stays whatever it costs, and a PDF is cut to what can be paid; an author's is not.
+#[test]
+fn what_is_alone_is_not_left_out() {
+    let options = RouteOptions::new().with_budget(DocumentBudget::Tokens(100));
+    let alone = turns([text("a.txt")]).routed(&model("anthropic"), &Materials::new(), &options).unwrap();
+    assert_eq!(outcomes(&alone), ["text"]);
+    let options = RouteOptions::new().with_budget(DocumentBudget::Tokens(16_000));
+    let pages = |chat: &Chat| {
+        let plan = plan(&chat.messages, &model("anthropic"), &options, &Materials::new());
+        plan.fit[0].1.max_pages
+    };
+    assert_eq!(pages(&turns([pdf("a.pdf")])), Some(6));
+    assert_eq!(pages(&Chat::new().author("Read it.", &[pdf("a.pdf")])), Some(600));
+}
+
 // D18: pages of all PDFs together
 #[test]
 fn a_request_has_a_number_of_pages() {

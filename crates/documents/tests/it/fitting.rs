@@ -174,7 +174,8 @@ fn a_pdf_that_does_not_open_is_never_sent() {
     let routing = routed(&chat, &capabilities, &have);
     let note = &shown(&routing.messages[2])[0];
     assert!(note.contains("status=\"unreadable\"") && note.contains("it is encrypted"), "{note}");
-    let author = Chat::new().author("Read it.", &[long]);
+    let author = Chat::new().author("Read it.", std::slice::from_ref(&long));
+    have.insert_unfit(&long, &self::form(&author, &capabilities), "it is encrypted");
     let error = author.routed(&capabilities, &have, &RouteOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("it is encrypted"), "{error}");

@@ -30,7 +30,7 @@ fn what_is_not_in_memory_is_loaded_once() {
     have.insert_missing(&b, "it has expired");
     let plan = planned(&chat, &model("anthropic"), &have);
     let [(loaded, form)] = &*plan.fit else { panic!("{plan:?}") };
-    assert_eq!((loaded, form.max_pages), (&a, Some(600)), "only a look inside tells how many pages it has");
+    assert_eq!((loaded, form.max_pages), (&a, Some(281)), "only a look inside tells how many pages it has");
     have.insert_unchecked(&a, form);
     assert!(planned(&chat, &model("anthropic"), &have).is_empty(), "a failure is not tried again");
     let routing = routed(&chat, "anthropic", &have);
