@@ -41,7 +41,7 @@ pub(crate) fn convert(
         _ => (&*decoded.text, None),
     };
     let separator = said.unwrap_or_else(|| if tabs { b'\t' } else { separator(text) });
-    if !is_table(text, separator) {
+    if has_endless_line(text) || !is_table(text, separator) {
         return as_it_is(text, note.into_iter().chain([Note::ShownAsText { not: "a table" }]), limits);
     }
     let table = Table { text, separator, clock };
@@ -136,6 +136,14 @@ impl Table<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a line is longer than that of any table: a row is held in memory, several times.
+fn has_endless_line(text: &str) -> bool {
+    const LONGEST: usize = 1 << 20;
+    let mut start = 0;
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    ends.any(|end| end - std::mem::replace(&mut start, end) > LONGEST)
 }
 
 /// Whether a row says what its columns are: words, each once.

@@ -246,6 +246,31 @@ fn of_a_damaged_image_what_can_be_read_is_shown() {
     assert!(matches!(result, Err(ConvertError::Malformed { .. })), "{result:?}");
 }
 
+// What a provider takes and cannot open is a 400 of the whole request.
+#[test]
+fn what_was_cut_on_its_way_is_never_passed_on_as_it_is() {
+    let form = Form::of(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+    let mut images: Vec<(&str, Bytes)> =
+        ["baseline-420.jpg", "progressive-444.jpg", "animated.gif", "lossy.webp"]
+            .into_iter()
+            .map(|name| (name, fixture(name)))
+            .collect();
+    let png = fit("image/bmp", fixture("plain.bmp"), &Form::of(["image/png"]), &Limits::new()).unwrap();
+    images.push(("a.png", png.content.unwrap().0));
+    for (name, whole) in images {
+        let of = |bytes: Bytes| fit(&media_type(name), bytes, &form, &Limits::new());
+        assert_eq!(of(whole.clone()), Ok(Fitted::unchanged()), "{name}");
+        for part in [whole.len() / 2, whole.len() * 9 / 10, 12] {
+            match of(whole.slice(..part)) {
+                Ok(fitted) => assert!(fitted.note.unwrap().contains("damaged"), "{name} {part}"),
+                Err(error) => {
+                    assert!(matches!(error, ConvertError::Malformed { .. }), "{name} {part}: {error}")
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_nobody_decodes_here_is_an_honest_error() {
     let form = Form::of(["image/png"]);

@@ -86,6 +86,8 @@ impl Judge<'_> {
     fn natively(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Verdict {
         let mut second: Option<Verdict> = None;
         let mut why: Option<Misfit> = None;
+        // What is hoped for takes its part of the limits in a request as it did in the plan.
+        let mut hoped: Option<Expected> = None;
         for (at, place) in places.iter().enumerate() {
             let verdict = match self.stand(document, *place, is_author(occurrence)) {
                 Stand::AsIs { pages, check } => {
@@ -102,17 +104,18 @@ impl Judge<'_> {
                     None
                 }
                 Stand::Fitted(adapted) => Some(self.adapted(occurrence, document, *place, adapted)),
-                Stand::Fits(_, misfit) if self.purpose == Purpose::Route => {
-                    why = worse(why, misfit);
-                    None
-                }
                 Stand::Fits(form, misfit) => {
                     let bytes = content_bytes(document).map_or(0, <[u8]>::len) as u64;
                     let bytes = form.max_bytes.map_or(bytes, |most| bytes.min(most));
                     let note = self.misfit(document, places, &misfit);
                     why = worse(why, misfit);
-                    let expected = Some(Expected { native: Some(*place), bytes });
-                    Some(Verdict { need: Some(Need::Fit(document.clone(), form)), expected, ..note })
+                    let expected = *hoped.get_or_insert(Expected { native: Some(*place), bytes });
+                    let need = Some(Need::Fit(document.clone(), form));
+                    (self.purpose == Purpose::Plan).then_some(Verdict {
+                        need,
+                        expected: Some(expected),
+                        ..note
+                    })
                 }
                 Stand::No(misfit) => {
                     why = worse(why, misfit);
@@ -121,8 +124,10 @@ impl Judge<'_> {
             };
             second = second.or(verdict);
         }
-        second
-            .unwrap_or_else(|| self.as_other_text(occurrence, document, places, &why.unwrap_or(Misfit::Type)))
+        second.unwrap_or_else(|| {
+            let why = why.unwrap_or(Misfit::Type);
+            Verdict { expected: hoped, ..self.as_other_text(occurrence, document, places, &why) }
+        })
     }
 
     /// No place takes the document itself; text may have been made of it.

@@ -64,8 +64,8 @@ impl Judge<'_> {
             (Some(Fit::Unknown), None) => Stand::AsIs { pages: None, check: None },
             (Some(Fit::Adapted(adapted)), _) => Stand::Fitted(adapted.clone()),
             (Some(Fit::Failed(why)), _) => Stand::No(Misfit::Unfit(why.clone())),
-            // Only what is inside a PDF tells how many pages it has, and whether it opens.
-            (None, None) if media.kind() == MediaKind::Pdf => Stand::AsIs { pages: None, check: Some(form) },
+            // Only what is inside tells how many pages a PDF has, and whether a PDF or an image opens.
+            (None, None) if is_adaptable(media) => Stand::AsIs { pages: None, check: Some(form) },
             (None, None) => Stand::AsIs { pages: None, check: None },
             (None, Some(misfit)) if is_adaptable(media) => Stand::Fits(form, misfit),
             (_, Some(misfit)) => Stand::No(misfit),

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 use decode::{Decoded, Parts};
-use header::{Kind, dimensions};
+use header::{Kind, dimensions, is_whole};
 use raster::Raster;
 use scale::Room;
 
@@ -71,9 +71,10 @@ pub(super) fn fit(
     let small_enough = match dimensions(kind, &bytes) {
         Some((width, height)) => width.max(height) <= most_side,
         // Of these nobody reads the size without opening them; of the others the header is broken.
-        None => matches!(kind, Kind::Bmp | Kind::Tiff) && form.max_pixels.is_none(),
+        None => matches!(kind, Kind::Bmp | Kind::Tiff | Kind::Heic | Kind::Avif) && form.max_pixels.is_none(),
     };
-    if form.allows(&media) && bytes.len() <= most_bytes && small_enough {
+    let is_whole = is_whole(kind, &bytes);
+    if form.allows(&media) && bytes.len() <= most_bytes && small_enough && is_whole {
         if declared == Some(kind) {
             return Ok(Fitted::unchanged());
         }
@@ -93,7 +94,10 @@ pub(super) fn fit(
     let raster = colour::to_srgb(decoded.raster, decoded.profile.as_deref()).upright(decoded.orientation);
     decoded.raster = Raster { width: 0, height: 0, layout: raster.layout, data: Vec::new() };
     let made = make(raster, decoded.lossy, Encodings::of(form), most_bytes, clock)?;
-    let note = note(kind, &made, &decoded);
+    let mut note = note(kind, &made, &decoded);
+    if !is_whole && decoded.rows_read.is_none() {
+        note.push_str(", damaged: the file ends early");
+    }
     let media = MediaType::parse(made.kind.essence()).ok_or(ConvertError::Failed)?;
     Ok(Fitted::changed(made.bytes, media, note))
 }

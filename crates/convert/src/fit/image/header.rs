@@ -65,6 +65,35 @@ impl Kind {
     }
 }
 
+/// Whether an image goes on to its end: what a provider refuses is mostly what was cut on its way. `true` for kinds
+/// whose end cannot be told without decoding.
+pub(super) fn is_whole(kind: Kind, bytes: &[u8]) -> bool {
+    match kind {
+        Kind::Png => ends_png(bytes).is_some(),
+        // Programs append data of their own behind the end.
+        Kind::Jpeg => memchr::memmem::rfind(bytes, b"\xff\xd9").is_some(),
+        Kind::Gif => bytes.iter().rev().find(|byte| **byte != 0) == Some(&0x3b),
+        Kind::WebP => le32(bytes, 4).is_some_and(|size| u64::from(size) + 8 <= bytes.len() as u64),
+        Kind::Bmp | Kind::Tiff | Kind::Heic | Kind::Avif => true,
+    }
+}
+
+/// Where the last chunk of a PNG begins.
+fn ends_png(bytes: &[u8]) -> Option<usize> {
+    let mut at = 8;
+    loop {
+        let length = usize::try_from(be32(bytes, at)?).ok()?;
+        let end = at.checked_add(length)?.checked_add(12)?;
+        if end > bytes.len() {
+            return None;
+        }
+        if bytes.get(at + 4..at + 8)? == b"IEND" {
+            return Some(at);
+        }
+        at = end;
+    }
+}
+
 /// Width and height in pixels; `None` for kinds that no provider takes, and where the header is cut off.
 pub(super) fn dimensions(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
     match kind {
