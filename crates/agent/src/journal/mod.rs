@@ -1,0 +1,107 @@
+//! The seam between a run and the world: its log, kept somewhere.
+
+mod memory;
+mod scope;
+mod volatile;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use attache_core::{BoxFuture, StoreError};
+
+pub use memory::MemoryJournal;
+pub(crate) use scope::{Recorder, Scope, ambient};
+
+use crate::log::{Entry, Key};
+
+/// Keeps the log of one run.
+///
+/// A driver loads the log, folds it, claims it, and from then on appends to it; nobody reads it meanwhile. There is one
+/// writer at a time: each claim yields a new [`Fence`], and whoever holds an older one can append no more.
+///
+/// Other processes may [`deliver`](Self::deliver) what a run waits for, such as the result of a call; they hold no
+/// fence and write nothing into the log. The driver takes it from there.
+///
+/// Every method may fail at any time, and a caller may drop its future at any time. An append that failed may have been
+/// written or not; the next one under the same keys yields the entries that stand.
+pub trait Journal: Send + Sync {
+    /// The entries so far, in the order in which they were appended. It changes nothing, so that anybody may look.
+    ///
+    /// # Errors
+    /// [`JournalError::Unreadable`] if an entry is damaged, or of a version or with a member that this program does not
+    /// know: then nothing of the log is yielded.
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
+
+    /// Makes the caller the one writer of a log of `entries` entries.
+    ///
+    /// # Errors
+    /// [`JournalError::Moved`] if the log has another length by now: the caller loads it again.
+    fn claim(&self, entries: usize) -> BoxFuture<'_, Result<Fence, JournalError>>;
+
+    /// Appends entries in order, all or none, stamped with the time, and yields them as they stand: where the log holds
+    /// an entry under the same key already, that one, and where something was delivered under the key, that.
+    ///
+    /// # Errors
+    /// [`JournalError::Fenced`] if another driver has claimed the log since.
+    fn append(&self, fence: Fence, entries: Vec<Entry>) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
+
+    /// Leaves an entry for the driver, under a key that it waits for, and yields the entry that stands under that key:
+    /// the first that was appended or delivered.
+    fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>>;
+
+    /// Waits for an entry that was appended or delivered under `key`; `None` if `until` passes first.
+    fn wait<'a>(
+        &'a self,
+        key: &'a Key,
+        until: Option<SystemTime>,
+    ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>>;
+}
+
+/// The right to append to a log, until somebody else claims it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fence(u64);
+
+impl Fence {
+    /// The fence of that number. Each claim of a log has a greater one.
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// A failure of a journal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// Another driver has claimed the log.
+    #[error("another driver has taken the run over")]
+    Fenced,
+    /// The log has another length than the caller knows.
+    #[error("the log has {entries} entries by now")]
+    Moved {
+        /// Its length.
+        entries: usize,
+    },
+    /// The log cannot be read as it is.
+    #[error("the log cannot be read: {problem}")]
+    Unreadable {
+        /// Which entry, and what is wrong with it.
+        problem: String,
+    },
+    /// The store behind it failed.
+    #[error("the journal's store failed")]
+    Store(#[from] StoreError),
+}
+
+/// The time as entries hold it: milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    millis(SystemTime::now())
+}
+
+pub(crate) fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,50 @@
+//! The journal of a run that cannot be resumed: it keeps nothing but what others deliver.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::Notify;
+
+use super::memory::wait_until;
+use super::now;
+use crate::log::{Entry, Key};
+
+/// Stamps entries, and hands on what was delivered.
+#[derive(Debug, Default)]
+pub(crate) struct Volatile {
+    /// The entries under keys that somebody waits for or delivers to; no others are kept.
+    awaited: Mutex<HashMap<Key, Option<Entry>>>,
+    changed: Notify,
+}
+
+impl Volatile {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Option<Entry>>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn append(&self, mut entry: Entry) -> Entry {
+        let mut awaited = self.lock();
+        if let Some(place) = awaited.get_mut(&entry.key) {
+            if let Some(delivered) = place {
+                entry = delivered.clone();
+            }
+            entry.at = now();
+            *place = Some(entry.clone());
+            return entry;
+        }
+        entry.at = now();
+        entry
+    }
+
+    pub(super) fn deliver(&self, entry: Entry) -> Entry {
+        let stands = self.lock().entry(entry.key.clone()).or_default().get_or_insert(entry).clone();
+        self.changed.notify_waiters();
+        stands
+    }
+
+    pub(super) async fn wait(&self, key: &Key, until: Option<SystemTime>) -> Option<Entry> {
+        self.lock().entry(key.clone()).or_default();
+        wait_until(until, &self.changed, || self.lock().get(key).cloned().flatten()).await
+    }
+}

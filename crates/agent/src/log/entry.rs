@@ -1,0 +1,295 @@
+//! The entries of a run's log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::{
+    Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolDefinition, ToolResult, ToolSpec, Usage,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::limits::Limits;
+use crate::log::Key;
+use crate::outcome::EndReason;
+
+/// The version of the entries that this program writes. It reads this one and older ones.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One entry of the log. The log is the truth; everything else is a projection of it.
+///
+/// As JSON it begins with `schemaVersion`. A newer version, and a member that this program does not know, is refused by
+/// name: what it says may decide what the run does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Entry {
+    #[serde(rename = "schemaVersion")]
+    version: Version,
+    /// Where it belongs.
+    pub key: Key,
+    /// When it was recorded, in milliseconds since 1970; set by the journal.
+    #[serde(default)]
+    pub at: u64,
+    /// The thing that happened.
+    pub kind: EntryKind,
+}
+
+impl Entry {
+    /// An entry that a journal has yet to stamp.
+    pub fn new(key: Key, kind: EntryKind) -> Self {
+        Self { version: Version, key, at: 0, kind }
+    }
+}
+
+/// The version of an entry: there is one so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Version;
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(SCHEMA_VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            SCHEMA_VERSION => Ok(Self),
+            version => Err(serde::de::Error::custom(format!(
+                "the entry has schema version {version}, and this program reads up to {SCHEMA_VERSION}"
+            ))),
+        }
+    }
+}
+
+/// The thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// The run began.
+    Started(Started),
+    /// The messages that were in the inbox when the run looked.
+    Inbox(Vec<Arc<Message>>),
+    /// The model replied.
+    Reply(Reply),
+    /// A call with effects is about to run.
+    Begun(Begun),
+    /// A call has its result.
+    ToolOutcome(ToolOutcome),
+    /// A call of unknown outcome has its result after all.
+    Receipt(ToolOutcome),
+    /// The synthetic message that was sent behind tool results: audit, never an input to routing.
+    Documents(SyntheticMessage),
+    /// The documents that were found inside others, as a message that no model reads.
+    Found(Arc<Message>),
+    /// The run ended.
+    Ended(Ended),
+}
+
+/// The beginning of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Started {
+    /// The run.
+    pub run_id: String,
+    /// The conversation so far and the new input, in order.
+    pub messages: Vec<Arc<Message>>,
+    /// The limits that hold for the run.
+    pub limits: Limits,
+    /// When the run's time is up, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<u64>,
+    /// The tools that families offered when the run began: it offers them until it ends, whatever a server says later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) families: Vec<FamilyTools>,
+    /// The tools whose calls the caller answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external_tools: Vec<String>,
+    /// The tools whose output is the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub direct_tools: Vec<String>,
+}
+
+/// One reply of the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The message.
+    pub message: Arc<Message>,
+    /// Why the model stopped.
+    pub finish_reason: FinishReason,
+    /// Why the model stopped, in the provider's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_finish_reason: Option<String>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Options that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub degradations: Vec<Degradation>,
+}
+
+/// The tools of one family, as it listed them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FamilyTools {
+    /// The family's name.
+    pub(crate) family: String,
+    /// Its tools.
+    pub(crate) tools: Vec<ListedTool>,
+}
+
+/// One tool of a family.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ListedTool {
+    name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    description: String,
+    input_schema: Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    examples: Vec<Value>,
+    effect: Effect,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    return_direct: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    sequential: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    produces: Vec<String>,
+    origin: String,
+}
+
+impl From<&ToolSpec> for ListedTool {
+    fn from(spec: &ToolSpec) -> Self {
+        let (definition, metadata) = (&spec.definition, &spec.metadata);
+        let millis = |timeout: Duration| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            name: definition.name().to_owned(),
+            description: definition.description().to_owned(),
+            input_schema: definition.input_schema().clone(),
+            examples: definition.examples().to_vec(),
+            effect: metadata.effect,
+            return_direct: metadata.return_direct,
+            timeout_ms: metadata.timeout.map(millis),
+            sequential: metadata.sequential,
+            produces: metadata.produces.clone(),
+            origin: metadata.origin.clone(),
+        }
+    }
+}
+
+impl From<&ListedTool> for ToolSpec {
+    fn from(tool: &ListedTool) -> Self {
+        let definition =
+            ToolDefinition::new(tool.name.as_str(), tool.description.as_str(), tool.input_schema.clone())
+                .with_examples(tool.examples.iter().cloned());
+        let spec = Self::new(definition)
+            .with_effect(tool.effect)
+            .with_return_direct(tool.return_direct)
+            .with_sequential(tool.sequential)
+            .with_produces(&tool.produces)
+            .with_origin(tool.origin.as_str());
+        match tool.timeout_ms {
+            Some(millis) => spec.with_timeout(Duration::from_millis(millis)),
+            None => spec,
+        }
+    }
+}
+
+/// The intent to run a call with effects. A call that was begun and has no result is of unknown outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Begun {
+    /// The call.
+    pub call_id: ToolCallId,
+}
+
+impl Begun {
+    pub(crate) fn new(call_id: ToolCallId) -> Self {
+        Self { call_id }
+    }
+}
+
+/// The result of one call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ToolOutcome {
+    /// The call.
+    pub call_id: ToolCallId,
+    /// Its result.
+    pub result: ToolResult,
+    /// How the result came about.
+    pub disposition: Disposition,
+}
+
+/// How a result came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Disposition {
+    /// The tool ran to its end, successfully or not.
+    Executed,
+    /// The tool was not run: unknown, or its arguments did not fit.
+    Refused,
+    /// The tool ran longer than allowed.
+    TimedOut,
+    /// The tool panicked.
+    Panicked,
+    /// The caller answered.
+    Submitted,
+    /// The tool's effect was begun, and nobody knows whether it happened: the run crashed, was cancelled or ended by
+    /// another tool meanwhile. It was not run again.
+    Unknown,
+    /// The tool ended the run.
+    Aborted,
+    /// The run ended before the call began.
+    Cancelled,
+}
+
+/// A synthetic message as it was sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SyntheticMessage {
+    /// The tool results that it follows.
+    pub anchor: MessageId,
+    /// The message.
+    pub message: Arc<Message>,
+    /// What the model could take when it was made.
+    pub fingerprint: u64,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Ended {
+    /// Why.
+    pub reason: EndReason,
+    /// The model's text so far, where it was interrupted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub interrupted_text: String,
+    /// One line for people, where the reason alone does not say enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The messages in the inbox that the run did not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Arc<Message>>,
+}
+
+impl Ended {
+    /// An end for this reason, with nothing to add.
+    pub(crate) fn new(reason: EndReason) -> Self {
+        Self { reason, interrupted_text: String::new(), detail: None, unread: Vec::new() }
+    }
+}

@@ -1,0 +1,129 @@
+//! Where an entry belongs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::{MessageId, ToolCallId};
+use serde::{Deserialize, Serialize};
+
+/// Where an entry belongs: the same for each attempt at the same thing, so that nothing is recorded twice.
+///
+/// The runs inside a tool have keys of their own in the same journal: the scope of the run, `>`, and the key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Key(Arc<str>);
+
+impl Key {
+    /// The beginning of the run.
+    pub(crate) fn start() -> Self {
+        Self(Arc::from("start"))
+    }
+
+    /// The messages that the run took from its inbox at its `number`-th look that found some, from 0.
+    pub(crate) fn inbox(number: u32) -> Self {
+        Self(Arc::from(format!("inbox/{number}")))
+    }
+
+    /// The reply of a step, from 1.
+    pub(crate) fn model(step: u32) -> Self {
+        Self(Arc::from(format!("model/{step}")))
+    }
+
+    /// The intent to run a call.
+    pub(crate) fn begun(call: &ToolCallId) -> Self {
+        Self(Arc::from(format!("begun/{}", Plain(call.as_str()))))
+    }
+
+    /// The result of a call. Whoever knows the id of a call can deliver its result under this key; see
+    /// [`deliver`](crate::deliver).
+    pub fn result(call: &ToolCallId) -> Self {
+        Self(Arc::from(format!("tool/{}", Plain(call.as_str()))))
+    }
+
+    /// The result of a call that came after the call was recorded as of unknown outcome.
+    pub(crate) fn receipt(call: &ToolCallId) -> Self {
+        Self(Arc::from(format!("receipt/{}", Plain(call.as_str()))))
+    }
+
+    /// The synthetic message behind the tool results `anchor`, as `stamp` tells it from others.
+    pub(crate) fn documents(anchor: &MessageId, stamp: u64) -> Self {
+        Self(Arc::from(format!("documents/{}/{stamp:016x}", Plain(anchor.as_str()))))
+    }
+
+    /// The documents that were found inside others at the `number`-th time, from 0.
+    pub(crate) fn found(number: u32) -> Self {
+        Self(Arc::from(format!("found/{number}")))
+    }
+
+    /// The end of the run.
+    pub(crate) fn end() -> Self {
+        Self(Arc::from("end"))
+    }
+
+    /// The scope of the `number`-th run that a tool starts while it answers `call`, from 0.
+    pub(crate) fn scope(call: &ToolCallId, number: u32) -> String {
+        format!("tool/{}/run/{number}>", Plain(call.as_str()))
+    }
+
+    /// The key inside a scope.
+    pub(crate) fn within(&self, scope: &str) -> Self {
+        if scope.is_empty() { self.clone() } else { Self(Arc::from(format!("{scope}{}", self.0))) }
+    }
+
+    /// The key without the scope, if it is of that scope or of one inside it.
+    pub(crate) fn strip(&self, scope: &str) -> Option<Self> {
+        if scope.is_empty() { Some(self.clone()) } else { self.0.strip_prefix(scope).map(|key| Self(Arc::from(key))) }
+    }
+
+    /// The scope of the run inside a tool that it belongs to, the outermost one.
+    pub(crate) fn outer_scope(&self) -> Option<&str> {
+        self.0.find('>').and_then(|end| self.0.get(..=end))
+    }
+
+    /// The key as text, such as `model/3`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An id without the character that ends a scope: ids come from providers, too.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.0.split_inclusive(['>', '%']) {
+            match piece.strip_suffix('>') {
+                Some(piece) => write!(f, "{piece}%3e")?,
+                None => match piece.strip_suffix('%') {
+                    Some(piece) => write!(f, "{piece}%25")?,
+                    None => f.write_str(piece)?,
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_providers_forge_no_scope() {
+        let key = |id: &str| Key::result(&ToolCallId::parse(id).unwrap());
+        assert!(key("a/run/0>end").outer_scope().is_none());
+        assert_eq!(key("a/run/0>end").as_str(), "tool/a/run/0%3eend");
+        assert_ne!(key("a>"), key("a%3e"));
+        let scope = Key::scope(&ToolCallId::parse("a").unwrap(), 1);
+        assert_eq!(Key::end().within(&scope).as_str(), "tool/a/run/1>end");
+        assert_eq!(Key::end().within(&scope).strip(&scope), Some(Key::end()));
+        assert_eq!(Key::end().within(&scope).outer_scope(), Some(&*scope));
+        assert_eq!(Key::end().strip(&scope), None);
+    }
+}
