@@ -1,20 +1,21 @@
 //! An agent: a model, its tools, and how a run of them is bounded.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_core::{
-    Content, Converter, DocumentStore, Extensions, Fetcher, Message, ModelHandle, ProviderConfig, Tool,
-    ToolChoice, ToolHandler, UserMessage,
+    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ProviderConfig, Tool, ToolChoice, ToolHandler,
 };
 use attache_documents::RouteOptions;
-use tokio::sync::OnceCell;
 
-use crate::driver::AgentRun;
-use crate::journal::{Journal, MemoryJournal};
+use crate::driver::{AgentRun, Origin, Task};
+use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
+use crate::input::RunInput;
+use crate::journal::{Journal, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
-use crate::preflight::{Preflight, Screen};
+use crate::preflight::Preflight;
 use crate::reading::{self, ReadDocument};
+use crate::setup::Setup;
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
@@ -37,37 +38,12 @@ use crate::window::MessageWindow;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Agent(pub(crate) Arc<Inner>);
-
-pub(crate) struct Inner {
-    pub(crate) model: ModelHandle,
-    pub(crate) system: Option<String>,
-    pub(crate) tools: Tools,
-    pub(crate) known: Arc<Toolbox>,
-    pub(crate) toolbox: OnceCell<Arc<Toolbox>>,
-    pub(crate) tool_choice: ToolChoice,
-    pub(crate) options: ProviderConfig,
-    pub(crate) whole: bool,
-    pub(crate) limits: Limits,
-    pub(crate) timing: Timing,
-    pub(crate) window: Option<MessageWindow>,
-    pub(crate) history: HistoryPolicy,
-    pub(crate) routing: RouteOptions,
-    pub(crate) store: Arc<dyn DocumentStore>,
-    pub(crate) fetcher: Option<Arc<dyn Fetcher>>,
-    pub(crate) converters: Vec<Arc<dyn Converter>>,
-    pub(crate) reads: bool,
-    pub(crate) extensions: Extensions,
-    pub(crate) principal: Option<String>,
-}
-
-/// A word for programs and a line for people.
-type ToolWarning = (&'static str, String);
+pub struct Agent(Arc<Setup>);
 
 /// Builds an [`Agent`].
 #[must_use]
 pub struct AgentBuilder {
-    inner: Inner,
+    inner: Setup,
 }
 
 /// Why an agent cannot be built.
@@ -86,12 +62,12 @@ impl Agent {
     /// Starts building an agent of `model`.
     pub fn builder(model: impl Into<ModelHandle>) -> AgentBuilder {
         AgentBuilder {
-            inner: Inner {
+            inner: Setup {
                 model: model.into(),
                 system: None,
                 tools: Tools::new(),
                 known: Arc::new(Toolbox::empty()),
-                toolbox: OnceCell::new(),
+                listed: Mutex::default(),
                 tool_choice: ToolChoice::Auto,
                 options: ProviderConfig::new(),
                 whole: false,
@@ -100,7 +76,8 @@ impl Agent {
                 window: Some(MessageWindow::default()),
                 history: HistoryPolicy::default(),
                 routing: RouteOptions::default(),
-                store: Arc::new(MemoryDocumentStore::default()),
+                store: Arc::new(MemoryDocumentStore::recent()),
+                keeps: false,
                 fetcher: None,
                 converters: Vec::new(),
                 reads: false,
@@ -115,25 +92,6 @@ impl Agent {
         &self.0.model
     }
 
-    /// The tools, listed once, and what is to be told of those that were listed now. What a family that did not answer
-    /// would have brought is asked for again by later runs.
-    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolWarning>), ToolsError> {
-        if let Some(toolbox) = self.0.toolbox.get() {
-            return Ok((Arc::clone(toolbox), Vec::new()));
-        }
-        let (toolbox, failures) = self.0.tools.list(self.0.screen()).await?;
-        // The others were told of when the agent was built.
-        let told = toolbox.preflight.told_of(|tool| !self.0.known.entries.contains_key(tool));
-        let mut warnings: Vec<ToolWarning> =
-            failures.iter().map(|failure| ("tools_unavailable", failure.to_string())).collect();
-        warnings.extend(told.into_iter().map(|line| ("preflight", line)));
-        let toolbox = Arc::new(toolbox);
-        if failures.is_empty() {
-            return Ok((Arc::clone(self.0.toolbox.get_or_init(|| async { toolbox }).await), warnings));
-        }
-        Ok((toolbox, warnings))
-    }
-
     /// What is known of the tools that need not be asked for: what the model's dialect cannot say of their schemas, and
     /// what becomes of the documents that they declare.
     pub fn preflight(&self) -> &Preflight {
@@ -145,24 +103,43 @@ impl Agent {
     /// # Errors
     /// [`ToolsError`] if the tools cannot be offered. What a family alone cannot offer is said in the report.
     pub async fn preflight_all(&self) -> Result<Preflight, ToolsError> {
-        Ok(self.toolbox().await?.0.preflight.clone())
+        Ok(self.0.toolbox().await?.0.preflight.clone())
     }
 
-    /// A run over an input, recorded in memory. It is lazy: nothing happens until it is polled.
+    /// A run over an input. It is lazy: nothing happens until it is polled. It cannot be resumed; see
+    /// [`run_in`](Self::run_in). Started by a tool of a run that can, it can be resumed together with that run.
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
-        self.run_in(Arc::new(MemoryJournal::new()), input)
+        let origin = match ambient() {
+            Some((recorder, entries)) => Origin::Nested(recorder, entries),
+            None => Origin::Place(Place::volatile()),
+        };
+        AgentRun::new(Arc::clone(&self.0), origin, Task::Start(input.into()))
     }
 
-    /// A run recorded in `journal`. Over a journal that holds a run already, that run goes on from where it stopped,
-    /// and `input` is not used.
+    /// A run whose log `journal` keeps. The journal must be empty: a run that is in it already is
+    /// [resumed](Self::resume).
     pub fn run_in(&self, journal: Arc<dyn Journal>, input: impl Into<RunInput>) -> AgentRun {
-        AgentRun::new(self.clone(), journal, input.into())
+        AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Start(input.into()))
     }
-}
 
-impl Inner {
-    fn screen(&self) -> Screen<'_> {
-        Screen { model: &self.model, options: &self.options, converters: &self.converters }
+    /// Goes on with the run whose log `journal` holds, from where it stopped. Finished calls are not run again, and the
+    /// model is asked just what it would have been asked. Whoever drove the run before is superseded. A run that has
+    /// ended is told again.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: attache_agent::Agent, journal: std::sync::Arc<dyn attache_agent::Journal>) -> Result<(), Box<dyn std::error::Error>> {
+    /// let outcome = agent.resume(journal).outcome().await?;
+    /// println!("{}", outcome.text);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resume(&self, journal: Arc<dyn Journal>) -> AgentRun {
+        self.resume_with(journal, Extensions::default())
+    }
+
+    /// The same, with values for tools, which no log keeps.
+    pub fn resume_with(&self, journal: Arc<dyn Journal>, extensions: Extensions) -> AgentRun {
+        AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Resume(extensions))
     }
 }
 
@@ -178,72 +155,6 @@ impl std::fmt::Debug for Agent {
 impl std::fmt::Debug for AgentBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AgentBuilder").field("model", &self.inner.model).finish_non_exhaustive()
-    }
-}
-
-/// What a run starts from: the conversation so far, and what is new.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct RunInput {
-    /// The run's id; a random one is drawn where none is given.
-    pub run_id: Option<String>,
-    /// The conversation so far, without the agent's own system message.
-    pub history: Vec<Arc<Message>>,
-    /// What is new.
-    pub messages: Vec<Arc<Message>>,
-    /// Values for tools, on top of the agent's.
-    pub extensions: Extensions,
-}
-
-impl RunInput {
-    /// New messages without a history.
-    pub fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> Self {
-        Self { messages: messages.into_iter().collect(), ..Self::default() }
-    }
-
-    /// Sets the conversation so far. A system message in it stands in for the agent's.
-    #[must_use]
-    pub fn with_history(mut self, history: impl IntoIterator<Item = Arc<Message>>) -> Self {
-        self.history = history.into_iter().collect();
-        self
-    }
-
-    /// Sets the run's id.
-    #[must_use]
-    pub fn with_run_id(mut self, id: impl Into<String>) -> Self {
-        self.run_id = Some(id.into());
-        self
-    }
-
-    /// Adds a value for tools to find by its type; it wins over the agent's of the same type.
-    #[must_use]
-    pub fn with_context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
-        self.extensions.insert(value);
-        self
-    }
-}
-
-impl From<&str> for RunInput {
-    fn from(text: &str) -> Self {
-        Self::new([Message::user(text).shared()])
-    }
-}
-
-impl From<String> for RunInput {
-    fn from(text: String) -> Self {
-        Self::new([Message::user(text).shared()])
-    }
-}
-
-impl From<UserMessage> for RunInput {
-    fn from(message: UserMessage) -> Self {
-        Self::new([Message::User(message).shared()])
-    }
-}
-
-impl From<Vec<Option<Content>>> for RunInput {
-    fn from(parts: Vec<Option<Content>>) -> Self {
-        UserMessage::new(parts).into()
     }
 }
 
@@ -303,8 +214,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the most tool calls of a run, those that the caller answers included; further ones are refused. 150 by
-    /// default.
+    /// Sets the most tool calls of a run, those that the caller answers included. Once they are made, tools are off and
+    /// the model answers with what it has. 150 by default.
     pub fn max_tool_calls(mut self, calls: u32) -> Self {
         self.inner.limits.max_tool_calls = calls;
         self
@@ -350,7 +261,7 @@ impl AgentBuilder {
 
     /// Sets the most characters of one result that the model reads. 50,000 by default.
     pub fn max_result_chars(mut self, chars: usize) -> Self {
-        self.inner.timing.max_result_chars = chars;
+        self.inner.limits.max_result_chars = chars;
         self
     }
 
@@ -372,9 +283,14 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets where documents are kept. In memory by default.
+    /// Sets where documents are kept. By default they stay in memory with the messages that hold them, and a store in
+    /// memory keeps the newest.
+    ///
+    /// Once the store has a document of a tool, the run and its messages hold a reference to it, and its bytes are
+    /// loaded while the model is shown them.
     pub fn store(mut self, store: Arc<dyn DocumentStore>) -> Self {
-        self.inner.store = store;
+        self.inner.store = Arc::new(GuardedStore(store));
+        self.inner.keeps = true;
         self
     }
 
@@ -383,13 +299,13 @@ impl AgentBuilder {
     ///
     /// What was fetched is put into the store, so that a run fetches it once, and so does whoever resumes the run.
     pub fn fetcher(mut self, fetcher: impl Fetcher + 'static) -> Self {
-        self.inner.fetcher = Some(Arc::new(fetcher));
+        self.inner.fetcher = Some(Arc::new(GuardedFetcher(fetcher)));
         self
     }
 
     /// Adds a converter for documents that the model cannot take as they are; the first that knows a type serves.
     pub fn converter(mut self, converter: impl Converter + 'static) -> Self {
-        self.inner.converters.push(Arc::new(converter));
+        self.inner.converters.push(Arc::new(GuardedConverter::new(converter)));
         self
     }
 

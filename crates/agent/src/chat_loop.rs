@@ -8,10 +8,11 @@ use attache_core::{
     Usage,
 };
 
-use crate::agent::{Agent, AgentBuilder, BuildError, RunInput};
+use crate::agent::{Agent, AgentBuilder, BuildError};
 use crate::control::{Control, SubmitError};
 use crate::driver::AgentRun;
 use crate::event::EventKind;
+use crate::input::RunInput;
 use crate::outcome::{EndReason, RunError};
 use crate::tools::Tools;
 use crate::window::MessageWindow;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
 use tokio::sync::Notify;
 
-use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
-use crate::journal::Journal;
-use crate::run::PendingCall;
-use crate::store;
+use crate::journal::{Journal, JournalError, Place};
+use crate::keep::keep_of_result;
+use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::run::{Action, PendingCall, ReplayError, Run};
 
 /// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     /// Whether `state.cancelled` is set, for a look at each delta.
     is_cancelled: AtomicBool,
     cancelled: Notify,
-    journal: Arc<dyn Journal>,
+    place: Place,
     store: Arc<dyn DocumentStore>,
 }
 
@@ -74,7 +74,7 @@ pub enum SubmitError {
     },
     /// The journal did not take the result.
     #[error("the result could not be recorded")]
-    Journal(#[source] StoreError),
+    Journal(#[source] JournalError),
     /// The document store did not take the documents of a result.
     #[error("the documents of the result could not be stored")]
     Store(#[source] StoreError),
@@ -84,13 +84,13 @@ pub enum SubmitError {
 const INBOX_LIMIT: usize = 64;
 
 impl Control {
-    pub(crate) fn new(journal: Arc<dyn Journal>, store: Arc<dyn DocumentStore>) -> Self {
+    pub(crate) fn new(place: Place, store: Arc<dyn DocumentStore>) -> Self {
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::default(),
                 is_cancelled: AtomicBool::new(false),
                 cancelled: Notify::new(),
-                journal,
+                place,
                 store,
             }),
         }
@@ -115,13 +115,13 @@ impl Control {
             unrecorded: results.iter().map(|result| result.call_id.clone()).collect(),
         };
         for result in &results {
-            store::keep_of_result(&*self.shared.store, result).await.map_err(SubmitError::Store)?;
+            keep_of_result(&*self.shared.store, result).await.map_err(SubmitError::Store)?;
         }
         for (key, result) in keys.into_iter().zip(results) {
             let outcome =
                 ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
             let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
-            let recorded = self.shared.journal.finish(entry).await.map_err(SubmitError::Journal)?;
+            let recorded = self.shared.place.deliver(entry).await.map_err(SubmitError::Journal)?;
             // The first entry stays. The run's end closes the calls that are open.
             if matches!(&recorded.kind, EntryKind::ToolOutcome(first) if first.disposition == Disposition::Cancelled)
             {
@@ -218,8 +218,16 @@ impl Control {
         self.shared.is_cancelled.load(Ordering::Acquire)
     }
 
-    pub(crate) fn take_inbox(&self) -> Vec<Arc<Message>> {
-        self.lock().inbox.drain(..).collect()
+    /// The messages that wait, oldest first. They stay until they are [taken](Self::taken).
+    pub(crate) fn inbox(&self) -> Vec<Arc<Message>> {
+        self.lock().inbox.iter().cloned().collect()
+    }
+
+    /// Takes the oldest messages away: they are in the log.
+    pub(crate) fn taken(&self, count: usize) {
+        let mut state = self.lock();
+        let count = count.min(state.inbox.len());
+        state.inbox.drain(..count);
     }
 
     /// Lets the caller answer these calls. It happens before they are announced, so that an answer at once is taken.
@@ -236,12 +244,24 @@ impl Control {
         self.lock().awaiting.clear();
     }
 
-    /// Takes nothing from now on, and yields what nobody read.
-    pub(crate) fn end(&self) -> Vec<Arc<Message>> {
+    /// Takes nothing from now on.
+    pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         state.ended = true;
         state.awaiting.clear();
-        state.inbox.drain(..).collect()
+    }
+
+    /// Takes nothing from now on, and yields what nobody read.
+    pub(crate) fn close(&self) -> Vec<Arc<Message>> {
+        self.abandon();
+        self.unread()
+    }
+
+    /// Takes the messages away that a run which was dropped did not read. After any other end they stand in
+    /// [`Outcome::unread`](crate::Outcome::unread); while the run is under way there are none.
+    pub fn unread(&self) -> Vec<Arc<Message>> {
+        let mut state = self.lock();
+        if state.ended { state.inbox.drain(..).collect() } else { Vec::new() }
     }
 
     /// Waits until somebody cancels, and says why.
@@ -276,4 +296,37 @@ impl Drop for Reserved<'_> {
             self.control.release(id);
         }
     }
+}
+
+/// Delivers the result of a call that a run waits for, from wherever somebody knows the journal and the call: a webhook,
+/// another process. Nobody needs to drive the run meanwhile. Documents of the result must be in the store that the
+/// agent reads.
+///
+/// # Errors
+/// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::UnknownCall`] if it waits for no such call,
+/// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::Journal`] if the journal
+/// fails.
+pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
+    let entries = journal.load().await.map_err(SubmitError::Journal)?;
+    let unreadable = |error: ReplayError| JournalError::Unreadable { problem: error.to_string() };
+    let own = entries.iter().filter(|entry| entry.key.outer_scope().is_none());
+    let run = Run::replay(own).map_err(|error| SubmitError::Journal(unreadable(error)))?;
+    let id = result.call_id.clone();
+    let waits = match run.next() {
+        Action::AnswerCalls { calls } => {
+            calls.iter().any(|pending| pending.external && pending.call.id == id)
+        }
+        Action::End { .. } | Action::Ended => return Err(SubmitError::ChatLoopClosed),
+        _ => false,
+    };
+    if !waits {
+        return Err(match run.knows_call(&id) {
+            true => SubmitError::DuplicateResult { id },
+            false => SubmitError::UnknownCall { id },
+        });
+    }
+    let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
+    let entry = Entry::new(Key::result(&id), EntryKind::ToolOutcome(outcome));
+    let stands = journal.deliver(entry.clone()).await.map_err(SubmitError::Journal)?;
+    if stands.kind == entry.kind { Ok(()) } else { Err(SubmitError::DuplicateResult { id }) }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::{DocumentId, FinishReason, Repair, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 
-use crate::entry::Disposition;
+use crate::log::Disposition;
 use crate::outcome::Outcome;
 
 /// One event of a run.

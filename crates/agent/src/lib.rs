@@ -11,27 +11,36 @@ mod agent;
 mod chat_loop;
 mod control;
 mod driver;
-mod entry;
 mod event;
+mod guard;
+mod input;
 mod journal;
+mod keep;
 mod limits;
+mod log;
 mod outcome;
+mod pace;
 mod preflight;
 mod reading;
 mod run;
 mod schema;
+mod setup;
 mod store;
 mod tools;
 mod window;
 
-pub use agent::{Agent, AgentBuilder, BuildError, RunInput};
+pub use agent::{Agent, AgentBuilder, BuildError};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
-pub use control::{Control, SubmitError};
+pub use control::{Control, SubmitError, deliver};
 pub use driver::AgentRun;
-pub use entry::{Disposition, Ended, Entry, EntryKind, Key, Reply, Started, SyntheticMessage, ToolOutcome};
 pub use event::{Event, EventKind};
-pub use journal::{Begin, Journal, MemoryJournal, Record};
+pub use input::RunInput;
+pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
+pub use log::{
+    Begun, Disposition, Ended, Entry, EntryKind, Key, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
+    ToolOutcome,
+};
 pub use outcome::{EndReason, Outcome, RunError};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use run::{Action, PendingCall, ReplayError, Run};

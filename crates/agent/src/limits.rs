@@ -6,27 +6,36 @@ use serde::{Deserialize, Serialize};
 
 /// Limits of a run. They are recorded when it starts and hold until it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
     /// Model calls; at the last one tools are off. 20 by default.
     pub max_steps: u32,
-    /// Tool calls, those that the caller answers included; further ones are refused. 150 by default.
+    /// Tool calls, those that the caller answers included; once they are made, tools are off. 150 by default.
     pub max_tool_calls: u32,
     /// Tokens read and written in all steps; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// What a reply with neither text nor calls means.
+    /// The meaning of a reply with neither text nor calls.
     pub empty_reply: EmptyReply,
+    /// The most characters of one result that the model reads; the middle of a longer one is left out with a marker.
+    /// 50,000 by default. The log keeps all of it.
+    pub max_result_chars: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_steps: 20, max_tool_calls: 150, max_tokens: None, empty_reply: EmptyReply::Error }
+        Self {
+            max_steps: 20,
+            max_tool_calls: 150,
+            max_tokens: None,
+            empty_reply: EmptyReply::Error,
+            max_result_chars: 50_000,
+        }
     }
 }
 
-/// What a reply with neither text nor calls means.
+/// The meaning of a reply with neither text nor calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -40,7 +49,7 @@ pub enum EmptyReply {
     Accept,
 }
 
-/// What becomes of a conversation that a run shall start from and that not every provider takes, such as one with a
+/// The treatment of a conversation that a run shall start from and that not every provider takes, such as one with a
 /// call without its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -63,9 +72,6 @@ pub(crate) struct Timing {
     pub(crate) deadline: Option<Duration>,
     /// How long calls wait for results that the caller delivers; unlimited by default.
     pub(crate) answer_deadline: Option<Duration>,
-    /// The most characters of one result that the model reads; the middle of a longer one is left out with a
-    /// marker. 50,000 by default. The log keeps all of it.
-    pub(crate) max_result_chars: usize,
 }
 
 impl Default for Timing {
@@ -75,7 +81,6 @@ impl Default for Timing {
             parallel_calls: 8,
             deadline: None,
             answer_deadline: None,
-            max_result_chars: 50_000,
         }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 
+use crate::journal::JournalError;
+
 /// The one reason why a run ended, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,6 +21,8 @@ pub enum EndReason {
     MaxSteps,
     /// The token limit was reached; a last call without tools gave what is there.
     TokenLimit,
+    /// The limit of tool calls was reached; a last call without tools gave what is there.
+    ToolCallLimit,
     /// The run's time was up.
     Deadline,
     /// The same call failed, or gave the same result, again and again.
@@ -35,12 +39,14 @@ pub enum EndReason {
     EmptyResponse,
     /// Somebody cancelled.
     Cancelled,
-    /// The provider failed.
+    /// The provider failed. The run has not ended; it can be resumed.
     ProviderError(String),
     /// A tool ended the run.
     ToolAbort,
-    /// Something of ours failed: the journal, a store.
+    /// Something of ours failed: the journal, a store. The run has not ended; it can be resumed.
     InternalError,
+    /// Another driver has taken the run over, and goes on with it.
+    Superseded,
 }
 
 impl EndReason {
@@ -51,6 +57,7 @@ impl EndReason {
             Self::ReturnDirect => "return_direct",
             Self::MaxSteps => "max_steps",
             Self::TokenLimit => "token_limit",
+            Self::ToolCallLimit => "tool_call_limit",
             Self::Deadline => "deadline",
             Self::NoProgress => "no_progress",
             Self::PendingExternal => "pending_external",
@@ -62,12 +69,20 @@ impl EndReason {
             Self::ProviderError(_) => "provider_error",
             Self::ToolAbort => "tool_abort",
             Self::InternalError => "internal_error",
+            Self::Superseded => "superseded",
         }
     }
 
     /// Whether the run failed, rather than coming to an end that a caller may show.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Self::EmptyResponse | Self::ProviderError(_) | Self::ToolAbort | Self::InternalError)
+        matches!(
+            self,
+            Self::EmptyResponse
+                | Self::ProviderError(_)
+                | Self::ToolAbort
+                | Self::InternalError
+                | Self::Superseded
+        )
     }
 
     pub(crate) fn provider(error: &ProviderError) -> Self {
@@ -107,6 +122,9 @@ pub struct Outcome {
     /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in
     /// `messages` each has a failed result that says that none came.
     pub pending: Vec<ToolCall>,
+    /// The calls with effects that were begun and did not come to their end, so that nobody knows whether the effects
+    /// happened. The model was told so.
+    pub unknown: Vec<ToolCall>,
     /// Injected messages that the run did not read any more; they are not in `messages`.
     pub unread: Vec<Arc<Message>>,
     /// Model calls that came to their end.
@@ -146,6 +164,11 @@ impl RunError {
     /// What was done until then.
     pub fn partial(&self) -> &Outcome {
         &self.inner.outcome
+    }
+
+    /// The journal's error, if that is why the run could not go on.
+    pub fn journal_error(&self) -> Option<&JournalError> {
+        self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }
 
     /// The provider's error, if that is what ended the run.

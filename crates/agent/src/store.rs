@@ -1,12 +1,9 @@
-//! Putting documents into a store, and one in memory.
+//! A store of documents in memory.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
 
-use attache_core::{
-    BoxFuture, Document, DocumentId, DocumentSource, DocumentStore, Message, StoreError, StoreErrorKind,
-    ToolResult,
-};
+use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
 use bytes::Bytes;
 
 /// Keeps the bytes of documents in memory, up to a limit.
@@ -14,17 +11,23 @@ use bytes::Bytes;
 pub struct MemoryDocumentStore {
     id: String,
     max_bytes: usize,
+    /// Whether the oldest documents make room for new ones.
+    forgets: bool,
     kept: Mutex<Kept>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     documents: HashMap<DocumentId, Bytes>,
+    /// The oldest first.
+    order: VecDeque<DocumentId>,
     bytes: usize,
 }
 
 /// The default limit of a [`MemoryDocumentStore`]: 1 GiB.
 const MAX_BYTES: usize = 1 << 30;
+/// The limit of an agent's own store, which forgets the oldest: 256 MiB.
+const RECENT_BYTES: usize = 256 << 20;
 
 impl Default for MemoryDocumentStore {
     fn default() -> Self {
@@ -35,7 +38,12 @@ impl Default for MemoryDocumentStore {
 impl MemoryDocumentStore {
     /// A store of that id, for at most 1 GiB.
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), max_bytes: MAX_BYTES, kept: Mutex::default() }
+        Self { id: id.into(), max_bytes: MAX_BYTES, forgets: false, kept: Mutex::default() }
+    }
+
+    /// An agent's own store, in which the oldest documents make room for new ones: the messages hold them as well.
+    pub(crate) fn recent() -> Self {
+        Self { max_bytes: RECENT_BYTES, forgets: true, ..Self::default() }
     }
 
     /// Sets the most bytes that it keeps.
@@ -60,6 +68,12 @@ impl MemoryDocumentStore {
         if kept.documents.contains_key(document.id()) {
             return Ok(());
         }
+        while self.forgets
+            && kept.bytes.saturating_add(bytes.len()) > self.max_bytes
+            && let Some(oldest) = kept.order.pop_front()
+        {
+            kept.remove(&oldest);
+        }
         let total = kept.bytes.saturating_add(bytes.len());
         if total > self.max_bytes {
             let message = format!("the document store is full ({} bytes)", self.max_bytes);
@@ -67,7 +81,16 @@ impl MemoryDocumentStore {
         }
         kept.bytes = total;
         kept.documents.insert(document.id().clone(), bytes);
+        kept.order.push_back(document.id().clone());
         Ok(())
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, id: &DocumentId) {
+        if let Some(bytes) = self.documents.remove(id) {
+            self.bytes = self.bytes.saturating_sub(bytes.len());
+        }
     }
 }
 
@@ -88,47 +111,11 @@ impl DocumentStore for MemoryDocumentStore {
 
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
         let mut kept = self.lock();
-        if let Some(bytes) = kept.documents.remove(id) {
-            kept.bytes = kept.bytes.saturating_sub(bytes.len());
-        }
+        kept.remove(id);
+        kept.order.retain(|known| known != id);
         drop(kept);
         Box::pin(std::future::ready(Ok(())))
     }
-}
-
-/// Puts the documents of messages into the store, as far as their bytes are in memory.
-pub(crate) async fn keep_of_messages(
-    store: &dyn DocumentStore,
-    messages: &[Arc<Message>],
-) -> Result<(), StoreError> {
-    for message in messages {
-        keep(store, message.documents()).await?;
-    }
-    Ok(())
-}
-
-/// Puts the documents of a result into the store, withheld ones included, as far as their bytes are in memory.
-pub(crate) async fn keep_of_result(store: &dyn DocumentStore, result: &ToolResult) -> Result<(), StoreError> {
-    let captured = result.tree.documents();
-    keep(store, captured).await?;
-    for shown in &result.documents {
-        if !captured.contains(shown) {
-            keep(store, [shown]).await?;
-        }
-    }
-    Ok(())
-}
-
-async fn keep(
-    store: &dyn DocumentStore,
-    documents: impl IntoIterator<Item = &Document>,
-) -> Result<(), StoreError> {
-    for document in documents {
-        if matches!(document.source(), DocumentSource::Bytes(_)) {
-            store.put(document).await?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

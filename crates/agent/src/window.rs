@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Message, MessageId, Role, UserOrigin};
+use attache_core::{Message, Role, UserOrigin};
 
 /// Shows the model the newest messages, in whole turns.
 ///
@@ -10,8 +10,12 @@ use attache_core::{Message, MessageId, Role, UserOrigin};
 /// results, and their synthetic message. Neither is ever cut. System messages stay and do not count, nor do
 /// synthetic messages. Once the limit is passed, turns leave until the low mark is reached, and the start stays there
 /// until the limit is passed again: a cut at each turn would break the providers' prefix caches each time. The
-/// newest turn always stays; only when it alone is over the limit, its oldest rounds leave, behind its user message
-/// and with a marker.
+/// newest turn always stays; only when it alone is over the limit, its oldest rounds leave, with a marker in their
+/// place. What authors say during a turn stays with it.
+///
+/// The window is a function of the history alone: it stands where it would stand if each assistant message in the
+/// history had been asked for through it. A run that is resumed, and the next run of a conversation, see what one long
+/// run would see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageWindow {
     max_messages: usize,
@@ -24,17 +28,49 @@ impl Default for MessageWindow {
     }
 }
 
-/// Where a window stands; it moves only forward.
+/// The metadata of a word of the loop to the model, which opens no turn.
+pub(crate) const NOTICE: &str = "notice";
+/// The metadata of a reply that the provider paused and that is continued.
+pub(crate) const PAUSED: &str = "paused";
+/// The metadata of results after which the run ended without an answer.
+pub(crate) const TURN_ENDED: &str = "turnEnded";
+
+/// Where a window stands in a history that only grows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct WindowState {
+pub(crate) struct Marks {
+    /// How many messages were looked at.
+    seen: usize,
+    /// Where the system messages are.
+    systems: Vec<usize>,
+    /// Where the turns of the window begin.
+    turns: Vec<usize>,
+    /// Whether the last message belongs to the user's side at the beginning of a turn.
+    opening: bool,
+    /// Whether the turn goes on after the last message.
+    in_round: bool,
     /// The first message of the window that is no system message.
-    start: Option<MessageId>,
-    /// The first message kept behind the newest turn's user message, where rounds left it.
-    resumed: Option<MessageId>,
-    dropped_rounds: usize,
+    start: usize,
+    /// The rounds that left one turn of the window.
+    hole: Option<Hole>,
+    /// How many messages that count are shown.
+    shown: usize,
+    /// How many messages have left, and how many of them were told of.
+    left: usize,
+    told: usize,
 }
 
-/// What the model sees, and what left since the last look.
+/// Where rounds have left a turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hole {
+    /// The first message that may have left.
+    from: usize,
+    /// The first one behind that has not.
+    to: usize,
+    /// How many rounds left.
+    rounds: usize,
+}
+
+/// The part that the model sees, and how much left since the last look.
 pub(crate) struct Window {
     pub(crate) messages: Vec<Arc<Message>>,
     pub(crate) evicted: usize,
@@ -54,152 +90,163 @@ impl MessageWindow {
         self
     }
 
-    /// The messages that a model is shown of `history`, if the window was never cut before.
+    /// The messages of `history` that a model is shown.
     pub fn apply(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
-        self.advance(history, &mut WindowState::default()).messages
+        self.look(history, usize::MAX, &mut Marks::default()).messages
     }
 
-    pub(crate) fn advance(&self, history: &[Arc<Message>], state: &mut WindowState) -> Window {
-        let at = |id: &Option<MessageId>| {
-            id.as_ref().and_then(|id| history.iter().position(|message| message.id() == id))
+    /// The messages that the model is shown now. `task` is where the newest input begins: it opens a turn, whatever
+    /// stands before it. Messages that were looked at before cost nothing again.
+    pub(crate) fn look(&self, history: &[Arc<Message>], task: usize, marks: &mut Marks) -> Window {
+        while let Some(message) = history.get(marks.seen) {
+            // The model was asked for it with all that stands before it.
+            if message.role() == Role::Assistant {
+                self.cut(history, marks);
+            }
+            marks.note(message, task);
+        }
+        // The next reply makes this cut one of the history; until then more messages may come.
+        let ahead = (marks.shown > self.max_messages).then(|| {
+            let mut ahead = marks.clone();
+            self.cut(history, &mut ahead);
+            ahead
+        });
+        let now = ahead.as_ref().unwrap_or(marks);
+        let (messages, left) = (now.visible(history), now.left);
+        let evicted = left.saturating_sub(marks.told);
+        marks.told = left;
+        Window { messages, evicted }
+    }
+
+    /// Moves the window down to the low mark, if it is too long.
+    fn cut(&self, history: &[Arc<Message>], marks: &mut Marks) {
+        if marks.shown <= self.max_messages {
+            return;
+        }
+        while marks.shown > self.low_mark && marks.drop_turn(history) {}
+        // The newest turn alone is too long.
+        if marks.shown > self.max_messages {
+            while marks.shown > self.low_mark && marks.drop_round(history) {}
+        }
+    }
+}
+
+impl Marks {
+    fn note(&mut self, message: &Message, task: usize) {
+        self.shown += usize::from(counts(message));
+        match message {
+            Message::System(_) => self.systems.push(self.seen),
+            Message::User(user) => {
+                let says =
+                    user.origin != UserOrigin::ToolCallDocuments && user.metadata.get(NOTICE).is_none();
+                if says && !self.opening && (!self.in_round || self.seen == task) {
+                    self.turns.push(self.seen);
+                    (self.opening, self.in_round) = (true, false);
+                }
+            }
+            Message::Assistant(reply) => {
+                self.opening = false;
+                self.in_round = reply.metadata.get(PAUSED).is_some();
+            }
+            Message::ToolResults(results) => {
+                self.opening = false;
+                self.in_round = results.metadata.get(TURN_ENDED).is_none();
+            }
+            _ => {}
+        }
+        self.seen += 1;
+    }
+
+    /// Drops the oldest turn, unless it is the newest.
+    fn drop_turn(&mut self, history: &[Arc<Message>]) -> bool {
+        let next = match self.turns.first() {
+            // Messages stand before the first turn.
+            Some(first) if *first > self.start => *first,
+            _ if self.turns.len() > 1 => {
+                self.turns.remove(0);
+                self.turns.first().copied().unwrap_or(self.seen)
+            }
+            _ => return false,
         };
-        let mut start = at(&state.start).unwrap_or_else(|| leading_system(history));
-        let mut evicted = 0;
-        if state.resumed.is_none() && counted(history.get(start..).unwrap_or_default()) <= self.max_messages {
-            return Window { messages: self.shown(history, start, start, None, 0), evicted };
-        }
-        let turns = turn_starts(history, start);
-        let current = turns.last().copied().unwrap_or(start);
-        let mut resumed = at(&state.resumed).filter(|resumed| *resumed > current);
-        if resumed.is_none() {
-            state.resumed = None;
-            state.dropped_rounds = 0;
-        }
-        if self.counted(history, start, current, resumed) > self.max_messages {
-            let before = start;
-            for turn in turns {
-                start = turn;
-                if self.counted(history, start, current, resumed) <= self.low_mark {
-                    break;
-                }
-            }
-            evicted += counted(history.get(before..start).unwrap_or_default());
-            // The newest turn alone is too long: its oldest rounds leave.
-            if start == current && self.counted(history, start, current, resumed) > self.max_messages {
-                let body = body_start(history, current);
-                let rounds = round_starts(history, resumed.unwrap_or(body));
-                for round in rounds.into_iter().skip(1) {
-                    let from = resumed.unwrap_or(body);
-                    evicted += counted(history.get(from..round).unwrap_or_default());
-                    state.dropped_rounds += 1;
-                    resumed = Some(round);
-                    if self.counted(history, start, current, resumed) <= self.low_mark {
-                        break;
-                    }
-                }
-            }
-            state.start = history.get(start).map(|message| message.id().clone());
-            state.resumed = resumed.and_then(|at| history.get(at)).map(|message| message.id().clone());
-        }
-        Window { messages: self.shown(history, start, current, resumed, state.dropped_rounds), evicted }
+        self.leave(history, self.start, next, |_| true);
+        self.start = next;
+        self.hole = self.hole.filter(|hole| hole.to > next);
+        true
     }
 
-    fn counted(
-        &self,
-        history: &[Arc<Message>],
-        start: usize,
-        current: usize,
-        resumed: Option<usize>,
-    ) -> usize {
-        match resumed {
-            None => counted(history.get(start..).unwrap_or_default()),
-            Some(resumed) => {
-                let body = body_start(history, current);
-                counted(history.get(start..body).unwrap_or_default())
-                    + counted(history.get(resumed..).unwrap_or_default())
-            }
-        }
+    /// Drops the oldest round of the newest turn, unless it is the only one.
+    fn drop_round(&mut self, history: &[Arc<Message>]) -> bool {
+        let turn = self.turns.last().copied().unwrap_or(self.start);
+        let hole = self.hole.unwrap_or_else(|| {
+            let users = history.get(turn..).unwrap_or_default().iter();
+            let body = turn + users.take_while(|message| message.role() == Role::User).count();
+            Hole { from: body, to: body, rounds: 0 }
+        });
+        let calls = |at: &usize| {
+            let message = history.get(*at).map(|message| &**message);
+            matches!(message, Some(Message::Assistant(reply)) if reply.has_tool_calls())
+        };
+        let Some(next) = (hole.to..self.seen).filter(calls).nth(1) else { return false };
+        self.leave(history, hole.to, next, |message| !is_of_author(message));
+        self.hole = Some(Hole { to: next, rounds: hole.rounds + 1, ..hole });
+        true
     }
 
-    fn shown(
-        &self,
-        history: &[Arc<Message>],
-        start: usize,
-        current: usize,
-        resumed: Option<usize>,
-        dropped: usize,
-    ) -> Vec<Arc<Message>> {
+    /// Takes the messages between two places off the count, as far as they leave and are not gone already.
+    fn leave(&mut self, history: &[Arc<Message>], from: usize, to: usize, leaves: impl Fn(&Message) -> bool) {
+        let gone =
+            |at: usize, message: &Message| counts(message) && self.is_visible(at, message) && leaves(message);
+        let between = history.get(from..to).unwrap_or_default().iter().enumerate();
+        let count = between.filter(|(at, message)| gone(from + at, message)).count();
+        self.shown = self.shown.saturating_sub(count);
+        self.left += count;
+    }
+
+    fn is_visible(&self, at: usize, message: &Message) -> bool {
+        let gone = self.hole.is_some_and(|hole| (hole.from..hole.to).contains(&at));
+        !gone || is_of_author(message)
+    }
+
+    fn visible(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let window = history.get(self.start..).unwrap_or_default();
         // System messages stay wherever they stand; one message too many is room for the marker.
-        let mut shown = Vec::with_capacity(history.len() - start.min(history.len()) + 2);
-        let before = history.get(..start).unwrap_or_default();
-        shown.extend(before.iter().filter(|message| message.role() == Role::System).cloned());
-        let Some(resumed) = resumed else {
-            shown.extend(history.get(start..).unwrap_or_default().iter().cloned());
+        let mut shown = Vec::with_capacity(window.len() + self.systems.len() + 2);
+        let systems = self.systems.iter().take_while(|at| **at < self.start);
+        shown.extend(systems.filter_map(|at| history.get(*at)).cloned());
+        let Some(hole) = self.hole else {
+            shown.extend(window.iter().cloned());
             return shown;
         };
-        let body = body_start(history, current);
-        shown.extend(history.get(start..body).unwrap_or_default().iter().cloned());
-        if let Some(first) = history.get(resumed) {
-            let text = format!("[{dropped} earlier rounds of tool calls of this turn are no longer shown.]");
-            shown.push(Message::user(text).with_id(first.id().derived("window")).shared());
+        for (at, message) in (self.start..).zip(window) {
+            if at == hole.from
+                && let Some(first) = history.get(hole.to)
+            {
+                let text = format!(
+                    "[{} earlier rounds of tool calls of this turn are no longer shown.]",
+                    hole.rounds
+                );
+                shown.push(Message::user(text).with_id(first.id().derived("window")).shared());
+            }
+            if self.is_visible(at, message) {
+                shown.push(Arc::clone(message));
+            }
         }
-        shown.extend(history.get(resumed..).unwrap_or_default().iter().cloned());
         shown
     }
 }
 
-/// Messages that count towards the limit.
-fn counted(messages: &[Arc<Message>]) -> usize {
-    messages
-        .iter()
-        .filter(|message| message.role() != Role::System && !message.is_tool_call_documents())
-        .count()
+/// Whether a message counts towards the limit.
+fn counts(message: &Message) -> bool {
+    message.role() != Role::System && !message.is_tool_call_documents()
 }
 
-fn leading_system(history: &[Arc<Message>]) -> usize {
-    history.iter().take_while(|message| message.role() == Role::System).count()
-}
-
-/// Where turns begin, from `from` on: user messages that do not go on with what stands before. What happens during a
-/// round, such as an event or a notice behind results, belongs to it; what an author says opens a turn.
-fn turn_starts(history: &[Arc<Message>], from: usize) -> Vec<usize> {
-    let (mut opening, mut in_round) = (false, false);
-    let mut starts = Vec::new();
-    for (at, message) in history.iter().enumerate() {
-        match &**message {
-            Message::User(user) => {
-                let opens = match user.origin {
-                    UserOrigin::ToolCallDocuments => false,
-                    UserOrigin::Author => !opening,
-                    _ => !opening && !in_round,
-                };
-                if opens {
-                    starts.push(at);
-                }
-                opening = opening || opens;
-                in_round = in_round && !opens;
-            }
-            message => {
-                opening = false;
-                in_round = message.role() == Role::ToolResults;
-            }
-        }
+/// Whether it stays with its turn, whatever rounds leave.
+fn is_of_author(message: &Message) -> bool {
+    match message {
+        Message::System(_) => true,
+        Message::User(user) => user.origin == UserOrigin::Author,
+        _ => false,
     }
-    starts.retain(|start| *start >= from);
-    starts
-}
-
-/// The first message behind the user's side of the turn at `turn`.
-fn body_start(history: &[Arc<Message>], turn: usize) -> usize {
-    let user =
-        history.get(turn..).unwrap_or_default().iter().take_while(|message| message.role() == Role::User);
-    turn + user.count()
-}
-
-/// Where rounds begin: assistant messages with calls.
-fn round_starts(history: &[Arc<Message>], from: usize) -> Vec<usize> {
-    let calls = |at: &usize| matches!(history.get(*at).map(|message| &**message), Some(Message::Assistant(message)) if message.has_tool_calls());
-    (from..history.len()).filter(calls).collect()
 }
 
 #[cfg(test)]

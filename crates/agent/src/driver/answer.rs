@@ -4,24 +4,51 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use async_stream::stream;
-use attache_core::{DocumentStore, Effect, ToolContext, ToolResult};
+use attache_core::{Document, DocumentSource, DocumentStore, Effect, StoreError, ToolContext, ToolResult};
 use futures_core::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use crate::driver::Driver;
+use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
-use crate::driver::{Driver, Fault, Stop};
-use crate::entry::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::driver::open::{not_stored, time};
 use crate::event::{Event, EventKind};
-use crate::journal::{Begin, Journal};
-use crate::run::{Action, PendingCall};
-use crate::store::keep_of_result;
-use crate::tools::{Invocation, Resolved, invoke, unknown_effect};
+use crate::journal::{JournalError, Place, Recorder, now};
+use crate::keep::{keep_of_result, released};
+use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::run::{Action, PendingCall, unknown_outcome};
+use crate::tools::{Invocation, Resolved, invoke};
 
-/// A result on its way into the log: where it belongs and what came of it.
-type Answer = Pin<Box<dyn Future<Output = Result<Option<Entry>, Fault>> + Send>>;
+/// A result on its way.
+type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
+
+enum Answered {
+    /// The tool ran, and its result is recorded, or could not be.
+    Ran(Box<Ran>),
+    /// The tool ended the run; nothing is recorded yet.
+    Aborted(ToolOutcome),
+    /// The caller's result is there.
+    Delivered(Entry),
+    /// The caller's time is up.
+    Late,
+    Failed(Fault),
+}
+
+struct Ran {
+    entry: Entry,
+    /// The result with the bytes of its documents.
+    result: ToolResult,
+    not_stored: Option<StoreError>,
+    fault: Option<Fault>,
+}
+
+/// Waits before the next attempt at recording a result that cannot be had again.
+const ATTEMPTS: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
 
 /// The events of one round of calls; at most one `Err`, which comes last.
 pub(super) fn answer<'a>(
@@ -30,87 +57,121 @@ pub(super) fn answer<'a>(
     calls: Vec<PendingCall>,
 ) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
     stream! {
+        let _watch = driver.pace.watch();
         let round = driver.run.round_len();
         // What the calls of this round return is no part of it: the model made them side by side.
-        driver.shelf.catch_up(driver.run.history());
+        driver.library.catch_up(&driver.run);
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
         let (external, mut waiting): (Vec<_>, VecDeque<_>) = driver.split(calls);
         driver.control.expect(external.iter().cloned());
+        let until = driver.answers_until();
         for PendingCall { key, call, .. } in external {
-            under_way.push(wait(Arc::clone(&driver.journal), key, driver.agent.0.timing.answer_deadline));
+            under_way.push(wait(driver.recorder.place().clone(), key, until));
             yield Ok(driver.event(EventKind::ExternalPending { call }));
         }
         let mut inside = 0_usize;
         let mut alone = false;
-        let mut unanswered = false;
+        let mut late = false;
         loop {
             // Start what may start: up to the limit side by side, a sequential call only by itself.
+            let mut batch = Vec::new();
             while let Some(pending) = waiting.front() {
+                let busy = inside + batch.len();
                 let sequential = driver.is_sequential(pending);
-                if alone || inside >= driver.agent.0.timing.parallel_calls || (sequential && inside > 0) {
+                if alone || busy >= driver.setup.timing.parallel_calls || (sequential && busy > 0) {
                     break;
                 }
-                let Some(pending) = waiting.pop_front() else { break };
-                match begin(driver, pending).await {
-                    Ok(Started::Running(answer, event)) => {
-                        inside += 1;
-                        alone = sequential;
-                        under_way.push(answer);
-                        yield Ok(driver.event(event));
-                    }
-                    Ok(Started::Settled(event)) => {
-                        if let Some(event) = event {
-                            yield Ok(driver.event(event));
-                        }
-                    }
-                    Err(fault) => {
-                        yield Err(fault.into());
+                alone = sequential;
+                batch.extend(waiting.pop_front());
+            }
+            if !batch.is_empty() {
+                let (started, events) = match driver.start_calls(interrupt, batch).await {
+                    Ok(started) => started,
+                    Err(stop) => {
+                        yield Err(stop);
                         return;
                     }
+                };
+                inside += started.len();
+                alone = alone && !started.is_empty();
+                under_way.extend(started);
+                for kind in events {
+                    yield Ok(driver.event(kind));
+                }
+                // A call that was answered at once makes room for the next.
+                if inside < driver.setup.timing.parallel_calls && !alone && !waiting.is_empty() {
+                    continue;
                 }
             }
-            let finished = match interrupt.guard(under_way.next()).await {
+            let answered = match interrupt.guard(under_way.next()).await {
                 Ok(None) => break,
-                Ok(Some(finished)) => finished,
+                Ok(Some(answered)) => answered,
                 Err(interrupted) => {
                     yield Err(Stop::Interrupted(interrupted, String::new()));
                     return;
                 }
             };
-            match finished {
-                Ok(Some(entry)) => {
-                    let event = finished_event(&entry);
-                    if let Err(fault) = driver.run.apply(&entry).map_err(Fault::from) {
-                        yield Err(fault.into());
+            match answered {
+                Answered::Ran(ran) => {
+                    inside = inside.saturating_sub(1);
+                    alone = false;
+                    let (events, stop) = driver.take_result(*ran);
+                    for kind in events {
+                        yield Ok(driver.event(kind));
+                    }
+                    if let Some(stop) = stop {
+                        yield Err(stop);
                         return;
                     }
-                    let outside = matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if matches!(outcome.disposition, Disposition::Submitted | Disposition::Cancelled));
-                    if !outside {
-                        inside = inside.saturating_sub(1);
-                        alone = false;
-                    }
-                    if let Some(event) = event {
-                        yield Ok(driver.event(event));
+                }
+                Answered::Delivered(entry) => {
+                    let recorded = interrupt.attempt(driver.record(entry.key, entry.kind)).await;
+                    match recorded {
+                        Ok(entry) => {
+                            if let Some(kind) = finished_event(&entry) {
+                                yield Ok(driver.event(kind));
+                            }
+                        }
+                        Err(stop) => {
+                            yield Err(stop);
+                            return;
+                        }
                     }
                 }
-                // The caller's time is up. What is ours comes to its own end.
-                Ok(None) => unanswered = true,
-                Err(fault) => {
+                // The caller's time is up. Our own tools come to their end.
+                Answered::Late => late = true,
+                // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
+                Answered::Aborted(outcome) => {
+                    drop(under_way);
+                    match interrupt.attempt(driver.abort(outcome)).await {
+                        Ok(events) => {
+                            for kind in events {
+                                yield Ok(driver.event(kind));
+                            }
+                        }
+                        Err(stop) => {
+                            yield Err(stop);
+                            return;
+                        }
+                    }
+                    break;
+                }
+                Answered::Failed(fault) => {
                     yield Err(fault.into());
                     return;
                 }
             }
         }
-        driver.control.settled();
-        if unanswered {
-            match late_answers(driver).await {
+        if late {
+            // The caller may have delivered after its time, while our tools still ran.
+            match interrupt.attempt(driver.take_delivered()).await {
                 Ok(events) => {
                     for event in events {
                         yield Ok(driver.event(event));
                     }
                 }
-                Err(fault) => {
-                    yield Err(fault.into());
+                Err(stop) => {
+                    yield Err(stop);
                     return;
                 }
             }
@@ -119,99 +180,98 @@ pub(super) fn answer<'a>(
                 return;
             }
         }
+        driver.control.settled();
         yield Ok(driver.event(EventKind::ToolResultsReceived { count: round }));
     }
 }
 
-/// Folds in what the caller delivered after its time, while tools of ours still ran.
-async fn late_answers(driver: &mut Driver) -> Result<Vec<EventKind>, Fault> {
-    let Action::AnswerCalls { calls } = driver.run.next() else { return Ok(Vec::new()) };
-    let mut events = Vec::new();
-    for PendingCall { key, .. } in calls {
-        if let Some(entry) = driver.recorded(&key).await? {
-            events.extend(finished_event(&entry));
-        }
-    }
-    Ok(events)
-}
-
-enum Started {
-    /// The tool runs.
-    Running(Answer, EventKind),
-    /// There is a result already, and it is folded in.
-    Settled(Option<EventKind>),
-}
-
-/// Begins one call: what is recorded is taken from the log, what cannot run is answered, the rest starts.
-async fn begin(driver: &mut Driver, pending: PendingCall) -> Result<Started, Fault> {
-    let PendingCall { key, call, beyond_limit, .. } = pending;
-    let refuse = |text: &str| ToolOutcome {
-        call_id: call.id.clone(),
-        result: ToolResult::error(&call, text),
-        disposition: Disposition::Refused,
-    };
-    let entry = match driver.toolbox.resolve(&call.name) {
-        _ if beyond_limit => {
-            let limit = driver.run.limits().max_tool_calls;
-            Err(refuse(&format!("not executed: the limit of {limit} tool calls in this run is reached")))
-        }
-        Resolved::Tool(entry) => match entry.unfit(&call.arguments) {
-            None => Ok(entry.clone()),
-            Some(text) => Err(refuse(&text)),
-        },
-        Resolved::External(entry) => {
-            let unfit = entry.unfit(&call.arguments);
-            let text = unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller");
-            Err(refuse(text))
-        }
-        Resolved::Unknown(text) => Err(refuse(&text)),
-    };
-    let effect = entry.as_ref().map_or(Effect::Read, |entry| entry.spec.metadata.effect);
-    let outcome = match (driver.journal.begin(&key, effect).await?, entry) {
-        (Begin::Recorded(entry), _) => {
-            driver.run.apply(&entry)?;
-            return Ok(Started::Settled(None));
-        }
-        (Begin::Unknown, _) => unknown_effect(&call),
-        (Begin::Execute, Err(refused)) => refused,
-        (Begin::Execute, Ok(entry)) => {
-            let invocation = Invocation {
-                entry,
-                context: driver.context(&key, &call),
-                call: call.clone(),
-                default_timeout: driver.agent.0.timing.tool_timeout,
-            };
-            let (journal, store) = (Arc::clone(&driver.journal), Arc::clone(&driver.agent.0.store));
-            let answer = Box::pin(execute(invocation, key, journal, store));
-            return Ok(Started::Running(answer, EventKind::ToolStarted { call }));
-        }
-    };
-    let entry = driver.journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?;
-    driver.run.apply(&entry)?;
-    Ok(Started::Settled(finished_event(&entry)))
-}
-
-/// Runs the tool and records what came of it, documents first.
+/// Runs the tool and records its result, documents first.
 async fn execute(
     invocation: Invocation,
-    key: Key,
-    journal: Arc<dyn Journal>,
+    recorder: Recorder,
     store: Arc<dyn DocumentStore>,
-) -> Result<Option<Entry>, Fault> {
+    keeps: bool,
+) -> Answered {
     let outcome = invoke(invocation).await;
-    // The tool has run. Its result counts, and this process still holds the documents.
-    if let Err(error) = keep_of_result(&*store, &outcome.result).await {
-        tracing::error!(%key, %error, "the documents of a result could not be stored");
+    if outcome.disposition == Disposition::Aborted {
+        return Answered::Aborted(outcome);
     }
-    Ok(Some(journal.finish(Entry::new(key, EntryKind::ToolOutcome(outcome))).await?))
+    let result = outcome.result.clone();
+    let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
+    let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
+    let (entry, fault) = record_result(&recorder, entry).await;
+    Answered::Ran(Box::new(Ran { entry, result, not_stored, fault }))
+}
+
+/// Puts the documents of a result into the store; those that the user's store has are references from then on.
+async fn store_documents(
+    mut outcome: ToolOutcome,
+    store: &dyn DocumentStore,
+    keeps: bool,
+) -> (ToolOutcome, Option<StoreError>) {
+    match keep_of_result(store, &outcome.result).await {
+        Ok(()) if keeps => {
+            outcome.result = released(outcome.result, store.id());
+            (outcome, None)
+        }
+        Ok(()) => (outcome, None),
+        // The tool has run. Its result counts, and this process still holds the documents.
+        Err(error) => (outcome, Some(error)),
+    }
+}
+
+/// Records a result that cannot be had again: with several attempts and, where another driver has taken the run over,
+/// by leaving it for that one.
+async fn record_result(recorder: &Recorder, entry: Entry) -> (Entry, Option<Fault>) {
+    let mut waits = ATTEMPTS.iter();
+    loop {
+        let error = match recorder.append(vec![entry.clone()]).await {
+            Ok(mut stands) => return (stands.pop().unwrap_or(entry), None),
+            Err(error) => error,
+        };
+        match (&error, waits.next()) {
+            (JournalError::Fenced, _) => {
+                leave_receipt(recorder.place(), &entry).await;
+                return (entry, Some(error.into()));
+            }
+            (JournalError::Store(_), Some(wait)) => tokio::time::sleep(*wait).await,
+            _ => return (entry, Some(error.into())),
+        }
+    }
+}
+
+/// Leaves a result for whoever drives the run now. They may have recorded already that nobody knows what came of the
+/// call.
+async fn leave_receipt(place: &Place, entry: &Entry) {
+    let EntryKind::ToolOutcome(outcome) = &entry.kind else { return };
+    let left = match place.deliver(entry.clone()).await {
+        Ok(stands) if stands.kind == entry.kind => Ok(stands),
+        Ok(_) => {
+            let receipt = EntryKind::Receipt(outcome.clone());
+            place.deliver(Entry::new(Key::receipt(&outcome.call_id), receipt)).await
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = left {
+        tracing::error!(call = %outcome.call_id, %error, "a result could not be left for the driver that took the run over");
+    }
 }
 
 /// Waits for the caller's result.
-fn wait(journal: Arc<dyn Journal>, key: Key, limit: Option<std::time::Duration>) -> Answer {
-    Box::pin(async move { Ok(journal.wait(&key, limit).await?) })
+fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer {
+    Box::pin(async move {
+        match place.wait(&key, until).await {
+            Ok(Some(mut entry)) => {
+                entry.key = key;
+                Answered::Delivered(entry)
+            }
+            Ok(None) => Answered::Late,
+            Err(error) => Answered::Failed(error.into()),
+        }
+    })
 }
 
-fn finished_event(entry: &Entry) -> Option<EventKind> {
+pub(super) fn finished_event(entry: &Entry) -> Option<EventKind> {
     match &entry.kind {
         EntryKind::ToolOutcome(outcome) => Some(EventKind::ToolFinished {
             result: Box::new(outcome.result.clone()),
@@ -222,6 +282,131 @@ fn finished_event(entry: &Entry) -> Option<EventKind> {
 }
 
 impl Driver {
+    /// Starts calls: those that cannot run are answered, the intents of the others are recorded, and they run.
+    async fn start_calls(
+        &mut self,
+        interrupt: &mut Interrupt,
+        batch: Vec<PendingCall>,
+    ) -> Result<(Vec<Answer>, Vec<EventKind>), Stop> {
+        let mut entries = Vec::new();
+        let mut running = Vec::new();
+        for pending in batch {
+            match self.judge(&pending) {
+                Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome))),
+                Ok(entry) => {
+                    let effect = entry.spec.metadata.effect;
+                    if effect != Effect::Read && pending.begun.is_none() {
+                        let id = &pending.call.id;
+                        entries.push(Entry::new(
+                            Key::begun(id),
+                            EntryKind::Begun(Begun::new(id.clone(), effect)),
+                        ));
+                    }
+                    running.push((pending, entry));
+                }
+            }
+        }
+        let mut events = Vec::new();
+        if !entries.is_empty() {
+            let recorded = interrupt.attempt(self.record_all(entries)).await?;
+            events.extend(recorded.iter().filter_map(finished_event));
+        }
+        let mut answers: Vec<Answer> = Vec::with_capacity(running.len());
+        for (PendingCall { key, call, .. }, entry) in running {
+            let own = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout);
+            let left =
+                self.run.deadline().map(|deadline| Duration::from_millis(deadline.saturating_sub(now())));
+            let invocation = Invocation {
+                entry,
+                context: self.context(&key, &call),
+                call: call.clone(),
+                limit: left.map_or(own, |left| own.min(left)),
+                pace: self.pace.clone(),
+                recorder: self.recorder.clone(),
+            };
+            let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
+            answers.push(Box::pin(execute(invocation, recorder, store, self.setup.keeps)));
+            events.push(EventKind::ToolStarted { call });
+        }
+        Ok((answers, events))
+    }
+
+    /// The tool that runs a call, or the result of a call that is not run.
+    fn judge(&self, pending: &PendingCall) -> Result<crate::tools::ToolEntry, ToolOutcome> {
+        let call = &pending.call;
+        // It was begun before an interruption. Only a call that may be repeated is.
+        if pending.begun.is_some_and(|effect| !matches!(effect, Effect::Read | Effect::Idempotent)) {
+            return Err(unknown_outcome(call));
+        }
+        let refused = |text: &str| ToolOutcome {
+            call_id: call.id.clone(),
+            result: ToolResult::error(call, text),
+            disposition: Disposition::Refused,
+        };
+        if pending.beyond_limit {
+            let limit = self.run.limits().max_tool_calls;
+            return Err(refused(&format!(
+                "not executed: the limit of {limit} tool calls in this run is reached"
+            )));
+        }
+        match self.toolbox.resolve(&call.name) {
+            Resolved::Tool(entry) => match entry.unfit(&call.arguments) {
+                None => Ok(entry.clone()),
+                Some(text) => Err(refused(&text)),
+            },
+            Resolved::External(entry) => {
+                let unfit = entry.unfit(&call.arguments);
+                Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
+            }
+            // The tool of a call that was begun is no longer there.
+            Resolved::Unknown(_) if pending.begun.is_some() => Err(unknown_outcome(call)),
+            Resolved::Unknown(text) => Err(refused(&text)),
+        }
+    }
+
+    /// Folds in the result of a tool.
+    fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Stop>) {
+        let Ran { entry, result, not_stored: error, fault } = ran;
+        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        if let Err(error) = self.run.apply(&entry) {
+            return (events, Some(error.into()));
+        }
+        let held = |document: &&Document| matches!(document.source(), DocumentSource::Bytes(_));
+        if error.is_some() {
+            self.unstored.extend(result.tree.documents().iter().filter(held).cloned());
+        } else if self.setup.keeps {
+            // The next request shows them; their bytes leave with the window.
+            for document in result.documents.iter().filter(held) {
+                if let Some(bytes) = document.bytes() {
+                    self.library.materials.insert_bytes(document, bytes);
+                }
+            }
+        }
+        if let EntryKind::ToolOutcome(outcome) = &entry.kind {
+            let disposition = outcome.disposition;
+            // A result that was recorded before stands.
+            let result =
+                if outcome.result.call_id == result.call_id { result } else { outcome.result.clone() };
+            events.push(EventKind::ToolFinished { result: Box::new(result), disposition });
+        }
+        (events, fault.map(Stop::from))
+    }
+
+    /// Records the end that a tool makes of its round. Results that the caller has delivered come first.
+    async fn abort(&mut self, outcome: ToolOutcome) -> Result<Vec<EventKind>, Fault> {
+        let mut events = self.take_delivered().await?;
+        let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
+        events.extend(error.as_ref().map(not_stored));
+        let entry = self.record(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)).await?;
+        events.extend(finished_event(&entry));
+        Ok(events)
+    }
+
+    /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.
+    fn answers_until(&self) -> Option<SystemTime> {
+        self.setup.timing.answer_deadline.map(|limit| time(self.run.asked_at()) + limit)
+    }
+
     /// The calls that the caller answers, and the others. A call whose arguments do not fit is answered here, whoever
     /// would run it.
     fn split(&self, calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
@@ -252,10 +437,10 @@ impl Driver {
         context.run_id = Some(self.run.id().to_owned());
         context.call_id = Some(call.id.clone());
         context.step = self.run.steps();
-        context.principal.clone_from(&self.agent.0.principal);
-        context.idempotency_key = Some(format!("{}/{key}", self.run.id()));
-        context.store_id = Some(self.agent.0.store.id().to_owned());
-        context.documents = self.shelf.documents();
+        context.principal.clone_from(&self.setup.principal);
+        context.idempotency_key = Some(format!("{}/{key}", self.run.base()));
+        context.store_id = Some(self.setup.store.id().to_owned());
+        context.documents = self.library.documents();
         context.extensions = self.extensions.clone();
         context
     }

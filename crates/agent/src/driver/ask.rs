@@ -1,20 +1,18 @@
-//! Asks the model: window, routing, request, and the reply as it streams.
-
-use std::sync::Arc;
+//! Asks the model, and hands on its reply as it streams.
 
 use async_stream::stream;
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Completion, ErrorKind, Message, ProviderError, StreamChunk,
-    ToolChoice, UserOrigin,
+    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, ProviderError,
+    StreamChunk, ToolCallId,
 };
-use attache_documents::{Routing, gather, route};
 use futures_core::Stream;
 
+use crate::driver::Driver;
+use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
-use crate::driver::{Driver, Fault, Stop};
-use crate::entry::{EntryKind, Key, Reply, SyntheticMessage};
 use crate::event::{Event, EventKind};
-use crate::run::Action;
+use crate::log::{EntryKind, Key, Reply};
+use crate::run::{Action, Run};
 use crate::tools::Toolbox;
 
 /// The events of one model call; at most one `Err`, which comes last.
@@ -26,19 +24,7 @@ pub(super) fn ask<'a>(
     landing: bool,
 ) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
     stream! {
-        match driver.recorded(&key).await {
-            Ok(None) => {}
-            Ok(Some(_)) => return,
-            Err(fault) => {
-                yield Err(fault.into());
-                return;
-            }
-        }
-        let prepared = match interrupt.guard(prepare(driver, step, landing)).await {
-            Ok(prepared) => prepared.map_err(Stop::from),
-            Err(interrupted) => Err(Stop::Interrupted(interrupted, String::new())),
-        };
-        let (request, events) = match prepared {
+        let (request, events) = match interrupt.attempt(driver.prepare(step, landing)).await {
             Ok(prepared) => prepared,
             Err(stop) => {
                 yield Err(stop);
@@ -48,10 +34,10 @@ pub(super) fn ask<'a>(
         for kind in events {
             yield Ok(driver.event(kind));
         }
-        let kind = EventKind::StepStarted { model: driver.agent.0.model.id().to_owned() };
+        let kind = EventKind::StepStarted { model: driver.setup.model.id().to_owned() };
         yield Ok(driver.event(kind));
 
-        let mut chunks = driver.agent.0.model.stream(request);
+        let mut chunks = driver.setup.model.stream(request);
         let mut said = String::new();
         let completion = loop {
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
@@ -86,18 +72,31 @@ pub(super) fn ask<'a>(
         // The connection goes back to its pool before the tools run.
         drop(chunks);
         let Completion { mut message, finish_reason, raw_finish_reason, usage, model, degradations, .. } = completion;
-        name_tools(&mut message, &driver.toolbox);
+        if finish_reason == FinishReason::Error {
+            let error = ProviderError::new(ErrorKind::Api, "the provider ended the reply with an error");
+            yield Err(Stop::Fault(Fault::Provider(error), said));
+            return;
+        }
+        name_calls(&mut message, &driver.toolbox, &driver.run);
         let calls: Vec<_> = message.tool_calls().cloned().collect();
         for degradation in &degradations {
             let message = format!("{}: {}", degradation.option, degradation.note);
             yield Ok(driver.event(EventKind::Warning { code: "degraded", message }));
         }
+        if driver.run.limits().max_tokens.is_some() && usage.input_tokens.is_none() && !driver.warned_of_usage {
+            driver.warned_of_usage = true;
+            let message = "the provider reports no usage, so the token limit is held by a guess".to_owned();
+            yield Ok(driver.event(EventKind::Warning { code: "usage_unknown", message }));
+        }
         let requested = (!calls.is_empty()).then(|| EventKind::ToolCallsRequested { calls, content: message.text() });
         let finished = EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone() };
         let message = Message::Assistant(message).shared();
         let reply = Reply { message, finish_reason, raw_finish_reason, usage, model, degradations };
-        if let Err(fault) = driver.record(key, EntryKind::Reply(reply)).await {
-            yield Err(fault.into());
+        if let Err(mut stop) = interrupt.attempt(driver.record(key, EntryKind::Reply(reply))).await {
+            if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
+                *text = said;
+            }
+            yield Err(stop);
             return;
         }
         // Calls of a reply that was refused or cut, or came when tools are off, are closed; nobody may run them.
@@ -118,102 +117,20 @@ pub(super) fn ask<'a>(
     }
 }
 
-/// Gives each call the name of the tool that it means, before anybody looks at it: the log, the caller and later
-/// requests then speak of one tool.
-fn name_tools(message: &mut AssistantMessage, toolbox: &Toolbox) {
+/// Gives each call the name of the tool that it means, and an id of its own, before anybody looks at it: the log, the
+/// caller and later requests then speak of one tool and one call.
+fn name_calls(message: &mut AssistantMessage, toolbox: &Toolbox, run: &Run) {
+    let mut seen: Vec<ToolCallId> = Vec::new();
     for part in &mut message.parts {
         if let AssistantPart::ToolCall(call) = part {
             let name = toolbox.canonical(&call.name);
             if name != call.name {
                 call.name = name.to_owned();
             }
-        }
-    }
-}
-
-/// Window, materials, routing: the request, and what to tell about how it came about.
-async fn prepare(
-    driver: &mut Driver,
-    step: u32,
-    landing: bool,
-) -> Result<(ChatRequest, Vec<EventKind>), Fault> {
-    let agent = Arc::clone(&driver.agent.0);
-    let capabilities = agent.model.capabilities();
-    let mut events = Vec::new();
-    let messages = match &agent.window {
-        None => driver.run.history().to_vec(),
-        Some(window) => {
-            let seen = window.advance(driver.run.history(), &mut driver.window);
-            if seen.evicted > 0 {
-                driver.library.forget_unseen(&seen.messages);
-                events.push(EventKind::WindowMoved { evicted: seen.evicted });
+            if seen.contains(&call.id) || run.knows_call(&call.id) {
+                call.id = ToolCallId::new();
             }
-            seen.messages
+            seen.push(call.id.clone());
         }
-    };
-    let messages = driver.library.shorten(messages, agent.timing.max_result_chars);
-    let materials = &mut driver.library.materials;
-    let (store, fetcher) = (&*agent.store, agent.fetcher.as_deref());
-    gather(materials, &messages, capabilities, &agent.routing, store, fetcher, &agent.converters).await;
-    driver.shelf.catch_up(driver.run.history());
-    driver.shelf.add_inside(materials);
-    let Routing { messages, report, .. } =
-        route(&messages, capabilities, &driver.toolbox.set, materials, &agent.routing)?;
-    record_synthetic(driver, &messages, capabilities.fingerprint()).await?;
-    let told = driver.library.reported.as_ref().is_some_and(|told| told.decisions == report.decisions);
-    if !report.decisions.is_empty() && !told {
-        let report = Arc::new(report);
-        let before = driver.library.reported.as_deref();
-        let documents = before.map(|before| report.left_out_since(before)).unwrap_or_default();
-        if !documents.is_empty() {
-            events.push(EventKind::DocumentsLeftOut { documents });
-        }
-        driver.library.reported = Some(Arc::clone(&report));
-        events.push(EventKind::DocumentsRouted(report));
     }
-    let choice = match (landing, step) {
-        (true, _) => ToolChoice::None,
-        (false, 1) => agent.tool_choice.clone(),
-        (false, _) => ToolChoice::Auto,
-    };
-    let mut request = ChatRequest::new(messages)
-        .with_tools(Arc::clone(&driver.toolbox.set))
-        .with_tool_choice(choice)
-        .with_options(agent.options.clone())
-        .with_transcript(driver.transcript.clone());
-    request.whole = agent.whole;
-    Ok((request, events))
-}
-
-/// Records synthetic messages as they are sent, each right behind its results.
-async fn record_synthetic(
-    driver: &mut Driver,
-    routed: &[Arc<Message>],
-    fingerprint: u64,
-) -> Result<(), Fault> {
-    for pair in routed.windows(2) {
-        let [anchor, message] = pair else { continue };
-        let Message::User(user) = &**message else { continue };
-        if user.origin != UserOrigin::ToolCallDocuments {
-            continue;
-        }
-        let stamp = fingerprint ^ message.stamp();
-        let key = Key::documents(anchor.id(), stamp);
-        if driver.library.is_recorded(&key) || driver.recorded(&key).await?.is_some() {
-            continue;
-        }
-        // The log keeps what was shown as the message's parts.
-        let mut shown = user.clone();
-        if let Some(routed) = shown.routed.take() {
-            shown.parts = routed.content;
-        }
-        let synthetic = SyntheticMessage {
-            anchor: anchor.id().clone(),
-            message: Message::User(shown).shared(),
-            fingerprint,
-        };
-        driver.record(key.clone(), EntryKind::Documents(synthetic)).await?;
-        driver.library.mark_recorded(key);
-    }
-    Ok(())
 }

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use attache_core::{BoxFuture, StoreError};
 
 pub use memory::MemoryJournal;
-pub(crate) use scope::{Recorder, Scope, ambient};
+pub(crate) use scope::{Place, Recorder, Scope, ambient};
 
 use crate::log::{Entry, Key};
 
@@ -91,6 +91,12 @@ pub enum JournalError {
         /// Which entry, and what is wrong with it.
         problem: String,
     },
+    /// The journal holds a run already, and a new one was to be started in it.
+    #[error("the journal holds a run already: resume it, or use another journal")]
+    Occupied,
+    /// The journal holds no run that could be resumed.
+    #[error("the journal holds no run")]
+    Empty,
     /// The store behind it failed.
     #[error("the journal's store failed")]
     Store(#[from] StoreError),

@@ -4,18 +4,21 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use attache_core::ToolCallId;
+use attache_core::{StoreError, StoreErrorKind, ToolCallId};
+use tokio::time::timeout;
 
 use super::volatile::Volatile;
 use super::{Fence, Journal, JournalError};
 use crate::log::{Entry, Key};
 
-/// Writes the entries of one run: into its journal, into a scope of the journal of the run that its tool belongs to, or
-/// nowhere. Cloning copies pointers.
+/// How long one call of a journal may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where the entries of a run are: nowhere, in a journal, or in a scope of the journal of the run around it.
 #[derive(Clone)]
-pub(crate) enum Recorder {
+pub(crate) enum Place {
     /// The run cannot be resumed.
     Volatile(Arc<Volatile>),
     /// The run's log is kept.
@@ -24,58 +27,20 @@ pub(crate) enum Recorder {
 
 pub(crate) struct Kept {
     journal: Arc<dyn Journal>,
-    fence: Fence,
     scope: String,
-    /// The entries of runs inside tools that the log held when it was loaded, by their scope.
-    nested: Mutex<HashMap<String, Vec<Entry>>>,
 }
 
-impl Recorder {
+impl Place {
     pub(crate) fn volatile() -> Self {
         Self::Volatile(Arc::default())
     }
 
+    pub(crate) fn of(journal: Arc<dyn Journal>) -> Self {
+        Self::Kept(Arc::new(Kept { journal, scope: String::new() }))
+    }
+
     pub(crate) fn is_volatile(&self) -> bool {
         matches!(self, Self::Volatile(_))
-    }
-
-    /// Loads the log, has `read` fold its own entries, and claims it.
-    pub(crate) async fn claim<T, E: From<JournalError>>(
-        journal: &Arc<dyn Journal>,
-        mut read: impl FnMut(&[Entry]) -> Result<T, E>,
-    ) -> Result<(Self, T), E> {
-        loop {
-            let entries = journal.load().await?;
-            let length = entries.len();
-            let (own, nested) = split(entries, "");
-            let folded = read(&own)?;
-            match journal.claim(length).await {
-                Ok(fence) => {
-                    let kept =
-                        Kept { journal: Arc::clone(journal), fence, scope: String::new(), nested: Mutex::new(nested) };
-                    return Ok((Self::Kept(Arc::new(kept)), folded));
-                }
-                // Somebody wrote meanwhile.
-                Err(JournalError::Moved { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Appends one entry and yields the one that stands under its key.
-    pub(crate) async fn append(&self, entry: Entry) -> Result<Entry, JournalError> {
-        match self {
-            Self::Volatile(volatile) => Ok(volatile.append(entry)),
-            Self::Kept(kept) => {
-                let mut entry = entry;
-                entry.key = entry.key.within(&kept.scope);
-                let mut stands = kept.journal.append(kept.fence, vec![entry]).await?;
-                match stands.pop() {
-                    Some(entry) => Ok(kept.outside(entry)),
-                    None => Err(JournalError::Unreadable { problem: "an append yielded no entry".to_owned() }),
-                }
-            }
-        }
     }
 
     /// Leaves an entry for whoever drives the run, and yields the one that stands under its key.
@@ -84,13 +49,17 @@ impl Recorder {
             Self::Volatile(volatile) => Ok(volatile.deliver(entry)),
             Self::Kept(kept) => {
                 entry.key = entry.key.within(&kept.scope);
-                Ok(kept.outside(kept.journal.deliver(entry).await?))
+                Ok(kept.outside(in_time(kept.journal.deliver(entry)).await?))
             }
         }
     }
 
     /// Waits for an entry under `key`.
-    pub(crate) async fn wait(&self, key: &Key, until: Option<SystemTime>) -> Result<Option<Entry>, JournalError> {
+    pub(crate) async fn wait(
+        &self,
+        key: &Key,
+        until: Option<SystemTime>,
+    ) -> Result<Option<Entry>, JournalError> {
         match self {
             Self::Volatile(volatile) => Ok(volatile.wait(key, until).await),
             Self::Kept(kept) => {
@@ -98,23 +67,6 @@ impl Recorder {
                 Ok(kept.journal.wait(&key, until).await?.map(|entry| kept.outside(entry)))
             }
         }
-    }
-
-    /// Where a run inside a tool writes, and what it wrote before.
-    fn nested(&self, scope: &str) -> (Self, Vec<Entry>) {
-        let kept = match self {
-            Self::Volatile(_) => return (Self::volatile(), Vec::new()),
-            Self::Kept(kept) => kept,
-        };
-        let written = kept.nested.lock().unwrap_or_else(PoisonError::into_inner).remove(scope).unwrap_or_default();
-        let (own, nested) = split(written, scope);
-        let within = Kept {
-            journal: Arc::clone(&kept.journal),
-            fence: kept.fence,
-            scope: format!("{}{scope}", kept.scope),
-            nested: Mutex::new(nested),
-        };
-        (Self::Kept(Arc::new(within)), own)
     }
 }
 
@@ -126,6 +78,90 @@ impl Kept {
         }
         entry
     }
+}
+
+/// Writes the entries of one run. Cloning copies pointers.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    place: Place,
+    fence: Fence,
+    /// The entries of runs inside tools that the log held when it was loaded, by their scope.
+    nested: Arc<Mutex<HashMap<String, Vec<Entry>>>>,
+}
+
+impl Recorder {
+    /// Loads the log, has `read` fold its own entries, and claims it.
+    pub(crate) async fn claim<T, E: From<JournalError>>(
+        place: &Place,
+        mut read: impl FnMut(&[Entry]) -> Result<T, E>,
+    ) -> Result<(Self, T), E> {
+        let kept = match place {
+            Place::Volatile(_) => {
+                let recorder = Self { place: place.clone(), fence: Fence::default(), nested: Arc::default() };
+                return Ok((recorder, read(&[])?));
+            }
+            Place::Kept(kept) => kept,
+        };
+        loop {
+            let entries = in_time(kept.journal.load()).await?;
+            let length = entries.len();
+            let (own, nested) = split(entries, "");
+            let folded = read(&own)?;
+            match in_time(kept.journal.claim(length)).await {
+                Ok(fence) => {
+                    let nested = Arc::new(Mutex::new(nested));
+                    return Ok((Self { place: place.clone(), fence, nested }, folded));
+                }
+                // Somebody wrote meanwhile.
+                Err(JournalError::Moved { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Appends entries and yields those that stand under their keys.
+    pub(crate) async fn append(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, JournalError> {
+        match &self.place {
+            Place::Volatile(volatile) => {
+                entries.iter_mut().for_each(|entry| volatile.append(entry));
+                Ok(entries)
+            }
+            Place::Kept(kept) => {
+                if !kept.scope.is_empty() {
+                    entries.iter_mut().for_each(|entry| entry.key = entry.key.within(&kept.scope));
+                }
+                let stand = in_time(kept.journal.append(self.fence, entries)).await?;
+                Ok(stand.into_iter().map(|entry| kept.outside(entry)).collect())
+            }
+        }
+    }
+
+    /// Where the `number`-th run writes that a tool starts while it answers `call`, and what it wrote before.
+    fn nested(&self, call: &ToolCallId, number: u32) -> Option<(Self, Vec<Entry>)> {
+        let Place::Kept(kept) = &self.place else { return None };
+        let scope = Key::scope(call, number);
+        let written = self.nested.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope);
+        let (own, nested) = split(written.unwrap_or_default(), &scope);
+        let within = Kept { journal: Arc::clone(&kept.journal), scope: format!("{}{scope}", kept.scope) };
+        let recorder = Self {
+            place: Place::Kept(Arc::new(within)),
+            fence: self.fence,
+            nested: Arc::new(Mutex::new(nested)),
+        };
+        Some((recorder, own))
+    }
+}
+
+/// A journal that does not answer is one that failed.
+async fn in_time<T>(work: impl Future<Output = Result<T, JournalError>>) -> Result<T, JournalError> {
+    timeout(PATIENCE, work).await.unwrap_or_else(|_| {
+        let text = format!("the journal did not answer within {} s", PATIENCE.as_secs());
+        Err(StoreError::new(StoreErrorKind::Unavailable, text).into())
+    })
 }
 
 /// The entries of a scope, without it, and those of the runs inside its tools by their scopes.
@@ -156,26 +192,21 @@ tokio::task_local! {
 }
 
 impl Scope {
-    pub(crate) fn new(recorder: Recorder, call: ToolCallId) -> Arc<Self> {
-        Arc::new(Self { recorder, call, started: AtomicU32::new(0) })
-    }
-
-    /// Runs a tool's future with this scope around it.
-    pub(crate) async fn around<F: Future>(self: Arc<Self>, work: F) -> F::Output {
-        AMBIENT.scope(self, work).await
-    }
-
-    /// The place of the next run that the tool starts.
-    fn next(&self) -> Option<(Recorder, Vec<Entry>)> {
-        if self.recorder.is_volatile() {
-            return None;
+    /// Runs a tool's future as the answer to `call`.
+    pub(crate) async fn around<F: Future>(recorder: &Recorder, call: &ToolCallId, work: F) -> F::Output {
+        if recorder.place.is_volatile() {
+            return work.await;
         }
-        let number = self.started.fetch_add(1, Ordering::Relaxed);
-        Some(self.recorder.nested(&Key::scope(&self.call, number)))
+        let scope = Self { recorder: recorder.clone(), call: call.clone(), started: AtomicU32::new(0) };
+        AMBIENT.scope(Arc::new(scope), work).await
     }
 }
 
 /// Where a run that starts here belongs: inside a tool of a run whose log is kept, the tool's scope.
 pub(crate) fn ambient() -> Option<(Recorder, Vec<Entry>)> {
-    AMBIENT.try_with(|scope| scope.next()).ok().flatten()
+    let next = |scope: &Arc<Scope>| {
+        let number = scope.started.fetch_add(1, Ordering::Relaxed);
+        scope.recorder.nested(&scope.call, number)
+    };
+    AMBIENT.try_with(next).ok().flatten()
 }

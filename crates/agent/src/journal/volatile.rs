@@ -23,18 +23,15 @@ impl Volatile {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn append(&self, mut entry: Entry) -> Entry {
+    pub(super) fn append(&self, entry: &mut Entry) {
+        entry.at = now();
         let mut awaited = self.lock();
         if let Some(place) = awaited.get_mut(&entry.key) {
-            if let Some(delivered) = place {
-                entry = delivered.clone();
+            match place {
+                Some(delivered) => entry.kind.clone_from(&delivered.kind),
+                None => *place = Some(entry.clone()),
             }
-            entry.at = now();
-            *place = Some(entry.clone());
-            return entry;
         }
-        entry.at = now();
-        entry
     }
 
     pub(super) fn deliver(&self, entry: Entry) -> Entry {

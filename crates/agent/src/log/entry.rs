@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolDefinition, ToolResult, ToolSpec, Usage,
+    Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolDefinition, ToolResult, ToolSpec,
+    Usage,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -97,6 +98,8 @@ pub struct Started {
     pub run_id: String,
     /// The conversation so far and the new input, in order.
     pub messages: Vec<Arc<Message>>,
+    /// Where the new input begins in `messages`.
+    pub task: usize,
     /// The limits that hold for the run.
     pub limits: Limits,
     /// When the run's time is up, in milliseconds since 1970.
@@ -211,11 +214,13 @@ impl From<&ListedTool> for ToolSpec {
 pub struct Begun {
     /// The call.
     pub call_id: ToolCallId,
+    /// The effect of its tool: whether the call may be repeated.
+    pub effect: Effect,
 }
 
 impl Begun {
-    pub(crate) fn new(call_id: ToolCallId) -> Self {
-        Self { call_id }
+    pub(crate) fn new(call_id: ToolCallId, effect: Effect) -> Self {
+        Self { call_id, effect }
     }
 }
 
@@ -265,8 +270,10 @@ pub struct SyntheticMessage {
     pub anchor: MessageId,
     /// The message.
     pub message: Arc<Message>,
-    /// What the model could take when it was made.
+    /// The model's capabilities when it was made, as a number.
     pub fingerprint: u64,
+    /// The decisions of routing behind it, as a number.
+    pub stamp: u64,
 }
 
 /// The end of a run.

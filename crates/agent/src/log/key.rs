@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{MessageId, ToolCallId};
+use attache_core::ToolCallId;
 use serde::{Deserialize, Serialize};
 
 /// Where an entry belongs: the same for each attempt at the same thing, so that nothing is recorded twice.
@@ -45,9 +45,9 @@ impl Key {
         Self(Arc::from(format!("receipt/{}", Plain(call.as_str()))))
     }
 
-    /// The synthetic message behind the tool results `anchor`, as `stamp` tells it from others.
-    pub(crate) fn documents(anchor: &MessageId, stamp: u64) -> Self {
-        Self(Arc::from(format!("documents/{}/{stamp:016x}", Plain(anchor.as_str()))))
+    /// The `number`-th synthetic message of the run, from 0.
+    pub(crate) fn documents(number: u32) -> Self {
+        Self(Arc::from(format!("documents/{number}")))
     }
 
     /// The documents that were found inside others at the `number`-th time, from 0.
@@ -65,6 +65,21 @@ impl Key {
         format!("tool/{}/run/{number}>", Plain(call.as_str()))
     }
 
+    /// Whether its text is `text`; nothing is allocated.
+    pub(crate) fn is(&self, text: &fmt::Arguments<'_>) -> bool {
+        struct Rest<'a>(&'a str);
+
+        impl fmt::Write for Rest<'_> {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+                Ok(())
+            }
+        }
+
+        let mut rest = Rest(&self.0);
+        fmt::write(&mut rest, *text).is_ok() && rest.0.is_empty()
+    }
+
     /// The key inside a scope.
     pub(crate) fn within(&self, scope: &str) -> Self {
         if scope.is_empty() { self.clone() } else { Self(Arc::from(format!("{scope}{}", self.0))) }
@@ -72,7 +87,11 @@ impl Key {
 
     /// The key without the scope, if it is of that scope or of one inside it.
     pub(crate) fn strip(&self, scope: &str) -> Option<Self> {
-        if scope.is_empty() { Some(self.clone()) } else { self.0.strip_prefix(scope).map(|key| Self(Arc::from(key))) }
+        if scope.is_empty() {
+            Some(self.clone())
+        } else {
+            self.0.strip_prefix(scope).map(|key| Self(Arc::from(key)))
+        }
     }
 
     /// The scope of the run inside a tool that it belongs to, the outermost one.

@@ -3,8 +3,9 @@
 mod entry;
 mod key;
 
+pub(crate) use entry::FamilyTools;
 pub use entry::{
-    Begun, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome,
+    Begun, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
+    ToolOutcome,
 };
-pub(crate) use entry::{FamilyTools, ListedTool};
 pub use key::Key;

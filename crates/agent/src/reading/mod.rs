@@ -19,7 +19,7 @@ use attache_documents::{decode_text, tame};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::agent::Inner;
+use crate::setup::Setup;
 pub(crate) use memo::Memo;
 use memo::Text;
 use request::{Part, Request};
@@ -51,7 +51,7 @@ pub(crate) struct ReadDocument {
 
 impl ReadDocument {
     /// A tool that reads documents as the agent shows them. Its answers fit below the agent's limit for results.
-    pub(crate) fn of(agent: &Inner) -> Self {
+    pub(crate) fn of(agent: &Setup) -> Self {
         let definition = ToolDefinition::new(NAME, DESCRIPTION, request::schema());
         Self {
             spec: ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache"),
@@ -59,7 +59,7 @@ impl ReadDocument {
             converters: agent.converters.clone(),
             html_source: agent.routing.html_source,
             max_text_bytes: agent.routing.max_text_bytes,
-            max_chars: agent.timing.max_result_chars.min(MAX_CHARS),
+            max_chars: agent.limits.max_result_chars.min(MAX_CHARS),
         }
     }
 

@@ -1,34 +1,29 @@
 //! The run: a fold over its log.
 
+mod fold;
 mod repeat;
+mod results;
+
+pub(crate) use fold::interrupted;
+pub(crate) use results::{UNKNOWN_OUTCOME, unknown_outcome};
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use attache_core::{
-    AssistantMessage, AssistantPart, Content, FinishReason, Message, MessageId, Metadata, ResultStatus,
-    ToolCall, ToolCallId, ToolResult, ToolResultsMessage, Usage, UserMessage, UserOrigin,
-};
+use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
 
-use crate::entry::{
-    Disposition, Ended, Entry, EntryKind, Key, Reply, Started, SyntheticMessage, ToolOutcome,
-};
-use crate::limits::{EmptyReply, Limits};
+use crate::limits::Limits;
+use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, SyntheticMessage, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
 use repeat::Repeats;
 
-/// What a driver has to do next.
+/// The next thing for a driver to do.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Action {
     /// Record the beginning.
     Start,
-    /// Take what is in the inbox, and record it.
-    TakeInbox {
-        /// Where to record it.
-        key: Key,
-    },
-    /// Call the model with the history.
+    /// Record the messages in the inbox, if there are some. Then call the model with the history.
     CallModel {
         /// Where to record the reply.
         key: Key,
@@ -44,8 +39,10 @@ pub enum Action {
     },
     /// Record the end.
     End {
-        /// Why.
+        /// The reason.
         reason: EndReason,
+        /// Whether messages in the inbox, recorded first, make the run go on.
+        open: bool,
     },
     /// Nothing; the run has ended.
     Ended,
@@ -63,16 +60,18 @@ pub struct PendingCall {
     pub external: bool,
     /// Whether it passes the limit of tool calls: it is refused, whoever would answer it.
     pub beyond_limit: bool,
+    /// The effect of its tool, if the intent to run it is recorded already.
+    pub begun: Option<Effect>,
 }
 
-/// Why a log is not one of a run.
+/// A log that is not one of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the log entry {key} does not fit the run: {problem}")]
 #[non_exhaustive]
 pub struct ReplayError {
     /// The entry.
     pub key: String,
-    /// What is wrong with it.
+    /// The fault.
     pub problem: &'static str,
 }
 
@@ -83,18 +82,35 @@ pub struct ReplayError {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     id: String,
+    /// The start of the ids that the run makes: no other turn of the conversation has it.
+    base: String,
     limits: Limits,
+    deadline: Option<u64>,
     external: Vec<String>,
     direct: Vec<String>,
+    families: Vec<FamilyTools>,
+    /// The conversation without the synthetic messages of this run.
     history: Vec<Arc<Message>>,
+    /// Where the run's own task begins in the history.
+    task: usize,
+    /// The synthetic messages by the results that they follow.
+    synthetic: HashMap<MessageId, SyntheticMessage>,
+    synthetic_count: u32,
+    /// Messages with the documents that were found inside others, and how long the history was then.
+    found: Vec<(usize, Arc<Message>)>,
     phase: Phase,
     step: u32,
-    inbox_looks: u32,
+    asked_at: u64,
+    inboxes: u32,
     made: u64,
     calls: Vec<ToolCall>,
     outcomes: HashMap<ToolCallId, ToolOutcome>,
+    begun: HashMap<ToolCallId, Effect>,
+    unknown: Vec<ToolCall>,
     repeats: Repeats,
     usage: Usage,
+    /// Tokens of steps whose provider reported none, as guessed.
+    guessed: u64,
     text: String,
     reasoning: String,
     nudges: u32,
@@ -108,24 +124,16 @@ pub struct Run {
 enum Phase {
     #[default]
     New,
-    /// Look into the inbox, then go on.
-    Inbox(Then),
     Model {
         landing: Option<EndReason>,
     },
-    Calls(Vec<ToolCall>),
-    Ending(EndReason),
+    Calls(Arc<[ToolCall]>),
+    Ending {
+        reason: EndReason,
+        open: bool,
+    },
     Ended(EndReason),
 }
-
-#[derive(Clone, Debug, PartialEq)]
-enum Then {
-    Model(Option<EndReason>),
-    End(EndReason),
-}
-
-/// How often a provider that continues by itself is continued.
-const MAX_PAUSES: u32 = 10;
 
 impl Run {
     /// A run that has not begun.
@@ -150,9 +158,28 @@ impl Run {
         &self.id
     }
 
-    /// The conversation so far, synthetic messages included.
+    /// The conversation so far, without the synthetic messages of this run; see [`messages`](Self::messages).
     pub fn history(&self) -> &[Arc<Message>] {
         &self.history
+    }
+
+    /// The conversation so far, with the synthetic messages behind the results that they belong to.
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        if self.synthetic.is_empty() {
+            return self.history.clone();
+        }
+        let mut messages = Vec::with_capacity(self.history.len() + self.synthetic.len());
+        let mut replaced = false;
+        for message in &self.history {
+            // One that was made for another model stands in the history that the run began with.
+            if !(replaced && message.is_tool_call_documents()) {
+                messages.push(Arc::clone(message));
+            }
+            let synthetic = self.synthetic.get(message.id());
+            replaced = synthetic.is_some();
+            messages.extend(synthetic.map(|synthetic| Arc::clone(&synthetic.message)));
+        }
+        messages
     }
 
     /// Model calls that came to their end.
@@ -160,7 +187,7 @@ impl Run {
         self.step
     }
 
-    /// What they cost.
+    /// The tokens of all steps.
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
@@ -170,93 +197,106 @@ impl Run {
         self.detail.as_deref()
     }
 
-    /// What to do next.
+    /// The next thing to do.
     pub fn next(&self) -> Action {
         match &self.phase {
             Phase::New => Action::Start,
-            Phase::Inbox(_) => Action::TakeInbox { key: Key::inbox(self.inbox_looks) },
             Phase::Model { landing } => {
                 let step = self.step.saturating_add(1);
                 Action::CallModel { key: Key::model(step), step, landing: landing.is_some() }
             }
-            Phase::Calls(calls) => {
-                let before = self.calls.len().saturating_sub(calls.len());
-                let limit = usize::try_from(self.limits.max_tool_calls).unwrap_or(usize::MAX);
-                let pending =
-                    calls.iter().enumerate().filter(|(_, call)| !self.outcomes.contains_key(&call.id));
-                let pending = pending.map(|(place, call)| {
-                    let beyond_limit = before.saturating_add(place) >= limit;
-                    PendingCall {
-                        key: Key::tool(self.step, place),
-                        external: !beyond_limit && self.external.contains(&call.name),
-                        beyond_limit,
-                        call: call.clone(),
-                    }
-                });
-                Action::AnswerCalls { calls: pending.collect() }
-            }
-            Phase::Ending(reason) => Action::End { reason: reason.clone() },
+            Phase::Calls(calls) => Action::AnswerCalls { calls: self.pending(calls) },
+            Phase::Ending { reason, open } => Action::End { reason: reason.clone(), open: *open },
             Phase::Ended(_) => Action::Ended,
         }
     }
 
-    /// Takes what was recorded.
+    fn pending(&self, calls: &[ToolCall]) -> Vec<PendingCall> {
+        let before = self.calls.len().saturating_sub(calls.len());
+        let limit = usize::try_from(self.limits.max_tool_calls).unwrap_or(usize::MAX);
+        let open = calls.iter().enumerate().filter(|(_, call)| !self.outcomes.contains_key(&call.id));
+        let pending = open.map(|(place, call)| {
+            let beyond_limit = before.saturating_add(place) >= limit;
+            PendingCall {
+                key: Key::result(&call.id),
+                external: !beyond_limit && self.external.contains(&call.name),
+                beyond_limit,
+                begun: self.begun.get(&call.id).copied(),
+                call: call.clone(),
+            }
+        });
+        pending.collect()
+    }
+
+    /// Takes an entry.
     ///
     /// # Errors
     /// [`ReplayError`] if the entry does not fit what came before; the run is unchanged then.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayError> {
         let misfit = |problem| ReplayError { key: entry.key.to_string(), problem };
+        let at = entry.at;
         match (&entry.kind, &self.phase) {
-            (EntryKind::Started(started), Phase::New) => self.start(started),
-            (EntryKind::Inbox(messages), Phase::Inbox(then)) => {
-                let then = then.clone();
-                self.take_inbox(messages, then);
+            (EntryKind::Started(_), phase) if *phase != Phase::New => {
+                return Err(misfit("the run has begun already"));
             }
-            (EntryKind::Reply(reply), Phase::Model { landing }) => {
-                let landing = landing.clone();
-                self.reply(reply, landing).map_err(misfit)?;
-            }
-            (EntryKind::ToolOutcome(outcome), Phase::Calls(calls)) => {
-                if !calls.iter().any(|call| call.id == outcome.call_id) {
-                    return Err(misfit("it answers no call of the last reply"));
-                }
-                if self.outcomes.contains_key(&outcome.call_id) {
-                    return Err(misfit("the call has its result already"));
-                }
-                let calls = calls.clone();
-                self.outcomes.insert(outcome.call_id.clone(), outcome.clone());
-                if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
-                    self.finish_round(&calls);
-                }
-            }
-            (EntryKind::Documents(documents), phase) if !matches!(phase, Phase::New) => self.place(documents),
-            (EntryKind::Ended(ended), phase) if !matches!(phase, Phase::New | Phase::Ended(_)) => {
-                self.end(ended)
-            }
-            (EntryKind::Started(_), _) => return Err(misfit("the run has begun already")),
+            (EntryKind::Started(started), _) => self.start(started),
             (_, Phase::New) => return Err(misfit("the run has not begun")),
             (_, Phase::Ended(_)) => return Err(misfit("the run has ended")),
-            (EntryKind::Inbox(_), _) => return Err(misfit("the run was not looking into the inbox")),
-            (EntryKind::Reply(_), _) => return Err(misfit("the run was not asking the model")),
-            (EntryKind::ToolOutcome(_), _) => return Err(misfit("the run was not waiting for results")),
-            (EntryKind::Documents(_) | EntryKind::Ended(_), _) => {
-                return Err(misfit("it comes at the wrong time"));
+            (EntryKind::Inbox(messages), Phase::Model { .. } | Phase::Ending { open: true, .. }) => {
+                if !entry.key.is(&format_args!("inbox/{}", self.inboxes)) {
+                    return Err(misfit("another look into the inbox comes first"));
+                }
+                self.take_inbox(messages);
             }
+            (EntryKind::Inbox(_), _) => return Err(misfit("the run was not looking into the inbox")),
+            (EntryKind::Reply(reply), Phase::Model { landing }) => {
+                if !entry.key.is(&format_args!("model/{}", self.step.saturating_add(1))) {
+                    return Err(misfit("another step comes first"));
+                }
+                let landing = landing.clone();
+                self.reply(reply, landing, at).map_err(misfit)?;
+            }
+            (EntryKind::Reply(_), _) => return Err(misfit("the run was not asking the model")),
+            (EntryKind::Begun(begun), Phase::Calls(calls)) => {
+                check_call(calls, &self.outcomes, &begun.call_id).map_err(misfit)?;
+                self.begun.insert(begun.call_id.clone(), begun.effect);
+            }
+            (EntryKind::ToolOutcome(outcome), Phase::Calls(calls)) => {
+                check_call(calls, &self.outcomes, &outcome.call_id).map_err(misfit)?;
+                if outcome.result.call_id != outcome.call_id || entry.key != Key::result(&outcome.call_id) {
+                    return Err(misfit("it is the result of another call"));
+                }
+                let calls = Arc::clone(calls);
+                self.outcome_of_call(outcome, &calls);
+            }
+            (EntryKind::Begun(_) | EntryKind::ToolOutcome(_), _) => {
+                return Err(misfit("the run was not waiting for results"));
+            }
+            (EntryKind::Receipt(outcome), Phase::Model { .. } | Phase::Ending { open: true, .. }) => {
+                self.take_receipt(outcome).map_err(misfit)?;
+            }
+            (EntryKind::Receipt(_), _) => return Err(misfit("the run was not looking for receipts")),
+            (EntryKind::Documents(documents), _) => {
+                self.synthetic_count = self.synthetic_count.saturating_add(1);
+                self.synthetic.insert(documents.anchor.clone(), documents.clone());
+            }
+            (EntryKind::Found(message), _) => self.found.push((self.history.len(), Arc::clone(message))),
+            (EntryKind::Ended(ended), _) => self.end(ended),
         }
         Ok(())
     }
 
     /// The end, or what there is of it so far.
     pub fn outcome(&self) -> Outcome {
-        let mut messages = self.history.clone();
+        let mut messages = self.messages();
         let (reason, pending) = match &self.phase {
-            Phase::Ending(reason) | Phase::Ended(reason) => (reason.clone(), Vec::new()),
+            Phase::Ending { reason, .. } | Phase::Ended(reason) => (reason.clone(), Vec::new()),
             Phase::Calls(calls) => {
                 messages.push(self.results_so_far(calls));
                 let open = calls.iter().filter(|call| !self.outcomes.contains_key(&call.id));
                 (EndReason::PendingExternal, open.cloned().collect())
             }
-            Phase::New | Phase::Inbox(_) | Phase::Model { .. } => (EndReason::Cancelled, Vec::new()),
+            Phase::New | Phase::Model { .. } => (EndReason::Cancelled, Vec::new()),
         };
         Outcome {
             run_id: self.id.clone(),
@@ -266,280 +306,76 @@ impl Run {
             messages,
             calls: self.calls.clone(),
             pending,
+            unknown: self.unknown_so_far(),
             unread: self.unread.clone(),
             steps: self.step,
             usage: self.usage.clone(),
         }
     }
 
-    /// The results of a round that is not over, so that each call has one: those that are there, and for the others
-    /// a word that they are not.
-    fn results_so_far(&self, calls: &[ToolCall]) -> Arc<Message> {
-        let results = calls.iter().map(|call| match self.outcomes.get(&call.id) {
-            Some(outcome) => outcome.result.clone(),
-            None => ToolResult::error(call, "no result was delivered in time"),
-        });
-        let message = Message::ToolResults(ToolResultsMessage::new(results));
-        match self.history.last() {
-            // Not the id of the results as they will be when all are there.
-            Some(reply) => message.with_id(reply.id().derived("pending")).shared(),
-            None => message.shared(),
+    /// Ends the run in this process alone, where its log does not take the end.
+    pub(crate) fn end_unrecorded(&mut self, ended: &Ended) {
+        if !matches!(self.phase, Phase::New | Phase::Ended(_)) {
+            self.end(ended);
         }
-    }
-
-    /// An id that is the same at each replay.
-    fn mint(&mut self) -> MessageId {
-        self.made += 1;
-        MessageId::parse(format!("{}.{}", self.id, self.made)).unwrap_or_else(MessageId::new)
-    }
-
-    fn push(&mut self, message: Message) {
-        self.history.push(message.shared());
-    }
-
-    fn start(&mut self, started: &Started) {
-        self.id.clone_from(&started.run_id);
-        self.limits = started.limits.clone();
-        self.external.clone_from(&started.external_tools);
-        self.direct.clone_from(&started.direct_tools);
-        self.history.clone_from(&started.messages);
-        self.phase = self.before_model();
-    }
-
-    /// The inbox, then the model; without tools if this is the last call allowed.
-    fn before_model(&mut self) -> Phase {
-        let spent = [self.usage.input_tokens, self.usage.output_tokens].into_iter().flatten().sum::<u64>();
-        let landing = if self.step.saturating_add(1) >= self.limits.max_steps {
-            Some(EndReason::MaxSteps)
-        } else if self.limits.max_tokens.is_some_and(|limit| spent >= limit) {
-            Some(EndReason::TokenLimit)
-        } else {
-            None
-        };
-        self.inbox_looks += 1;
-        Phase::Inbox(Then::Model(landing))
-    }
-
-    fn take_inbox(&mut self, messages: &[Arc<Message>], then: Then) {
-        self.history.extend(messages.iter().cloned());
-        self.phase = match then {
-            Then::End(reason) if messages.is_empty() => Phase::Ending(reason),
-            Then::End(_) => {
-                // More was said before the answer ended the run: it goes on, and looks again before the call.
-                let next = self.before_model();
-                match next {
-                    Phase::Inbox(Then::Model(landing)) => self.landing(landing),
-                    other => other,
-                }
-            }
-            Then::Model(landing) => self.landing(landing),
-        };
-    }
-
-    /// The model phase. Before a landing the model is told, at the tail, so that the cached prefix holds.
-    fn landing(&mut self, landing: Option<EndReason>) -> Phase {
-        // With nothing done yet there is nothing to land.
-        if let (Some(reason), true) = (&landing, self.step > 0) {
-            let why = match reason {
-                EndReason::TokenLimit => "The token limit of this run is reached.",
-                EndReason::NoProgress => "The same call was repeated without progress.",
-                _ => "This is the last step of this run.",
-            };
-            let id = self.mint();
-            let notice =
-                format!("{why} Tools are off now: answer with what you have, and say what is missing.");
-            self.push(notice_message(notice).with_id(id));
-        }
-        Phase::Model { landing }
-    }
-
-    fn reply(&mut self, reply: &Reply, landing: Option<EndReason>) -> Result<(), &'static str> {
-        let Message::Assistant(message) = &*reply.message else {
-            return Err("a reply must be an assistant message");
-        };
-        self.step += 1;
-        self.usage.add(&reply.usage);
-        let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
-        let text = message.text();
-        let blank = text.trim().is_empty();
-        if !blank {
-            self.text.clone_from(&text);
-        }
-        self.reasoning.clear();
-        // A message of reasoning alone says nothing that may be replayed.
-        let says = |part: &AssistantPart| !matches!(part, AssistantPart::Reasoning(_));
-        if message.parts.iter().any(says) {
-            let id = self.mint();
-            self.push(Message::Assistant(message.clone()).with_id(id));
-        }
-        self.phase = match (&reply.finish_reason, calls.is_empty()) {
-            (FinishReason::Refusal, _) => {
-                if blank {
-                    self.text = message.refusal().unwrap_or_default();
-                }
-                self.close(&calls, "not executed: the reply was refused");
-                Phase::Ending(EndReason::Refusal)
-            }
-            (FinishReason::ContentFilter, _) => {
-                self.close(&calls, "not executed: the reply was filtered");
-                Phase::Ending(EndReason::ContentFilter)
-            }
-            (FinishReason::Error, _) => {
-                self.close(&calls, "not executed: the provider failed");
-                self.detail = Some("the provider ended the reply with an error".to_owned());
-                Phase::Ending(EndReason::ProviderError("api".to_owned()))
-            }
-            (_, false) if landing.is_some() => {
-                self.close(&calls, "not executed: tools are off");
-                Phase::Ending(landing.unwrap_or(EndReason::MaxSteps))
-            }
-            (reason, false) if *reason == FinishReason::Length || calls.iter().any(truncated) => {
-                self.close(&calls, "output limit reached before this call was complete; send a smaller call");
-                self.cut_rounds += 1;
-                if self.cut_rounds > 1 { Phase::Ending(EndReason::Length) } else { self.before_model() }
-            }
-            (_, false) => {
-                self.cut_rounds = 0;
-                self.calls.extend(calls.iter().cloned());
-                Phase::Calls(calls)
-            }
-            (FinishReason::Pause, true) if landing.is_none() && self.pauses < MAX_PAUSES => {
-                self.pauses += 1;
-                self.before_model()
-            }
-            (FinishReason::Pause, true) if landing.is_some() => self.answered(EndReason::MaxSteps, landing),
-            (FinishReason::Length, true) => Phase::Ending(EndReason::Length),
-            (_, true) if blank => match message.refusal() {
-                Some(refusal) => {
-                    self.text = refusal;
-                    Phase::Ending(EndReason::Refusal)
-                }
-                None => self.empty(message, landing),
-            },
-            (_, true) => self.answered(EndReason::Answer, landing),
-        };
-        Ok(())
-    }
-
-    /// An answer ends the run, unless more was said meanwhile. After a landing nothing goes on.
-    fn answered(&mut self, reason: EndReason, landing: Option<EndReason>) -> Phase {
-        match landing {
-            Some(landing) => Phase::Ending(landing),
-            None => {
-                self.inbox_looks += 1;
-                Phase::Inbox(Then::End(reason))
-            }
-        }
-    }
-
-    fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
-        self.reasoning = message.thinking();
-        match self.limits.empty_reply {
-            EmptyReply::Accept => self.answered(EndReason::Answer, landing),
-            EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => {
-                self.nudges += 1;
-                let id = self.mint();
-                self.push(notice_message("Your last reply was empty. Answer, or call a tool.").with_id(id));
-                self.before_model()
-            }
-            EmptyReply::Nudge(_) | EmptyReply::Error => {
-                self.detail = Some(match self.reasoning.trim().is_empty() {
-                    true => "the model answered with neither text nor calls".to_owned(),
-                    false => "the model answered with nothing but reasoning".to_owned(),
-                });
-                Phase::Ending(EndReason::EmptyResponse)
-            }
-        }
-    }
-
-    /// Answers calls that are not executed, so that each call has its result.
-    fn close(&mut self, calls: &[ToolCall], text: &str) {
-        if calls.is_empty() {
-            return;
-        }
-        let results: Vec<_> = calls.iter().map(|call| ToolResult::error(call, text)).collect();
-        self.push_results(results);
-    }
-
-    fn push_results(&mut self, results: Vec<ToolResult>) {
-        let id = self.mint();
-        self.push(Message::ToolResults(ToolResultsMessage::new(results)).with_id(id));
-    }
-
-    /// All calls of the round have results: they go into the history in call order.
-    fn finish_round(&mut self, calls: &[ToolCall]) {
-        let outcomes: Vec<ToolOutcome> =
-            calls.iter().filter_map(|call| self.outcomes.remove(&call.id)).collect();
-        let aborted = outcomes.iter().any(|outcome| outcome.disposition == Disposition::Aborted);
-        let direct = outcomes.iter().zip(calls).all(|(outcome, call)| {
-            self.direct.contains(&call.name) && outcome.result.status == ResultStatus::Ok
-        });
-        let pairs = calls.iter().zip(&outcomes).map(|(call, outcome)| (call, &outcome.result));
-        let stuck = self.repeats.observe(pairs);
-        // Collecting in place would keep the room of the outcomes for as long as the history lives.
-        let mut results = Vec::with_capacity(outcomes.len());
-        results.extend(outcomes.into_iter().map(|outcome| outcome.result));
-        if stuck == repeat::Verdict::Nudge {
-            repeat::nudge(calls, &mut results);
-        }
-        let answer = direct.then(|| {
-            let texts: Vec<_> = results.iter().map(|result| result.tree.model_text()).collect();
-            texts.join("\n")
-        });
-        self.push_results(results);
-        self.phase = if aborted {
-            Phase::Ending(EndReason::ToolAbort)
-        } else if let Some(answer) = answer {
-            self.text = answer;
-            let (id, text) = (self.mint(), self.text.clone());
-            self.push(Message::assistant(text).with_id(id));
-            self.answered(EndReason::ReturnDirect, None)
-        } else if stuck == repeat::Verdict::Stop {
-            self.inbox_looks += 1;
-            Phase::Inbox(Then::Model(Some(EndReason::NoProgress)))
-        } else {
-            self.before_model()
-        };
-    }
-
-    /// The synthetic message stands right behind the results it belongs to; one made for another model replaces it.
-    fn place(&mut self, documents: &SyntheticMessage) {
-        let Some(at) = self.history.iter().rposition(|message| *message.id() == documents.anchor) else {
-            return;
-        };
-        let at = at + 1;
-        match self.history.get_mut(at) {
-            Some(known) if known.is_tool_call_documents() => *known = Arc::clone(&documents.message),
-            _ => self.history.insert(at, Arc::clone(&documents.message)),
-        }
-    }
-
-    fn end(&mut self, ended: &Ended) {
-        if let Phase::Calls(calls) = &self.phase {
-            let calls = calls.clone();
-            let results = calls.iter().map(|call| match self.outcomes.remove(&call.id) {
-                Some(outcome) => outcome.result,
-                None => ToolResult::cancelled(call),
-            });
-            let results = results.collect();
-            self.push_results(results);
-        }
-        if !ended.interrupted_text.trim().is_empty() {
-            self.text.clone_from(&ended.interrupted_text);
-            let mut message = AssistantMessage::new([AssistantPart::text(ended.interrupted_text.as_str())]);
-            message.metadata = Metadata::new().with("interrupted", true);
-            message.id = self.mint();
-            self.push(Message::Assistant(message));
-        }
-        if ended.detail.is_some() {
-            self.detail.clone_from(&ended.detail);
-        }
-        self.unread.clone_from(&ended.unread);
-        self.phase = Phase::Ended(ended.reason.clone());
     }
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// When the run's time is up, in milliseconds since 1970.
+    pub(crate) fn deadline(&self) -> Option<u64> {
+        self.deadline
+    }
+
+    pub(crate) fn families(&self) -> &[FamilyTools] {
+        &self.families
+    }
+
+    /// Where the run's own task begins in the history.
+    pub(crate) fn task(&self) -> usize {
+        self.task
+    }
+
+    /// The start of the run's ids, which no other turn of the conversation has.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// How often the inbox held something.
+    pub(crate) fn inboxes(&self) -> u32 {
+        self.inboxes
+    }
+
+    /// When the last reply was recorded, in milliseconds since 1970.
+    pub(crate) fn asked_at(&self) -> u64 {
+        self.asked_at
+    }
+
+    /// The calls of unknown outcome that the model was told of.
+    pub(crate) fn unknown(&self) -> &[ToolCall] {
+        &self.unknown
+    }
+
+    /// The synthetic message that was last recorded behind these results.
+    pub(crate) fn synthetic(&self, anchor: &MessageId) -> Option<&SyntheticMessage> {
+        self.synthetic.get(anchor)
+    }
+
+    /// How many synthetic messages were recorded.
+    pub(crate) fn synthetic_count(&self) -> u32 {
+        self.synthetic_count
+    }
+
+    /// The documents that were found inside others, as messages, and how long the history was then.
+    pub(crate) fn found(&self) -> &[(usize, Arc<Message>)] {
+        &self.found
+    }
+
+    /// Whether a call of that id was made before.
+    pub(crate) fn knows_call(&self, id: &ToolCallId) -> bool {
+        self.calls.iter().any(|call| call.id == *id)
     }
 
     /// How many calls the last reply made.
@@ -551,15 +387,16 @@ impl Run {
     }
 }
 
-/// What the loop tells the model. It belongs to the round before it, as an event does.
-fn notice_message(text: impl Into<String>) -> Message {
-    let mut message = UserMessage::new([Content::text(text)]);
-    message.origin = UserOrigin::Event;
-    Message::User(message)
-}
-
-fn truncated(call: &ToolCall) -> bool {
-    matches!(call.arguments.json(), Err(attache_core::ArgumentsError::Truncated))
+/// Whether a call of the last reply waits for its result.
+fn check_call(
+    calls: &[ToolCall],
+    outcomes: &HashMap<ToolCallId, ToolOutcome>,
+    id: &ToolCallId,
+) -> Result<(), &'static str> {
+    if !calls.iter().any(|call| call.id == *id) {
+        return Err("it belongs to no call of the last reply");
+    }
+    if outcomes.contains_key(id) { Err("the call has its result already") } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use attache_core::{ContentTree, ToolCall, ToolResult};
 
-/// What was seen of late.
+/// The rounds of late.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Repeats {
     /// Signatures of call and result, so that polling something that changes is no repetition.
@@ -29,7 +29,9 @@ impl Repeats {
         round: impl Iterator<Item = (&'a ToolCall, &'a ToolResult)>,
     ) -> Verdict {
         let mut hasher = DefaultHasher::new();
+        let mut failed = false;
         for (call, result) in round {
+            failed |= result.is_error();
             call.name.hash(&mut hasher);
             call.arguments.replay_json().hash(&mut hasher);
             result.is_error().hash(&mut hasher);
@@ -42,7 +44,8 @@ impl Repeats {
         self.recent.push_back(signature);
         match self.recent.iter().filter(|seen| **seen == signature).count() {
             ..NUDGE_AT => Verdict::Fine,
-            STOP_AT.. => Verdict::Stop,
+            // Asking for the state of a job again and again is no failure.
+            STOP_AT.. if failed => Verdict::Stop,
             _ => Verdict::Nudge,
         }
     }

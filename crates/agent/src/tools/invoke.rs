@@ -2,51 +2,52 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use attache_core::{
-    ContentTree, Effect, ResultStatus, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, ToolResultsMessage,
-};
+use attache_core::{Effect, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult};
 use futures_util::FutureExt;
-use tokio::time::timeout;
+use tokio::time::Instant;
 
-use crate::entry::{Disposition, ToolOutcome};
-use crate::tools::{Entry, Executor};
+use crate::journal::{Recorder, Scope};
+use crate::log::{Disposition, ToolOutcome};
+use crate::pace::Pace;
+use crate::run::UNKNOWN_OUTCOME;
+use crate::tools::{Executor, ToolEntry};
 
 /// One call on its way.
 pub(crate) struct Invocation {
-    pub(crate) entry: Entry,
+    pub(crate) entry: ToolEntry,
     pub(crate) call: ToolCall,
     pub(crate) context: ToolContext,
-    pub(crate) default_timeout: Duration,
+    /// How long it may take, its own limit and the run's considered.
+    pub(crate) limit: Duration,
+    pub(crate) pace: Pace,
+    /// Where the runs that the tool starts are recorded.
+    pub(crate) recorder: Recorder,
 }
 
 /// Runs the call. A failure of whatever kind is an observation for the model; dropping the future cancels it.
 pub(crate) async fn invoke(invocation: Invocation) -> ToolOutcome {
-    let Invocation { entry, call, mut context, default_timeout } = invocation;
-    let limit = entry.spec.metadata.timeout.unwrap_or(default_timeout);
-    context.deadline = Some(Instant::now() + limit);
-    let effect = entry.spec.metadata.effect;
-    let work = AssertUnwindSafe(run(entry, call.clone(), context)).catch_unwind();
-    let (result, disposition) = match timeout(limit, work).await {
-        Ok(Ok(Ok(output))) => {
+    let Invocation { entry, call, mut context, limit, pace, recorder } = invocation;
+    context.deadline = Some((Instant::now() + limit).into_std());
+    let has_effect = entry.spec.metadata.effect != Effect::Read;
+    let begun = |text: String| if has_effect { format!("{text}; {UNKNOWN_OUTCOME}") } else { text };
+    let work = AssertUnwindSafe(run(entry, call.clone(), context, recorder)).catch_unwind();
+    let (result, disposition) = match pace.within(limit, work).await {
+        Some(Ok(Ok(output))) => {
             let mut result = ToolResult::new(&call, output.status, output.tree);
             result.documents = output.documents;
             result.withheld = output.withheld;
             (result, Disposition::Executed)
         }
-        Ok(Ok(Err(error))) => failed(&call, &error),
-        Ok(Err(panic)) => {
+        Some(Ok(Err(error))) => failed(&call, &error),
+        Some(Err(panic)) => {
             tracing::error!(tool = call.name, panic = panic_text(&*panic), "a tool panicked");
-            (ToolResult::error(&call, "the tool failed unexpectedly"), Disposition::Panicked)
+            let text = begun("the tool failed unexpectedly".to_owned());
+            (ToolResult::error(&call, &text), Disposition::Panicked)
         }
-        Err(_) => {
-            let seconds = limit.as_secs_f64();
-            let text = match effect {
-                Effect::Read | Effect::Idempotent => format!("timed out after {seconds} s"),
-                _ => format!("timed out after {seconds} s; the action may or may not have happened"),
-            };
+        None => {
+            let text = begun(format!("timed out after {} s", limit.as_secs_f64()));
             (ToolResult::error(&call, &text), Disposition::TimedOut)
         }
     };
@@ -72,19 +73,31 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
     (ToolResult::error(call, text), disposition)
 }
 
-async fn run(entry: Entry, call: ToolCall, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn run(
+    entry: ToolEntry,
+    call: ToolCall,
+    context: ToolContext,
+    recorder: Recorder,
+) -> Result<ToolOutput, ToolError> {
     match entry.executor {
         Executor::Tool(tool) if entry.spec.metadata.blocking => {
             let runtime = tokio::runtime::Handle::current();
-            let work = move || runtime.block_on(tool.call(&call.arguments, context));
+            let work = move || {
+                runtime.block_on(Scope::around(&recorder, &call.id, tool.call(&call.arguments, context)))
+            };
             match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result,
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(error) => Err(ToolError::new("the tool was stopped").with_source(error)),
             }
         }
-        Executor::Tool(tool) => tool.call(&call.arguments, context).await,
-        Executor::Family(family) => family.call(&call.name, &call.arguments, context).await,
+        Executor::Tool(tool) => {
+            Scope::around(&recorder, &call.id, async { tool.call(&call.arguments, context).await }).await
+        }
+        Executor::Family(family) => {
+            let work = async { family.call(&call.name, &call.arguments, context).await };
+            Scope::around(&recorder, &call.id, work).await
+        }
         Executor::External => Err(ToolError::new("the caller answers this tool")),
     }
 }
@@ -95,42 +108,4 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("")
-}
-
-/// The results as the model shall read them, if one is too long: its text loses its middle, with a marker.
-pub(crate) fn shortened(results: &ToolResultsMessage, max_chars: usize) -> Option<ToolResultsMessage> {
-    let short: Vec<_> =
-        results.results.iter().map(|result| without_middle(&result.tree, max_chars)).collect();
-    if short.iter().all(Option::is_none) {
-        return None;
-    }
-    let mut cut = results.clone();
-    for (result, short) in cut.results.iter_mut().zip(short) {
-        if let Some(short) = short {
-            result.tree = short;
-        }
-    }
-    Some(cut)
-}
-
-fn without_middle(tree: &ContentTree, max_chars: usize) -> Option<ContentTree> {
-    let text = tree.model_text();
-    let total = text.chars().count();
-    if total <= max_chars {
-        return None;
-    }
-    let half = max_chars / 2;
-    let head: String = text.chars().take(half).collect();
-    let tail: String = text.chars().skip(total.saturating_sub(half)).collect();
-    let cut = total.saturating_sub(2 * half);
-    let json = serde_json::to_string(&format!("{head}\n[… {cut} characters left out …]\n{tail}")).ok()?;
-    ContentTree::parse(&json, tree.documents().to_vec())
-}
-
-/// The result of a call whose effect was begun before a crash.
-pub(crate) fn unknown_effect(call: &ToolCall) -> ToolOutcome {
-    let text = "this call was begun before an interruption and its outcome is unknown; it was not repeated: verify \
-                before you try again";
-    let result = ToolResult::new(call, ResultStatus::Error, ContentTree::text(text));
-    ToolOutcome { call_id: call.id.clone(), result, disposition: Disposition::Unknown }
 }

@@ -1,13 +1,13 @@
 //! Finds the tool that a model named.
 
-use crate::tools::{Entry, Executor, Toolbox};
+use crate::tools::{Executor, ToolEntry, Toolbox};
 
-/// What a name stands for.
+/// The meaning of a name.
 pub(crate) enum Resolved<'a> {
     /// A tool to run.
-    Tool(&'a Entry),
+    Tool(&'a ToolEntry),
     /// A tool whose calls the caller answers.
-    External(&'a Entry),
+    External(&'a ToolEntry),
     /// Nothing that is offered; the text tells the model so.
     Unknown(String),
 }
@@ -19,7 +19,7 @@ impl Toolbox {
     /// The tool of that name.
     pub(crate) fn resolve(&self, name: &str) -> Resolved<'_> {
         match self.find(name) {
-            Some((_, entry @ Entry { executor: Executor::External, .. })) => Resolved::External(entry),
+            Some((_, entry @ ToolEntry { executor: Executor::External, .. })) => Resolved::External(entry),
             Some((_, entry)) => Resolved::Tool(entry),
             None => Resolved::Unknown(self.unknown(name)),
         }
@@ -37,7 +37,7 @@ impl Toolbox {
 
     /// The tool of an internal name or a name on the wire; letter case and prefixes that some models add are
     /// forgiven, nothing else.
-    fn find(&self, name: &str) -> Option<(&str, &Entry)> {
+    fn find(&self, name: &str) -> Option<(&str, &ToolEntry)> {
         let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
         let exact = |name: &str| self.entries.get_key_value(self.set.internal_name(name));
         let folded = || {

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use attache_core::{Arguments, ToolDefinition};
 use serde_json::Value;
 
-use crate::tools::{Entry, Executor};
+use crate::tools::{Executor, ToolEntry};
 
-impl Entry {
+impl ToolEntry {
     /// What the model is told instead of a call whose arguments do not fit: which paths, and what was expected there.
     pub(crate) fn unfit(&self, arguments: &Arguments) -> Option<String> {
         let definition = &self.spec.definition;

@@ -1,0 +1,86 @@
+//! Ends a run, or leaves it to whoever resumes it.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::time::timeout;
+
+use crate::driver::Driver;
+use crate::driver::fault::Fault;
+use crate::event::EventKind;
+use crate::keep::keep_of_messages;
+use crate::log::{Ended, EntryKind, Key};
+use crate::outcome::{EndReason, Outcome};
+use crate::run::{Action, PendingCall, interrupted};
+
+/// How long the end of an interrupted run may take to record.
+const CLOSING: Duration = Duration::from_secs(5);
+
+impl Driver {
+    /// Records the end of the run.
+    pub(super) async fn end(&mut self, mut ended: Ended) -> Result<(), Fault> {
+        self.take_delivered().await?;
+        ended.unread = self.control.inbox();
+        if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
+            tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
+        }
+        let taken = ended.unread.len();
+        self.record(Key::end(), EntryKind::Ended(ended)).await?;
+        self.control.taken(taken);
+        Ok(())
+    }
+
+    /// Records the end of a run that was interrupted. A journal that does not take it in time must not hold up whoever
+    /// cancelled: the run ends for them, and somebody may resume it.
+    pub(super) async fn end_interrupted(&mut self, ended: Ended) -> Option<EventKind> {
+        let failed = match timeout(CLOSING, self.end(ended.clone())).await {
+            Ok(Ok(())) => return None,
+            Ok(Err(fault)) => fault.to_string(),
+            Err(_) => format!("the journal did not answer within {} s", CLOSING.as_secs()),
+        };
+        tracing::error!(run = self.run.id(), error = failed, "the end of the run could not be recorded");
+        self.run.end_unrecorded(&ended);
+        let message = format!("the end of the run could not be recorded, and it can be resumed: {failed}");
+        Some(EventKind::Warning { code: "end_not_recorded", message })
+    }
+
+    /// Takes the results into the log that the caller has delivered and nobody took yet.
+    pub(super) async fn take_delivered(&mut self) -> Result<Vec<EventKind>, Fault> {
+        let Action::AnswerCalls { calls } = self.run.next() else { return Ok(Vec::new()) };
+        let mut events = Vec::new();
+        for PendingCall { key, .. } in calls.into_iter().filter(|call| call.external) {
+            let place = self.recorder.place().clone();
+            if let Some(entry) = place.wait(&key, Some(SystemTime::now())).await? {
+                let entry = self.record(key, entry.kind).await?;
+                events.extend(super::answer::finished_event(&entry));
+            }
+        }
+        Ok(events)
+    }
+
+    /// The outcome of a drive that stops before its run has ended: the messages are valid to go on from.
+    pub(super) fn outcome(&self, reason: Option<EndReason>, said: &str) -> Outcome {
+        let mut outcome = self.run.outcome();
+        if let Some(reason) = reason {
+            outcome.reason = reason;
+        }
+        if !said.trim().is_empty() {
+            said.clone_into(&mut outcome.text);
+            outcome.messages.push(interrupted(said).shared());
+        }
+        outcome.unread.extend(self.control.close());
+        outcome
+    }
+
+    /// Tries again to store documents of tools that could not be stored. The bytes are let go then.
+    pub(super) async fn store_again(&mut self) {
+        let store = Arc::clone(&self.setup.store);
+        let mut left = Vec::new();
+        for document in std::mem::take(&mut self.unstored) {
+            if store.put(&document).await.is_err() {
+                left.push(document);
+            }
+        }
+        self.unstored = left;
+    }
+}

@@ -1,0 +1,62 @@
+//! Why a drive stops before its run has ended.
+
+use std::sync::Arc;
+
+use attache_core::{ProviderError, StoreError};
+
+use crate::driver::interrupt::Interrupted;
+use crate::journal::JournalError;
+use crate::outcome::EndReason;
+use crate::run::ReplayError;
+use crate::tools::ToolsError;
+
+pub(super) type Source = Arc<dyn std::error::Error + Send + Sync>;
+
+/// A failure that ends the drive, not the run: nothing is recorded, and the run can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("the journal failed")]
+    Journal(#[from] JournalError),
+    #[error("the documents could not be stored")]
+    Store(#[from] StoreError),
+    #[error("the log is not one of a run")]
+    Replay(#[from] ReplayError),
+    #[error("the tools cannot be offered")]
+    Tools(#[from] ToolsError),
+    #[error("the model could not be asked")]
+    Provider(#[from] ProviderError),
+}
+
+impl Fault {
+    pub(super) fn reason(&self) -> EndReason {
+        match self {
+            Self::Provider(error) => EndReason::provider(error),
+            Self::Journal(JournalError::Fenced) => EndReason::Superseded,
+            Self::Journal(_) | Self::Store(_) | Self::Replay(_) | Self::Tools(_) => EndReason::InternalError,
+        }
+    }
+
+    pub(super) fn into_source(self) -> Source {
+        match self {
+            Self::Provider(error) => Arc::new(error),
+            Self::Journal(error) => Arc::new(error),
+            Self::Store(error) => Arc::new(error),
+            Self::Replay(error) => Arc::new(error),
+            Self::Tools(error) => Arc::new(error),
+        }
+    }
+}
+
+/// How a phase of the run ended, when it did not simply go on. The text is what the model had said so far.
+pub(super) enum Stop {
+    Interrupted(Interrupted, String),
+    Fault(Fault, String),
+    /// Calls wait for the caller, and the time for that is up.
+    Pending,
+}
+
+impl<F: Into<Fault>> From<F> for Stop {
+    fn from(fault: F) -> Self {
+        Self::Fault(fault.into(), String::new())
+    }
+}

@@ -1,0 +1,111 @@
+//! The documents of a run, for routing and for tools.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use attache_core::{ConversationDocuments, Document, DocumentId, DocumentStore, Message};
+use attache_documents::{Materials, RoutingReport};
+
+use crate::driver::shorten::shortened;
+use crate::run::Run;
+
+/// What was loaded, converted and shortened in this run: each once.
+pub(super) struct Library {
+    pub(super) materials: Materials,
+    pub(super) reported: Option<Arc<RoutingReport>>,
+    /// Results that are too long, by where the message is in memory, with the message that is kept there.
+    shortened: HashMap<usize, (Arc<Message>, Arc<Message>)>,
+    /// The documents that tools may take.
+    documents: ConversationDocuments,
+    seen: usize,
+    seen_found: usize,
+    has_documents: bool,
+}
+
+impl Library {
+    pub(super) fn new(store: Arc<dyn DocumentStore>) -> Self {
+        Self {
+            materials: Materials::default(),
+            reported: None,
+            shortened: HashMap::new(),
+            documents: ConversationDocuments::new().with_store(store),
+            seen: 0,
+            seen_found: 0,
+            has_documents: false,
+        }
+    }
+
+    /// Reads what the run met since the last look, in the order in which it met it.
+    pub(super) fn catch_up(&mut self, run: &Run) {
+        loop {
+            let found = run.found().get(self.seen_found);
+            // Documents inside others come behind the messages that stood there when they were found.
+            let until = found.map_or(run.history().len(), |(at, _)| *at);
+            if self.seen < until {
+                let new = run.history().get(self.seen..until).unwrap_or_default();
+                self.has_documents = self.has_documents
+                    || new.iter().any(|message| !message.documents().is_empty() || message.stamp() != 0);
+                self.documents.add(new);
+                self.seen = until;
+            }
+            let Some((_, message)) = found else { return };
+            self.documents.add([message]);
+            self.seen_found += 1;
+        }
+    }
+
+    /// Whether the conversation holds documents: without them nothing is to be routed.
+    pub(super) fn has_documents(&self) -> bool {
+        self.has_documents
+    }
+
+    /// The documents inside others that no tool can take yet.
+    pub(super) fn unmet(&self) -> Vec<Document> {
+        let mut unmet: Vec<Document> = Vec::new();
+        for document in self.materials.inside() {
+            if self.documents.get(document.id()).is_none()
+                && unmet.iter().all(|known| known.id() != document.id())
+            {
+                unmet.push(document.clone());
+            }
+        }
+        // The materials keep no order.
+        unmet.sort_by(|one, other| one.id().cmp(other.id()));
+        unmet
+    }
+
+    /// The documents that a tool gets: no copy of the list.
+    pub(super) fn documents(&self) -> ConversationDocuments {
+        self.documents.clone()
+    }
+
+    /// Lets go what belongs to messages that the window no longer shows.
+    pub(super) fn forget_unseen(&mut self, messages: &[Arc<Message>]) {
+        let seen: HashSet<&DocumentId> =
+            messages.iter().flat_map(|message| message.documents()).map(Document::id).collect();
+        self.materials.retain(|id| seen.contains(id));
+        let shown: HashSet<usize> = messages.iter().map(address).collect();
+        self.shortened.retain(|address, _| shown.contains(address));
+    }
+
+    /// The messages with results no longer than the model shall read. A message that is short enough stays the same
+    /// pointer.
+    pub(super) fn shorten(&mut self, messages: &mut [Arc<Message>], max_chars: usize) {
+        for message in messages {
+            let Message::ToolResults(results) = &**message else { continue };
+            // A character takes at least a byte, so most results need no closer look.
+            if results.results.iter().all(|result| result.tree.json().len() <= max_chars) {
+                continue;
+            }
+            let (_, short) = self.shortened.entry(address(message)).or_insert_with(|| {
+                let short = shortened(results, max_chars).map(|short| Message::ToolResults(short).shared());
+                (Arc::clone(message), short.unwrap_or_else(|| Arc::clone(message)))
+            });
+            *message = Arc::clone(short);
+        }
+    }
+}
+
+fn address(message: &Arc<Message>) -> usize {
+    Arc::as_ptr(message).addr()
+}

@@ -1,0 +1,205 @@
+//! Opens a run: loads its log and folds it, or begins one.
+
+use std::sync::Arc;
+
+use attache_core::{
+    ErrorKind, Extensions, Message, ProviderError, Repaired, Role, StoreError, Transcript, repair,
+};
+
+use crate::control::Control;
+use crate::driver::Driver;
+use crate::driver::fault::Fault;
+use crate::driver::library::Library;
+use crate::event::EventKind;
+use crate::input::RunInput;
+use crate::journal::{JournalError, Place, Recorder, now};
+use crate::keep::keep_of_messages;
+use crate::limits::HistoryPolicy;
+use crate::log::{Entry, EntryKind, Key, Started};
+use crate::outcome::{EndReason, Outcome};
+use crate::pace::Pace;
+use crate::reading::Memo;
+use crate::run::{Action, Run};
+use crate::setup::Setup;
+use crate::tools::{Executor, ToolEntry, Toolbox};
+use crate::window::Marks;
+
+/// Where a run is recorded.
+pub(crate) enum Origin {
+    Place(Place),
+    /// Inside the journal of the run whose tool started it; with the entries that it wrote before.
+    Nested(Recorder, Vec<Entry>),
+}
+
+/// What to do with the place.
+pub(crate) enum Task {
+    Start(RunInput),
+    Resume(Extensions),
+}
+
+impl Origin {
+    pub(crate) fn place(&self) -> &Place {
+        match self {
+            Self::Place(place) => place,
+            Self::Nested(recorder, _) => recorder.place(),
+        }
+    }
+}
+
+impl Task {
+    /// The deadline of a run that begins now, in milliseconds since 1970.
+    pub(super) fn deadline(&self, setup: &Setup) -> Option<u64> {
+        let limit = setup.timing.deadline.filter(|_| matches!(self, Self::Start(_)))?;
+        Some(now().saturating_add(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// The outcome of a run that could not be opened: the conversation as it was given.
+    pub(super) fn outcome(&self, reason: EndReason) -> Outcome {
+        let mut outcome = Run::new().outcome();
+        outcome.reason = reason;
+        if let Self::Start(input) = self {
+            outcome.run_id = input.run_id.clone().unwrap_or_default();
+            outcome.messages = input.history.iter().chain(&input.messages).cloned().collect();
+        }
+        outcome
+    }
+}
+
+/// Opens the run. A log that is not one of a run is refused before anything is written.
+pub(super) async fn open(
+    setup: &Arc<Setup>,
+    origin: Origin,
+    task: &Task,
+    deadline: Option<u64>,
+    control: &Control,
+    pace: &Pace,
+) -> Result<(Driver, Vec<EventKind>), Fault> {
+    let (recorder, run) = match origin {
+        Origin::Nested(recorder, entries) => (recorder, Run::replay(&entries)?),
+        Origin::Place(place) => {
+            let read = |entries: &[Entry]| match (task, entries.is_empty()) {
+                (Task::Start(_), false) => Err(Fault::Journal(JournalError::Occupied)),
+                (Task::Resume(_), true) => Err(Fault::Journal(JournalError::Empty)),
+                _ => Ok(Run::replay(entries)?),
+            };
+            Recorder::claim(&place, read).await?
+        }
+    };
+    let mut extensions = setup.extensions.clone();
+    match task {
+        Task::Start(input) => extensions.extend(&input.extensions),
+        Task::Resume(given) => extensions.extend(given),
+    }
+    if setup.reads {
+        extensions.insert(Memo::default());
+    }
+    let mut driver = Driver {
+        setup: Arc::clone(setup),
+        recorder,
+        control: control.clone(),
+        pace: pace.clone(),
+        run,
+        toolbox: Arc::new(Toolbox::empty()),
+        extensions,
+        marks: Marks::default(),
+        library: Library::new(Arc::clone(&setup.store)),
+        transcript: Transcript::new(),
+        unstored: Vec::new(),
+        warned_of_usage: false,
+        seq: 0,
+    };
+    let mut events = Vec::new();
+    match (driver.run.next(), task) {
+        (Action::Start, Task::Start(input)) => {
+            let (toolbox, warnings) = setup.toolbox().await?;
+            driver.toolbox = toolbox;
+            events.extend(warnings.into_iter().map(|(code, message)| EventKind::Warning { code, message }));
+            events.extend(driver.begin(input, deadline).await?);
+        }
+        (Action::Ended, _) => {}
+        _ => driver.toolbox = setup.toolbox_of(driver.run.families())?,
+    }
+    events.insert(0, EventKind::RunStarted { run_id: driver.run.id().to_owned() });
+    Ok((driver, events))
+}
+
+impl Driver {
+    /// Records the beginning, with a conversation that every provider takes.
+    async fn begin(&mut self, input: &RunInput, deadline: Option<u64>) -> Result<Vec<EventKind>, Fault> {
+        let setup = Arc::clone(&self.setup);
+        let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
+        if let Some(system) = &setup.system
+            && !input.history.iter().any(|message| message.role() == Role::System)
+        {
+            messages.push(Message::system(system.as_str()).shared());
+        }
+        messages.extend(input.history.iter().chain(&input.messages).cloned());
+        let Repaired { messages, repairs, .. } = repair(&messages);
+        if let Some(first) = repairs.first().filter(|_| setup.history == HistoryPolicy::Refuse) {
+            let text = format!("the history needs {} repairs, the first: {first}", repairs.len());
+            return Err(ProviderError::new(ErrorKind::InvalidHistory, text).into());
+        }
+        let mut events = Vec::new();
+        let kept = keep_of_messages(&*setup.store, &messages).await;
+        events.extend(self.unless_kept(kept)?);
+        // Repairs keep the new input last, whatever they do to the history before it.
+        let task = input.messages.first().map_or(messages.len(), |first| {
+            messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
+        });
+        let started = Started {
+            run_id: input.run_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
+            messages,
+            task,
+            limits: setup.limits.clone(),
+            deadline,
+            families: self.toolbox.families.clone(),
+            external_tools: self.names(|entry| matches!(entry.executor, Executor::External)),
+            direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
+        };
+        self.record(Key::start(), EntryKind::Started(started)).await?;
+        if !repairs.is_empty() {
+            events.push(EventKind::HistoryRepaired(repairs));
+        }
+        Ok(events)
+    }
+
+    fn names(&self, wanted: impl Fn(&ToolEntry) -> bool) -> Vec<String> {
+        let wanted = self.toolbox.entries.values().filter(|entry| wanted(entry));
+        let mut names: Vec<String> = wanted.map(|entry| entry.spec.definition.name().to_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// A store that fails is a fault where the log refers to it. A run that cannot be resumed goes on, with a warning:
+    /// its messages hold the documents.
+    pub(super) fn unless_kept(&self, kept: Result<(), StoreError>) -> Result<Option<EventKind>, StoreError> {
+        match kept {
+            Err(error) if self.recorder.place().is_volatile() => Ok(Some(not_stored(&error))),
+            kept => kept.map(|()| None),
+        }
+    }
+}
+
+pub(super) fn not_stored(error: &StoreError) -> EventKind {
+    tracing::warn!(%error, "documents could not be stored");
+    EventKind::Warning {
+        code: "document_not_stored",
+        message: format!("a document could not be stored, and stays in memory: {error}"),
+    }
+}
+
+/// The time of `millis` since 1970, as journals take it.
+pub(super) fn time(at: u64) -> std::time::SystemTime {
+    std::time::UNIX_EPOCH + std::time::Duration::from_millis(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::millis;
+
+    #[test]
+    fn times_come_back() {
+        assert_eq!(millis(time(1_234_567)), 1_234_567);
+    }
+}

@@ -1,0 +1,410 @@
+//! How each kind of entry changes the run.
+
+use std::sync::Arc;
+
+use attache_core::{
+    AssistantMessage, AssistantPart, Content, FinishReason, Message, MessageId, Metadata, ResultStatus,
+    ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
+};
+
+use crate::limits::EmptyReply;
+use crate::log::{Disposition, Ended, Reply, Started, ToolOutcome};
+use crate::outcome::EndReason;
+use crate::run::repeat::{self, Verdict};
+use crate::run::{Phase, Run};
+use crate::window::{NOTICE, PAUSED, TURN_ENDED};
+
+/// How often a provider that continues by itself is continued.
+const MAX_PAUSES: u32 = 10;
+
+/// Characters of a token, where a provider reports no usage.
+const CHARS_PER_TOKEN: u64 = 4;
+
+impl Run {
+    pub(super) fn start(&mut self, started: &Started) {
+        self.id.clone_from(&started.run_id);
+        self.base = format!("{}-{:016x}", started.run_id, turn_number(&started.messages));
+        self.limits = started.limits.clone();
+        self.deadline = started.deadline;
+        self.external.clone_from(&started.external_tools);
+        self.direct.clone_from(&started.direct_tools);
+        self.families.clone_from(&started.families);
+        self.history.clone_from(&started.messages);
+        self.task = started.task;
+        self.phase = self.before_model();
+    }
+
+    /// An id that is the same at each replay.
+    fn mint(&mut self) -> MessageId {
+        self.made += 1;
+        MessageId::parse(format!("{}.{}", self.base, self.made)).unwrap_or_else(MessageId::new)
+    }
+
+    fn push(&mut self, message: Message) {
+        self.history.push(message.shared());
+    }
+
+    /// The model; without tools if this is the last call allowed.
+    fn before_model(&mut self) -> Phase {
+        let counted = [self.usage.input_tokens, self.usage.output_tokens].into_iter().flatten().sum::<u64>();
+        let spent = counted.saturating_add(self.guessed);
+        let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        let landing = if self.step.saturating_add(1) >= self.limits.max_steps {
+            Some(EndReason::MaxSteps)
+        } else if self.limits.max_tokens.is_some_and(|limit| spent >= limit) {
+            Some(EndReason::TokenLimit)
+        } else if made >= self.limits.max_tool_calls && made > 0 {
+            Some(EndReason::ToolCallLimit)
+        } else {
+            None
+        };
+        self.land(landing)
+    }
+
+    /// The model phase. Before a landing the model is told, at the tail, so that the cached prefix holds.
+    fn land(&mut self, landing: Option<EndReason>) -> Phase {
+        // With nothing done yet there is nothing to land.
+        if let (Some(reason), true) = (&landing, self.step > 0) {
+            let why = match reason {
+                EndReason::TokenLimit => "The token limit of this run is reached.",
+                EndReason::ToolCallLimit => "The limit of tool calls of this run is reached.",
+                EndReason::NoProgress => "The same call was repeated without progress.",
+                _ => "This is the last step of this run.",
+            };
+            let id = self.mint();
+            let text =
+                format!("{why} Tools are off now: answer with what you have, and say what is missing.");
+            self.push(notice(text).with_id(id));
+        }
+        Phase::Model { landing }
+    }
+
+    pub(super) fn take_inbox(&mut self, messages: &[Arc<Message>]) {
+        self.inboxes += 1;
+        self.hear(messages.iter().cloned());
+    }
+
+    /// Adds messages from outside. Before an answer ends the run they make it go on; a notice that tools are off stays
+    /// behind them.
+    fn hear(&mut self, messages: impl Iterator<Item = Arc<Message>>) {
+        if matches!(self.phase, Phase::Ending { .. }) {
+            self.history.extend(messages);
+            self.phase = self.before_model();
+            return;
+        }
+        let notice = self.history.pop_if(|last| last.metadata().get(NOTICE).is_some());
+        self.history.extend(messages);
+        self.history.extend(notice);
+    }
+
+    /// A call that was taken for one of unknown outcome has its result after all.
+    pub(super) fn take_receipt(&mut self, outcome: &ToolOutcome) -> Result<(), &'static str> {
+        let place = self.unknown.iter().position(|call| call.id == outcome.call_id);
+        let call = place.map(|at| self.unknown.remove(at)).ok_or("no such call is of unknown outcome")?;
+        let status = if outcome.result.is_error() { "It failed" } else { "It was done" };
+        let text = format!(
+            "The call {} of unknown outcome came to its end after all. {status}: {}",
+            call.name,
+            outcome.result.tree.model_text()
+        );
+        let documents =
+            outcome.result.documents.iter().map(|document| Some(Content::Document(document.clone())));
+        let mut message = UserMessage::new([Content::text(text)].into_iter().chain(documents));
+        message.origin = UserOrigin::Event;
+        message.id = self.mint();
+        self.hear(std::iter::once(Message::User(message).shared()));
+        Ok(())
+    }
+
+    pub(super) fn reply(
+        &mut self,
+        reply: &Reply,
+        landing: Option<EndReason>,
+        at: u64,
+    ) -> Result<(), &'static str> {
+        let Message::Assistant(message) = &*reply.message else {
+            return Err("a reply must be an assistant message");
+        };
+        let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
+        let again = |(place, call): (usize, &ToolCall)| {
+            calls.iter().take(place).any(|other| other.id == call.id) || self.knows_call(&call.id)
+        };
+        if calls.iter().enumerate().any(again) {
+            return Err("two calls have one id");
+        }
+        self.step += 1;
+        self.asked_at = at;
+        self.usage.add(&reply.usage);
+        if self.limits.max_tokens.is_some() && reply.usage.input_tokens.is_none() {
+            self.guessed = self.guessed.saturating_add(self.guess(message));
+        }
+        let text = message.text();
+        let blank = text.trim().is_empty();
+        if !blank {
+            self.text.clone_from(&text);
+        }
+        self.reasoning.clear();
+        let continued = reply.finish_reason == FinishReason::Pause
+            && calls.is_empty()
+            && landing.is_none()
+            && self.pauses < MAX_PAUSES;
+        // A message of reasoning alone says nothing that may be replayed.
+        let says = |part: &AssistantPart| !matches!(part, AssistantPart::Reasoning(_));
+        if message.parts.iter().any(says) {
+            let mut message = message.clone();
+            message.id = self.mint();
+            if continued {
+                message.metadata = message.metadata.with(PAUSED, true);
+            }
+            self.push(Message::Assistant(message));
+        }
+        self.phase = match (&reply.finish_reason, calls.is_empty()) {
+            (FinishReason::Refusal, _) => {
+                if blank {
+                    self.text = message.refusal().unwrap_or_default();
+                }
+                self.close(&calls, "not executed: the reply was refused");
+                ending(EndReason::Refusal)
+            }
+            (FinishReason::ContentFilter, _) => {
+                self.close(&calls, "not executed: the reply was filtered");
+                ending(EndReason::ContentFilter)
+            }
+            (FinishReason::Error, _) => {
+                self.close(&calls, "not executed: the provider failed");
+                self.detail = Some("the provider ended the reply with an error".to_owned());
+                ending(EndReason::ProviderError("api".to_owned()))
+            }
+            (_, false) if landing.is_some() => {
+                self.close(&calls, "not executed: tools are off");
+                ending(landing.unwrap_or(EndReason::MaxSteps))
+            }
+            (reason, false) if *reason == FinishReason::Length || calls.iter().any(is_truncated) => {
+                self.close(&calls, "output limit reached before this call was complete; send a smaller call");
+                self.cut_rounds += 1;
+                if self.cut_rounds > 1 { ending(EndReason::Length) } else { self.before_model() }
+            }
+            (_, false) => {
+                self.cut_rounds = 0;
+                self.calls.extend(calls.iter().cloned());
+                Phase::Calls(calls.into())
+            }
+            (FinishReason::Pause, true) if continued => {
+                self.pauses += 1;
+                self.before_model()
+            }
+            (FinishReason::Pause, true) if landing.is_some() => self.answered(EndReason::MaxSteps, landing),
+            (FinishReason::Length, true) => ending(EndReason::Length),
+            (_, true) if blank => match message.refusal() {
+                Some(refusal) => {
+                    self.text = refusal;
+                    ending(EndReason::Refusal)
+                }
+                None => self.empty(message, landing),
+            },
+            (_, true) => self.answered(EndReason::Answer, landing),
+        };
+        Ok(())
+    }
+
+    /// The tokens of a step whose provider reported none: those of the texts that were read and written.
+    fn guess(&self, reply: &AssistantMessage) -> u64 {
+        let chars = |message: &Arc<Message>| match &**message {
+            Message::System(message) => message.parts.iter().map(|part| part.text().len()).sum::<usize>(),
+            Message::User(message) => message.parts.iter().map(content_len).sum(),
+            Message::Assistant(message) => reply_len(message),
+            Message::ToolResults(message) => {
+                message.results.iter().map(|result| result.tree.json().len()).sum()
+            }
+            _ => 0,
+        };
+        let read = self.history.iter().map(chars).sum::<usize>() + reply_len(reply);
+        u64::try_from(read).unwrap_or(u64::MAX).div_ceil(CHARS_PER_TOKEN)
+    }
+
+    /// An answer ends the run, unless more was said meanwhile. After a landing nothing goes on.
+    fn answered(&mut self, reason: EndReason, landing: Option<EndReason>) -> Phase {
+        match landing {
+            // An answer at the first step is one, whatever would have come after it.
+            Some(_) if self.step == 1 => ending(reason),
+            Some(landing) => ending(landing),
+            None => Phase::Ending { reason, open: true },
+        }
+    }
+
+    fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
+        self.reasoning = message.thinking();
+        match self.limits.empty_reply {
+            EmptyReply::Accept => self.answered(EndReason::Answer, landing),
+            EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => {
+                self.nudges += 1;
+                let id = self.mint();
+                self.push(notice("Your last reply was empty. Answer, or call a tool.").with_id(id));
+                self.before_model()
+            }
+            EmptyReply::Nudge(_) | EmptyReply::Error => {
+                self.detail = Some(match self.reasoning.trim().is_empty() {
+                    true => "the model answered with neither text nor calls".to_owned(),
+                    false => "the model answered with nothing but reasoning".to_owned(),
+                });
+                ending(EndReason::EmptyResponse)
+            }
+        }
+    }
+
+    /// Answers calls that are not executed, so that each call has its result.
+    fn close(&mut self, calls: &[ToolCall], text: &str) {
+        if !calls.is_empty() {
+            let results = calls.iter().map(|call| ToolResult::error(call, text)).collect();
+            self.push_results(results);
+        }
+    }
+
+    fn push_results(&mut self, results: Vec<ToolResult>) {
+        let id = self.mint();
+        self.push(Message::ToolResults(ToolResultsMessage::new(results)).with_id(id));
+    }
+
+    pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {
+        self.outcomes.insert(outcome.call_id.clone(), outcome.clone());
+        if outcome.disposition == Disposition::Aborted {
+            self.close_round(calls);
+            self.phase = ending(EndReason::ToolAbort);
+        } else if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
+            self.finish_round(calls);
+        }
+    }
+
+    /// All calls of the round have results: they go into the history in call order.
+    fn finish_round(&mut self, calls: &[ToolCall]) {
+        let outcomes: Vec<ToolOutcome> =
+            calls.iter().filter_map(|call| self.outcomes.remove(&call.id)).collect();
+        let unknown = calls.iter().zip(&outcomes).filter(|(_, outcome)| self.is_unknown(outcome));
+        let unknown: Vec<ToolCall> = unknown.map(|(call, _)| call.clone()).collect();
+        self.unknown.extend(unknown);
+        self.begun.clear();
+        let direct = outcomes.iter().zip(calls).all(|(outcome, call)| {
+            self.direct.contains(&call.name) && outcome.result.status == ResultStatus::Ok
+        });
+        let verdict =
+            self.repeats.observe(calls.iter().zip(&outcomes).map(|(call, outcome)| (call, &outcome.result)));
+        // Collecting in place would keep the room of the outcomes for as long as the history lives.
+        let mut results = Vec::with_capacity(outcomes.len());
+        results.extend(outcomes.into_iter().map(|outcome| outcome.result));
+        if verdict == Verdict::Nudge {
+            repeat::nudge(calls, &mut results);
+        }
+        let answer = direct.then(|| {
+            let texts: Vec<_> = results.iter().map(|result| result.tree.model_text()).collect();
+            texts.join("\n")
+        });
+        self.push_results(results);
+        self.phase = if let Some(answer) = answer {
+            self.text = answer;
+            let (id, text) = (self.mint(), self.text.clone());
+            self.push(Message::assistant(text).with_id(id));
+            self.answered(EndReason::ReturnDirect, None)
+        } else if verdict == Verdict::Stop {
+            self.land(Some(EndReason::NoProgress))
+        } else {
+            self.before_model()
+        };
+    }
+
+    /// Puts the results of a round into the history that comes to no end of its own.
+    fn close_round(&mut self, calls: &[ToolCall]) {
+        let mut results = Vec::with_capacity(calls.len());
+        for call in calls {
+            match self.outcomes.remove(&call.id) {
+                Some(outcome) => {
+                    if self.is_unknown(&outcome) {
+                        self.unknown.push(call.clone());
+                    }
+                    results.push(outcome.result);
+                }
+                None => {
+                    if self.begun.contains_key(&call.id) {
+                        self.unknown.push(call.clone());
+                    }
+                    results.push(self.unanswered(call));
+                }
+            }
+        }
+        self.begun.clear();
+        self.push_results(results);
+    }
+
+    pub(super) fn end(&mut self, ended: &Ended) {
+        if let Phase::Calls(calls) = &self.phase {
+            let calls = Arc::clone(calls);
+            self.close_round(&calls);
+        }
+        if !ended.interrupted_text.trim().is_empty() {
+            self.text.clone_from(&ended.interrupted_text);
+            let id = self.mint();
+            self.push(interrupted(&ended.interrupted_text).with_id(id));
+        }
+        // The next question opens a turn, although no answer stands before it.
+        if let Some(last) = self.history.last_mut()
+            && let Message::ToolResults(results) = &**last
+        {
+            let mut results = results.clone();
+            results.metadata = results.metadata.with(TURN_ENDED, true);
+            *last = Message::ToolResults(results).shared();
+        }
+        if ended.detail.is_some() {
+            self.detail.clone_from(&ended.detail);
+        }
+        self.unread.clone_from(&ended.unread);
+        self.phase = Phase::Ended(ended.reason.clone());
+    }
+}
+
+/// The text of a reply that was interrupted, as a message.
+pub(crate) fn interrupted(text: &str) -> Message {
+    let mut message = AssistantMessage::new([AssistantPart::text(text)]);
+    message.metadata = Metadata::new().with("interrupted", true);
+    Message::Assistant(message)
+}
+
+fn ending(reason: EndReason) -> Phase {
+    Phase::Ending { reason, open: false }
+}
+
+/// A word of the loop to the model. It belongs to the round before it.
+fn notice(text: impl Into<String>) -> Message {
+    let mut message = UserMessage::new([Content::text(text)]);
+    message.origin = UserOrigin::Event;
+    message.metadata = Metadata::new().with(NOTICE, true);
+    Message::User(message)
+}
+
+/// A number that tells the turns of a conversation apart. A run id may be used again, the message that a turn begins
+/// with is another one each time.
+fn turn_number(messages: &[Arc<Message>]) -> u64 {
+    // FNV-1a: it must stay the same across versions, which the standard library's hashers do not promise.
+    let bytes = messages.iter().flat_map(|message| message.id().as_str().bytes().chain([0xff]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn is_truncated(call: &ToolCall) -> bool {
+    matches!(call.arguments.json(), Err(attache_core::ArgumentsError::Truncated))
+}
+
+fn reply_len(message: &AssistantMessage) -> usize {
+    let part = |part: &AssistantPart| match part {
+        AssistantPart::Text(text) => text.text().len(),
+        AssistantPart::ToolCall(call) => call.arguments.raw().len(),
+        AssistantPart::Reasoning(reasoning) => reasoning.text().len(),
+        _ => 0,
+    };
+    message.parts.iter().map(part).sum()
+}
+
+fn content_len(content: &Content) -> usize {
+    match content {
+        Content::Text(text) => text.text().len(),
+        Content::Object(tree) => tree.json().len(),
+        _ => 0,
+    }
+}

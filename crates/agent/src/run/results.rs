@@ -1,0 +1,67 @@
+//! The results of calls that did not come to their end.
+
+use std::sync::Arc;
+
+use attache_core::{ContentTree, Message, ResultStatus, ToolCall, ToolResult, ToolResultsMessage};
+
+use crate::log::{Disposition, ToolOutcome};
+use crate::run::{Phase, Run};
+
+/// The words with which a model learns that an effect was begun and may or may not have happened: always the same.
+pub(crate) const UNKNOWN_OUTCOME: &str = "this call was begun and its outcome is unknown: its effect may or may not \
+    have happened; it was not repeated; verify before you try again";
+
+/// The result of a call whose effect was begun and did not come to its end.
+pub(crate) fn unknown_result(call: &ToolCall) -> ToolResult {
+    ToolResult::new(call, ResultStatus::Error, ContentTree::text(UNKNOWN_OUTCOME))
+}
+
+/// The result of a call whose effect was begun before its run was interrupted. It is not run again.
+pub(crate) fn unknown_outcome(call: &ToolCall) -> ToolOutcome {
+    ToolOutcome { call_id: call.id.clone(), result: unknown_result(call), disposition: Disposition::Unknown }
+}
+
+impl Run {
+    /// The result of a call that gets none any more.
+    pub(super) fn unanswered(&self, call: &ToolCall) -> ToolResult {
+        if self.begun.contains_key(&call.id) { unknown_result(call) } else { ToolResult::cancelled(call) }
+    }
+
+    /// The results of a round that is not over, so that each call has one: those that are there, and for the others
+    /// a word that they are not.
+    pub(super) fn results_so_far(&self, calls: &[ToolCall]) -> Arc<Message> {
+        let results = calls.iter().map(|call| match self.outcomes.get(&call.id) {
+            Some(outcome) => outcome.result.clone(),
+            None if self.begun.contains_key(&call.id) => unknown_result(call),
+            None => ToolResult::error(call, "no result was delivered in time"),
+        });
+        let message = Message::ToolResults(ToolResultsMessage::new(results));
+        match self.history.last() {
+            // Not the id of the results as they will be when all are there.
+            Some(reply) => message.with_id(reply.id().derived("pending")).shared(),
+            None => message.shared(),
+        }
+    }
+
+    /// The calls of unknown outcome, those of a round that is not over included.
+    pub(super) fn unknown_so_far(&self) -> Vec<ToolCall> {
+        let mut unknown = self.unknown.clone();
+        if let Phase::Calls(calls) = &self.phase {
+            let open = |call: &&ToolCall| match self.outcomes.get(&call.id) {
+                Some(outcome) => self.is_unknown(outcome),
+                None => self.begun.contains_key(&call.id),
+            };
+            unknown.extend(calls.iter().filter(open).cloned());
+        }
+        unknown
+    }
+
+    /// Whether nobody knows if the effect of a call happened.
+    pub(super) fn is_unknown(&self, outcome: &ToolOutcome) -> bool {
+        match outcome.disposition {
+            Disposition::Unknown => true,
+            Disposition::TimedOut | Disposition::Panicked => self.begun.contains_key(&outcome.call_id),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The tools of a run, listed and checked.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use attache_core::{ToolDefinition, ToolRefusal, ToolSet, ToolSpec};
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use crate::log::FamilyTools;
+use crate::preflight::{Preflight, Screen};
+use crate::schema::Schema;
+use crate::setup::Setup;
+use crate::tools::family::Family;
+use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
+
+/// The tools of a run, listed and checked.
+pub(crate) struct Toolbox {
+    pub(crate) set: Arc<ToolSet>,
+    pub(crate) entries: HashMap<String, ToolEntry>,
+    /// What is known of them.
+    pub(crate) preflight: Preflight,
+    /// What the families listed.
+    pub(crate) families: Vec<FamilyTools>,
+}
+
+/// An agent's tools as they were last listed, and of which families.
+pub(crate) struct Listed {
+    toolbox: Arc<Toolbox>,
+    families: Vec<Option<Arc<[ToolSpec]>>>,
+}
+
+/// A word for programs and a line for people.
+pub(crate) type ToolWarning = (&'static str, String);
+
+impl Toolbox {
+    pub(crate) fn empty() -> Self {
+        Self {
+            set: Arc::default(),
+            entries: HashMap::new(),
+            preflight: Preflight::default(),
+            families: Vec::new(),
+        }
+    }
+}
+
+impl Setup {
+    /// The tools, and the warnings about those that are not as they should be. Families are listed side by side; one
+    /// that fails or clashes costs its own tools, unless there are no others.
+    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolWarning>), ToolsError> {
+        let listed = join_all(self.tools.families().map(Family::tools)).await;
+        let mut failures = Vec::new();
+        let mut keep = |listed: Result<_, ToolsError>| listed.map_err(|failure| failures.push(failure)).ok();
+        let families: Vec<_> = listed.into_iter().map(&mut keep).collect();
+        let same = |one: &Option<Arc<[ToolSpec]>>, other: &Option<Arc<[ToolSpec]>>| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        let warn = |failures: &[ToolsError]| -> Vec<ToolWarning> {
+            failures.iter().map(|failure| ("tools_unavailable", failure.to_string())).collect()
+        };
+        if let Some(known) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+            && known.families.iter().zip(&families).all(|(known, now)| same(known, now))
+        {
+            return Ok((Arc::clone(&known.toolbox), warn(&failures)));
+        }
+        let (toolbox, left_out) = self.tools.toolbox(self.screen(), &families)?;
+        failures.extend(left_out);
+        if toolbox.entries.is_empty()
+            && let Some(failure) = failures.pop()
+        {
+            return Err(failure);
+        }
+        let mut warnings = warn(&failures);
+        // The others were told of when the agent was built.
+        let told = toolbox.preflight.told_of(|tool| !self.known.entries.contains_key(tool));
+        warnings.extend(told.into_iter().map(|line| ("preflight", line)));
+        let toolbox = Arc::new(toolbox);
+        let listed = Listed { toolbox: Arc::clone(&toolbox), families };
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+        Ok((toolbox, warnings))
+    }
+
+    /// The tools that a run was offered when it began: those of families as its log tells them, whatever their servers
+    /// say now.
+    pub(crate) fn toolbox_of(&self, recorded: &[FamilyTools]) -> Result<Arc<Toolbox>, ToolsError> {
+        if let Some(known) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+            && known.toolbox.families == recorded
+        {
+            return Ok(Arc::clone(&known.toolbox));
+        }
+        let mut recorded: Vec<&FamilyTools> = recorded.iter().collect();
+        let families: Vec<Option<Arc<[ToolSpec]>>> = self
+            .tools
+            .families()
+            .map(|family| {
+                let at = recorded.iter().position(|listed| listed.family == family.name())?;
+                Some(recorded.remove(at).tools.iter().map(ToolSpec::from).collect())
+            })
+            .collect();
+        let (toolbox, _) = self.tools.toolbox(self.screen(), &families)?;
+        Ok(Arc::new(toolbox))
+    }
+}
+
+impl Tools {
+    fn families(&self) -> impl Iterator<Item = &Family> {
+        self.sources.iter().filter_map(|source| match source {
+            Source::Family(family) => Some(family),
+            Source::One(_) | Source::External(_) => None,
+        })
+    }
+
+    /// The tools that are known without asking anybody, checked.
+    pub(crate) fn known(&self, screen: Screen<'_>) -> Result<Toolbox, ToolsError> {
+        let mut list = List::default();
+        for source in &self.sources {
+            if let Some((spec, executor)) = source.known() {
+                list.add(spec, executor)?;
+            }
+        }
+        list.into_toolbox(screen, Vec::new()).map(|(toolbox, _)| toolbox)
+    }
+
+    /// All tools in the order in which they were added, with those that each family listed, and the reasons why some of
+    /// families are left out.
+    fn toolbox(
+        &self,
+        screen: Screen<'_>,
+        families: &[Option<Arc<[ToolSpec]>>],
+    ) -> Result<(Toolbox, Vec<ToolsError>), ToolsError> {
+        let mut list = List::default();
+        let mut left_out = Vec::new();
+        let mut recorded = Vec::new();
+        let mut families = families.iter();
+        for source in &self.sources {
+            if let Some((spec, executor)) = source.known() {
+                list.add(spec, executor)?;
+            }
+            let Source::Family(family) = source else { continue };
+            let Some(Some(specs)) = families.next() else { continue };
+            let tools = specs.iter().map(Into::into).collect();
+            recorded.push(FamilyTools { family: family.name().to_owned(), tools });
+            for spec in specs.iter() {
+                let added = list.add(spec.clone(), Executor::Family(Arc::clone(&family.handler)));
+                left_out.extend(added.err());
+            }
+        }
+        let (toolbox, refused) = list.into_toolbox(screen, recorded)?;
+        left_out.extend(refused);
+        Ok((toolbox, left_out))
+    }
+}
+
+impl Source {
+    /// A tool that is known without asking anybody.
+    fn known(&self) -> Option<(ToolSpec, Executor)> {
+        match self {
+            Self::One(tool) => Some((tool.spec().clone(), Executor::Tool(Arc::clone(tool)))),
+            Self::External(definition) => {
+                Some((ToolSpec::new(definition.clone()).with_origin("the caller"), Executor::External))
+            }
+            Self::Family(_) => None,
+        }
+    }
+}
+
+/// Tools while they are listed.
+#[derive(Default)]
+struct List {
+    entries: HashMap<String, ToolEntry>,
+    order: Vec<ToolDefinition>,
+}
+
+impl List {
+    /// Adds a tool, unless it is disabled.
+    fn add(&mut self, spec: ToolSpec, executor: Executor) -> Result<(), ToolsError> {
+        let name = spec.definition.name().to_owned();
+        if let Some(problem) = spec.definition.problem() {
+            return Err(ToolsError::Unusable { name, origin: origin(&spec), problem: problem.to_owned() });
+        }
+        if let Some(first) = self.entries.get(&name) {
+            return Err(ToolsError::Duplicate { name, first: origin(&first.spec), second: origin(&spec) });
+        }
+        if !spec.metadata.enabled {
+            return Ok(());
+        }
+        let schema = match readable(&spec.definition) {
+            Ok(schema) => Arc::new(schema),
+            Err(problem) => return Err(ToolsError::Unusable { name, origin: origin(&spec), problem }),
+        };
+        self.order.push(spec.definition.clone());
+        self.entries.insert(name, ToolEntry { spec, executor, schema });
+        Ok(())
+    }
+
+    /// The tools as the model is offered them. Those of families that it cannot be offered are left out and reported.
+    fn into_toolbox(
+        mut self,
+        screen: Screen<'_>,
+        families: Vec<FamilyTools>,
+    ) -> Result<(Toolbox, Vec<ToolsError>), ToolsError> {
+        let mut left_out = Vec::new();
+        loop {
+            let set = ToolSet::new(self.order.iter().cloned())?.with_validation(true);
+            let listed = self.order.iter().filter_map(|definition| self.entries.get(definition.name()));
+            let (mut preflight, refused) =
+                screen.look(&set, listed.map(|entry| (&entry.spec, &*entry.schema)));
+            let of_family = |refusal: &ToolRefusal| {
+                let entry = refusal.tool.as_ref().and_then(|tool| self.entries.get(tool));
+                entry.is_some_and(|entry| matches!(entry.executor, Executor::Family(_)))
+            };
+            let (of_families, ours): (Vec<_>, Vec<_>) = refused.into_iter().partition(of_family);
+            let model = screen.model.id().to_owned();
+            if !ours.is_empty() {
+                return Err(ToolsError::Refused { model, refused: ours });
+            }
+            if of_families.is_empty() {
+                let failures = left_out.iter().map(|refused: &ToolRefusal| ToolsError::Refused {
+                    model: model.clone(),
+                    refused: vec![refused.clone()],
+                });
+                let failures = failures.collect();
+                preflight.left_out = left_out;
+                let toolbox = Toolbox { set: Arc::new(set), entries: self.entries, preflight, families };
+                return Ok((toolbox, failures));
+            }
+            // Without them the others may have other names, so all are looked at again.
+            let is_left_out =
+                |name: &str| of_families.iter().any(|refused| refused.tool.as_deref() == Some(name));
+            self.order.retain(|definition| !is_left_out(definition.name()));
+            self.entries.retain(|name, _| !is_left_out(name));
+            left_out.extend(of_families);
+        }
+    }
+}
+
+/// The schema of a tool's arguments, if they can be held against it.
+fn readable(definition: &ToolDefinition) -> Result<Schema, String> {
+    let root = definition.input_schema();
+    let is_object = match root.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        Some(kind) => kind == "object",
+        None => true,
+    };
+    if !is_object {
+        return Err("its arguments are an object, and its schema asks for something else".to_owned());
+    }
+    Schema::new(root).map_err(|error| format!("its schema cannot be read: {error}"))
+}
+
+fn origin(spec: &ToolSpec) -> String {
+    match spec.metadata.origin.as_str() {
+        "" => "the agent".to_owned(),
+        origin => origin.to_owned(),
+    }
+}
