@@ -421,11 +421,7 @@ async fn cancelling() {
     assert_eq!(outcome.reason, EndReason::Cancelled);
     let Message::ToolResults(results) = &**outcome.messages.last().unwrap() else { panic!() };
     let statuses: Vec<_> = results.results.iter().map(|result| result.status).collect();
-    assert_eq!(
-        statuses,
-        [ResultStatus::Ok, ResultStatus::Error],
-        "finished work is kept, the pair is whole"
-    );
+    assert_eq!(statuses, [ResultStatus::Ok, ResultStatus::Error], "finished work is kept, the pair is whole");
     assert_eq!(outcome.unknown.iter().map(|call| &*call.name).collect::<Vec<_>>(), ["hangs"]);
     assert!(!control.is_active());
 

@@ -21,7 +21,7 @@ use crate::journal::{JournalError, Place, Recorder, now};
 use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall, unknown_outcome};
-use crate::tools::{Invocation, Resolved, invoke};
+use crate::tools::{Invocation, Resolved, ToolEntry, invoke};
 
 /// A result on its way.
 type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
@@ -288,7 +288,7 @@ impl Driver {
         let mut running = Vec::new();
         for pending in batch {
             match self.judge(&pending) {
-                Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome))),
+                Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(*outcome))),
                 Ok(entry) => {
                     let effect = entry.spec.metadata.effect;
                     if effect != Effect::Read && pending.begun.is_none() {
@@ -328,16 +328,18 @@ impl Driver {
     }
 
     /// The tool that runs a call, or the result of a call that is not run.
-    fn judge(&self, pending: &PendingCall) -> Result<crate::tools::ToolEntry, ToolOutcome> {
+    fn judge(&self, pending: &PendingCall) -> Result<ToolEntry, Box<ToolOutcome>> {
         let call = &pending.call;
         // It was begun before an interruption. Only a call that may be repeated is.
         if pending.begun.is_some_and(|effect| !matches!(effect, Effect::Read | Effect::Idempotent)) {
-            return Err(unknown_outcome(call));
+            return Err(Box::new(unknown_outcome(call)));
         }
-        let refused = |text: &str| ToolOutcome {
-            call_id: call.id.clone(),
-            result: ToolResult::error(call, text),
-            disposition: Disposition::Refused,
+        let refused = |text: &str| {
+            Box::new(ToolOutcome {
+                call_id: call.id.clone(),
+                result: ToolResult::error(call, text),
+                disposition: Disposition::Refused,
+            })
         };
         if pending.beyond_limit {
             let limit = self.run.limits().max_tool_calls;
@@ -355,7 +357,7 @@ impl Driver {
                 Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
             }
             // The tool of a call that was begun is no longer there.
-            Resolved::Unknown(_) if pending.begun.is_some() => Err(unknown_outcome(call)),
+            Resolved::Unknown(_) if pending.begun.is_some() => Err(Box::new(unknown_outcome(call))),
             Resolved::Unknown(text) => Err(refused(&text)),
         }
     }
