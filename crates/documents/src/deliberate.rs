@@ -38,7 +38,7 @@ pub(crate) fn deliberate<'m>(
 ) -> Deliberation<'m> {
     let Survey { occurrences, results, routed_before } = survey(messages);
     let idle = occurrences.is_empty() && !routed_before;
-    let many_images = has_many_images(&occurrences, capabilities);
+    let many_images = has_many_images(&occurrences, capabilities, materials);
     let judge = Judge { capabilities, materials, options, purpose, many_images };
     let (occurrences, mut verdicts) = with_attachments(occurrences, judge, materials);
     let repeating = Repeating { occurrences: &occurrences, repeats: options.repeats, purpose };
@@ -57,12 +57,23 @@ pub(crate) fn deliberate<'m>(
     deliberation
 }
 
-/// Whether there are more images than an API lets be large.
-fn has_many_images(occurrences: &[Occurrence<'_>], capabilities: &ModelCapabilities) -> bool {
+/// Whether there are more images than an API lets be large, those inside other documents included.
+fn has_many_images(
+    occurrences: &[Occurrence<'_>],
+    capabilities: &ModelCapabilities,
+    materials: &Materials,
+) -> bool {
+    fn images(document: &Document, materials: &Materials, depth: usize) -> u64 {
+        let inside = match depth {
+            0 => &[][..],
+            _ => materials.attachments(document),
+        };
+        let inside = inside.iter().take(MAX_INSIDE).map(|document| images(document, materials, depth - 1));
+        u64::from(document.media_type().kind() == MediaKind::Image) + inside.sum::<u64>()
+    }
     let Some(most) = capabilities.files.many_images else { return false };
-    let is_image =
-        |o: &&Occurrence<'_>| o.excluded.is_none() && o.document.media_type().kind() == MediaKind::Image;
-    occurrences.iter().filter(is_image).count() as u64 > most
+    let shown = occurrences.iter().filter(|occurrence| occurrence.excluded.is_none());
+    shown.map(|occurrence| images(occurrence.document, materials, MAX_DEPTH)).sum::<u64>() > most
 }
 
 /// How deep documents inside documents are looked at, and how many of one document of a message.

@@ -48,10 +48,12 @@ pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileR
     let guess = |tokens| Estimate { tokens, is_guess: true };
     match document.media_type().kind() {
         MediaKind::Image => {
-            let (width, height) = pixels(bytes).unwrap_or((1_024, 1_024));
+            // Of an image at an address nobody has seen the header.
+            let known = pixels(bytes);
+            let (width, height) = known.unwrap_or((1_024, 1_024));
             let per_token = rules.pixels_per_token.unwrap_or(PIXELS).max(1);
             let tokens = width.saturating_mul(height).div_ceil(per_token).clamp(IMAGE.0, IMAGE.1);
-            Estimate { tokens, is_guess: false }
+            Estimate { tokens, is_guess: known.is_none() }
         }
         MediaKind::Pdf => {
             let page = rules.page_tokens.unwrap_or(PAGE);
@@ -94,5 +96,6 @@ mod tests {
         .concat();
         let png = Document::from_bytes(header, "image/png");
         assert_eq!(of_document(&png, None, &rules), Estimate { tokens: 2_000, is_guess: false });
+        assert!(of_document(&Document::external("https://x/a.png"), None, &rules).is_guess);
     }
 }

@@ -8,12 +8,13 @@
 //!
 //! A step of an agent calls, with the window of messages that it is about to send:
 //!
-//! 1. [`plan`]: which documents must be loaded or converted for this model; the caller does that and puts the
-//!    outcome into [`Materials`], or has [`gather`] do both with a store, a fetcher and converters;
+//! 1. [`plan`]: which documents must be loaded, brought into another form or converted to text for this model; the
+//!    caller does that and puts the outcome into [`Materials`], or has [`gather`] do it with a store, a fetcher and
+//!    converters;
 //! 2. [`route`]: the messages as this model shall see them, and the report.
 //!
-//! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection: it reads originals and
-//! writes only `routed` content and synthetic messages, so it can be repeated at any time, for any model.
+//! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection:
+//! it reads originals and writes only `routed` content and synthetic messages, so it can be repeated at any time, for any model.
 //!
 //! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
 //!

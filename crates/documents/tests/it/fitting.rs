@@ -108,6 +108,18 @@ fn many_images_must_be_smaller() {
     };
     assert_eq!(pixels(2), [Some(8_000); 2]);
     assert_eq!(pixels(3), [Some(2_000); 3]);
+
+    // Those attached to an e-mail count too.
+    let mail = doc("m.eml", b"Subject: photos", "message/rfc822");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&mail));
+    let mut have = Materials::new();
+    let attached = (0..3).map(|n| sized(&format!("{n}.png"), 3_000, 2_000));
+    have.insert_converted(
+        &mail,
+        attached.fold(ConvertedText::new("three photos"), ConvertedText::with_attachment),
+    );
+    let forms = planned(&chat, &capabilities, &have).fit;
+    assert_eq!(forms.iter().map(|(_, form)| form.max_pixels).collect::<Vec<_>>(), [Some(2_000); 3]);
 }
 
 fn long(chat: Chat) -> (Document, Chat) {
