@@ -20,12 +20,12 @@ pub(crate) struct Judge<'a> {
     pub(crate) materials: &'a Materials,
     pub(crate) options: &'a RouteOptions,
     pub(crate) purpose: Purpose,
-    /// Whether the request holds so many images that each must be smaller.
+    /// Whether the author's last turn holds so many images that each of the request must be smaller.
     pub(crate) many_images: bool,
 }
 
 impl Judge<'_> {
-    /// What becomes of the document where it stands, were it alone. Duplicates are settled by their first.
+    /// What becomes of the document where it stands, were it alone.
     pub(crate) fn decide(&self, occurrence: &Occurrence<'_>) -> Verdict {
         let hidden =
             |kind, text| Verdict::new(Outcome::Withheld, None, Reason::new(kind, text), Shown::Nothing);
@@ -34,9 +34,6 @@ impl Judge<'_> {
                 hidden(ReasonKind::Withheld, "the tool's handler keeps it from the model")
             }
             Some(Excluded::Cancelled) => hidden(ReasonKind::Cancelled, "the call was cancelled"),
-            Some(Excluded::Duplicate(_)) => {
-                hidden(ReasonKind::Duplicate, "it is the same as another document of the same result")
-            }
             None => self.admit(occurrence),
         }
     }
@@ -53,9 +50,8 @@ impl Judge<'_> {
                 // The note says all there is to say about an empty document.
                 (_, ReasonKind::Empty) | (Origin::Tool, _) => false,
                 (Origin::Event, _) => self.options.fail_on_event_documents,
-                // What was lost since its author attached it must not fail all later turns.
-                (Origin::Author { current: false }, ReasonKind::Missing) => false,
-                (Origin::Author { .. }, _) => true,
+                // What its author sent once must not fail all later turns, lost or on another model.
+                (Origin::Author { current }, _) => current,
             };
         if fails { Verdict::error(verdict.place, verdict.reason) } else { verdict }
     }
@@ -168,13 +164,22 @@ impl Judge<'_> {
                     format!("it has {bytes} bytes, and this model takes at most {limit} of {media}"),
                 )
             }
-            Misfit::Pixels { width, height, most } => (
-                ReasonKind::TooLarge,
-                format!("it has {width} × {height} pixels, and this model takes at most {most} on a side"),
-            ),
+            Misfit::Pixels { width, height, most } => {
+                let many = self.capabilities.files.many_images.filter(|_| self.many_images);
+                let many = many.map(|many| format!(" where there are more than {many} images"));
+                let many = many.unwrap_or_default();
+                let text = format!(
+                    "it has {width} × {height} pixels, and this model takes at most {most} on a side{many}"
+                );
+                (ReasonKind::TooLarge, text)
+            }
             Misfit::Pages { pages, most } => (
                 ReasonKind::TooLarge,
                 format!("it has {pages} pages, and this model takes at most {most} of them"),
+            ),
+            Misfit::Uncounted { most } => (
+                ReasonKind::Unfit,
+                format!("its pages cannot be counted, and this model takes at most {most} of them"),
             ),
             Misfit::Unfit(why) => (
                 ReasonKind::Unfit,
@@ -228,7 +233,7 @@ impl Judge<'_> {
         let (mut rest, mut need) = (None, None);
         if part_of.is_some() && self.capabilities.place(place).accepts_text() {
             let first = pages.map_or(1, |held| usize::try_from(held).unwrap_or(usize::MAX).saturating_add(1));
-            let limit = self.limit(occurrence);
+            let limit = self.converted_limit(occurrence);
             rest = self.materials.conversion(occurrence.document, document.media_type(), first, limit);
             let tried = rest.is_some()
                 || self.materials.unconvertible(occurrence.document).is_some()
@@ -302,7 +307,7 @@ impl Judge<'_> {
             occurrence.document,
             document.media_type(),
             1,
-            self.limit(occurrence),
+            self.converted_limit(occurrence),
         )?;
         let reason = Reason::new(ReasonKind::MadeText, shown_as("converted text", &fenced));
         let cost = Estimate { tokens: fenced.tokens, is_guess: false };
@@ -377,8 +382,18 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether text may be made of it: of what an author attached to this turn, only if that is asked for. What was
+    /// attached to an earlier turn, and this model does not take, is better read as text than not at all.
     fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
-        !is_author(occurrence) || self.options.convert_author_documents
+        occurrence.origin != Origin::Author { current: true } || self.options.convert_author_documents
+    }
+
+    /// The most bytes of text made of it. What was whole in its own turn stays so.
+    fn converted_limit(&self, occurrence: &Occurrence<'_>) -> usize {
+        match self.options.convert_author_documents {
+            true => self.limit(occurrence),
+            false => self.options.max_text_bytes,
+        }
     }
 
     fn limit(&self, occurrence: &Occurrence<'_>) -> usize {

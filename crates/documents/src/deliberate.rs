@@ -1,18 +1,18 @@
 //! All decisions about one list of messages.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use attache_core::{Document, DocumentId, MediaKind, Message, ModelCapabilities, ToolResult, ToolSet};
+use attache_core::{Document, Message, ModelCapabilities, ToolResult, ToolSet};
 
 use crate::decide::Judge;
+use crate::identity::Identities;
 use crate::limits;
 use crate::materials::Materials;
 use crate::options::RouteOptions;
-use crate::repeat::{Repeating, Standing};
+use crate::repeat::{Standing, Standings};
 use crate::report::{Decision, Outcome, Reason, ReasonKind};
-use crate::survey::{Excluded, Inside, Occurrence, Survey, survey};
+use crate::survey::{Inside, Occurrence, Survey, survey};
 use crate::text::one_line;
 use crate::verdict::{Purpose, Shown, Verdict};
 
@@ -36,44 +36,32 @@ pub(crate) fn deliberate<'m>(
     options: &RouteOptions,
     purpose: Purpose,
 ) -> Deliberation<'m> {
-    let Survey { occurrences, results, routed_before } = survey(messages);
-    let idle = occurrences.is_empty() && !routed_before;
-    let many_images = has_many_images(&occurrences, capabilities, materials);
-    let judge = Judge { capabilities, materials, options, purpose, many_images };
-    let (occurrences, mut verdicts) = with_attachments(occurrences, judge, materials);
-    let repeating = Repeating { occurrences: &occurrences, repeats: options.repeats, purpose };
-    let mut standings = repeating.refer_back(&verdicts);
-    limits::keep(messages, capabilities, options.budget, repeating, &mut verdicts, &mut standings);
-    for ((verdict, standing), occurrence) in verdicts.iter_mut().zip(&standings).zip(&occurrences) {
+    let Survey { occurrences: surveyed, results, to_rewrite, mut identities } = survey(messages, materials);
+    let idle = surveyed.is_empty() && !to_rewrite;
+    let mut judge = Judge { capabilities, materials, options, purpose, many_images: false };
+    let (mut occurrences, mut verdicts) = with_attachments(&surveyed, judge, materials, &mut identities);
+    if limits::author_has_many_images(&occurrences, &verdicts, &capabilities.files) {
+        // None of them is left out, so all have to be smaller.
+        judge.many_images = true;
+        (occurrences, verdicts) = with_attachments(&surveyed, judge, materials, &mut identities);
+    }
+    let mut standings = Standings::new(&occurrences, &verdicts, options.repeats, purpose);
+    limits::keep(messages, capabilities, options.budget, &occurrences, &mut verdicts, &mut standings);
+    let newest = verdicts
+        .iter()
+        .zip(standings.iter())
+        .rposition(|(verdict, standing)| standing == Standing::Own && verdict.rank(purpose) > 0);
+    let served = standings.served();
+    let all = verdicts.iter_mut().zip(standings.iter()).zip(served).zip(&occurrences).enumerate();
+    for (at, (((verdict, standing), served), occurrence)) in all {
         let reason = match standing {
             Standing::Own => continue,
-            Standing::At(first) => shown_before(messages, occurrences.get(*first)),
-            Standing::LeftOut(limit) => limits::left_out(*limit),
+            Standing::Back => shown_before(messages, served.and_then(|first| occurrences.get(first))),
+            Standing::LeftOut(limit) => limits::left_out(limit, newest > Some(at)),
         };
         *verdict = Verdict::note(judge.place_for_note(occurrence), reason);
     }
-    let mut deliberation = Deliberation { occurrences, verdicts, results, idle };
-    deliberation.settle_duplicates();
-    deliberation
-}
-
-/// Whether there are more images than an API lets be large, those inside other documents included.
-fn has_many_images(
-    occurrences: &[Occurrence<'_>],
-    capabilities: &ModelCapabilities,
-    materials: &Materials,
-) -> bool {
-    fn images(document: &Document, materials: &Materials, depth: usize) -> u64 {
-        let inside = match depth {
-            0 => &[][..],
-            _ => materials.attachments(document),
-        };
-        let inside = inside.iter().take(MAX_INSIDE).map(|document| images(document, materials, depth - 1));
-        u64::from(document.media_type().kind() == MediaKind::Image) + inside.sum::<u64>()
-    }
-    let Some(most) = capabilities.files.many_images else { return false };
-    let shown = occurrences.iter().filter(|occurrence| occurrence.excluded.is_none());
-    shown.map(|occurrence| images(occurrence.document, materials, MAX_DEPTH)).sum::<u64>() > most
+    Deliberation { occurrences, verdicts, results, idle }
 }
 
 /// How deep documents inside documents are looked at, and how many of one document of a message.
@@ -83,23 +71,15 @@ const MAX_INSIDE: usize = 200;
 /// Decides about each occurrence, and about the documents inside those of which text was made: they stand right after
 /// it, in the same place.
 fn with_attachments<'m>(
-    surveyed: Vec<Occurrence<'m>>,
+    surveyed: &[Occurrence<'m>],
     judge: Judge<'_>,
     materials: &'m Materials,
+    identities: &mut Identities<'m>,
 ) -> (Vec<Occurrence<'m>>, Vec<Verdict>) {
-    let mut identities: HashMap<&DocumentId, usize> = HashMap::new();
-    let mut free = surveyed.iter().map(|occurrence| occurrence.identity + 1).max().unwrap_or_default();
-    let shift = surveyed.len();
-    let mut occurrences: Vec<Occurrence<'m>> = Vec::with_capacity(shift);
-    let mut verdicts = Vec::with_capacity(shift);
-    // Where each surveyed occurrence came to stand, for those that name one as their first.
-    let mut moved = Vec::with_capacity(shift);
-    for mut occurrence in surveyed {
-        if let Some(Excluded::Duplicate(first)) = &mut occurrence.excluded {
-            *first = moved.get(*first).copied().unwrap_or(*first);
-        }
-        moved.push(occurrences.len());
-        let mut ahead = vec![occurrence];
+    let mut occurrences: Vec<Occurrence<'m>> = Vec::with_capacity(surveyed.len());
+    let mut verdicts = Vec::with_capacity(surveyed.len());
+    for occurrence in surveyed {
+        let mut ahead = vec![*occurrence];
         let mut found = 0;
         while let Some(occurrence) = ahead.pop() {
             let mut verdict = judge.decide(&occurrence);
@@ -109,19 +89,12 @@ fn with_attachments<'m>(
                 let most = if depth < MAX_DEPTH { MAX_INSIDE - found } else { 0 };
                 let inner = all.get(..most).unwrap_or(all);
                 verdict.not_opened = all.len() - inner.len();
-                let inner: Vec<_> = inner
-                    .iter()
-                    .map(|document| {
-                        let identity = *identities.entry(document.id()).or_insert_with(|| {
-                            free += 1;
-                            free - 1
-                        });
-                        let inside = Some(Inside { holder: occurrence.document.id(), depth: depth + 1 });
-                        Occurrence { document, identity, inside, ..occurrence }
-                    })
-                    .collect();
                 found += inner.len();
-                ahead.extend(inner.into_iter().rev());
+                ahead.extend(inner.iter().rev().map(|document| {
+                    let identity = identities.of(document, materials);
+                    let inside = Some(Inside { holder: occurrence.document.id(), depth: depth + 1 });
+                    Occurrence { document, identity, inside, ..occurrence }
+                }));
             }
             occurrences.push(occurrence);
             verdicts.push(verdict);
@@ -161,19 +134,6 @@ pub(crate) fn wire_call_id(result: &ToolResult) -> &str {
 }
 
 impl<'m> Deliberation<'m> {
-    /// A duplicate shares the fate of the one that it duplicates, and adds nothing.
-    fn settle_duplicates(&mut self) {
-        for at in 0..self.occurrences.len() {
-            let Some(Excluded::Duplicate(first)) = self.occurrences.get(at).and_then(|o| o.excluded) else {
-                continue;
-            };
-            let fate = self.verdicts.get(first).map(|first| (first.outcome, first.place));
-            if let (Some((outcome, place)), Some(verdict)) = (fate, self.verdicts.get_mut(at)) {
-                (verdict.outcome, verdict.place) = (outcome, place);
-            }
-        }
-    }
-
     /// The first document that makes the request impossible.
     pub(crate) fn error(&self) -> Option<(&Occurrence<'m>, &Verdict)> {
         self.occurrences.iter().zip(&self.verdicts).find(|(_, verdict)| verdict.outcome == Outcome::Error)

@@ -3,7 +3,7 @@
 use attache_core::{Document, DocumentStore, Fetched, Fetcher, MediaType, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::materials::Materials;
+use crate::gather::Brought;
 
 /// What the server said of a document, kept beside its bytes: a resumed run shows the same name and type.
 #[derive(Deserialize, Serialize)]
@@ -16,41 +16,37 @@ struct Said {
 }
 
 /// Brings the content of an external document: from the store, if it was fetched before, else from its address.
-pub(crate) async fn bring(
-    materials: &mut Materials,
-    document: &Document,
+pub(crate) async fn bring<'p>(
+    document: &'p Document,
     url: &str,
     store: &dyn DocumentStore,
     fetcher: Option<&dyn Fetcher>,
-) {
+) -> Brought<'p> {
     match store.get(document.id()).await {
         Ok(bytes) => {
             let said = recall(document, store).await;
             let media_type = said.content_type.as_deref().and_then(MediaType::parse);
             let fetched = Fetched::new(bytes).with_media_type(media_type).with_file_name(said.file_name);
-            materials.insert_fetched(document, fetched);
-            return;
+            return Brought::Fetched(document, fetched);
         }
         Err(error) if error.kind() == StoreErrorKind::NotFound => {}
         // It may have been shown before, and what is at the address now may be something else.
         Err(error) => {
             tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
-            materials.insert_missing(document, "its content cannot be read from the store");
-            return;
+            return Brought::Missing(document, "its content cannot be read from the store".to_owned());
         }
     }
     let Some(fetcher) = fetcher else {
-        materials.insert_missing(document, "it is at an address that is not fetched");
-        return;
+        return Brought::Missing(document, "it is at an address that is not fetched".to_owned());
     };
     match fetcher.fetch(url).await {
         Ok(fetched) => {
             keep(document, &fetched, store).await;
-            materials.insert_fetched(document, fetched);
+            Brought::Fetched(document, fetched)
         }
         Err(error) => {
             tracing::warn!(document = %document.id(), %error, "a document cannot be fetched");
-            materials.insert_missing(document, error.to_string());
+            Brought::Missing(document, error.to_string())
         }
     }
 }

@@ -6,6 +6,8 @@
 //! the document could not know it. Should the text hold the nonce or imitate a fence line all the same, that place
 //! is altered; the rest stays byte for byte.
 
+use std::borrow::Cow;
+
 use attache_core::{DocumentId, TextPart};
 
 use crate::estimate;
@@ -93,11 +95,7 @@ fn cut(text: &str, limit: usize) -> &str {
 
 /// Appends `text`, with a hyphen inside each occurrence of the nonce and a backslash before each imitated fence.
 fn neutralise(text: &str, nonce: &str, out: &mut String) {
-    let starts = |at: usize, with: &str| {
-        text.as_bytes()
-            .get(at..at + with.len())
-            .is_some_and(|here| here.eq_ignore_ascii_case(with.as_bytes()))
-    };
+    let starts = |at: usize, with: &str| starts_with(text.as_bytes().get(at..).unwrap_or_default(), with);
     let first = nonce.as_bytes().first().copied().unwrap_or_default();
     let mut copied = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -116,10 +114,40 @@ fn neutralise(text: &str, nonce: &str, out: &mut String) {
     out.push_str(text.get(copied..).unwrap_or_default());
 }
 
+/// Text of an event with a backslash before whatever looks like a label or a line of a fence: it stands in a user
+/// message, where only routing writes those.
+pub(crate) fn without_imitations(text: &str) -> Cow<'_, str> {
+    let label = |rest: &[u8]| {
+        let name = ["<document", "<doc"].into_iter().find(|name| starts_with(rest, name));
+        name.is_some_and(|name| rest.get(name.len()).is_some_and(u8::is_ascii_whitespace))
+    };
+    let imitates = |rest: &[u8]| match rest.first() {
+        Some(b'<') => label(rest),
+        Some(b'[') => starts_with(rest, BEGIN) || starts_with(rest, END),
+        _ => false,
+    };
+    let mut out = String::new();
+    let mut copied = 0;
+    for (at, _) in text.match_indices(['<', '[']) {
+        if imitates(text.as_bytes().get(at..).unwrap_or_default()) {
+            out.push_str(text.get(copied..at).unwrap_or_default());
+            out.push('\\');
+            copied = at;
+        }
+    }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+fn starts_with(text: &[u8], with: &str) -> bool {
+    text.get(..with.len()).is_some_and(|here| here.eq_ignore_ascii_case(with.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use proptest::prelude::*;
 
     use super::*;

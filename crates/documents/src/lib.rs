@@ -14,7 +14,8 @@
 //! 2. [`route`]: the messages as this model shall see them, and the report.
 //!
 //! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection:
-//! it reads originals and writes only `routed` content and synthetic messages, so it can be repeated at any time, for any model.
+//! it reads originals and writes only `routed` content and synthetic messages, so it can be repeated at any time, for
+//! any model.
 //!
 //! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
 //!
@@ -69,12 +70,13 @@ mod deliberate;
 mod estimate;
 mod external;
 mod fence;
-mod fits;
 mod gather;
+mod identity;
 mod label;
 mod limits;
 mod materials;
 mod options;
+mod pages;
 mod plan;
 mod reading;
 mod repeat;

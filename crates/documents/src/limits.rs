@@ -2,126 +2,191 @@
 
 use std::sync::Arc;
 
-use attache_core::{AssistantPart, Content, MediaKind, Message, ModelCapabilities, Place};
+use attache_core::{
+    AssistantPart, Content, Document, FileRules, MediaKind, Message, ModelCapabilities, Place,
+};
 
 use crate::estimate::Estimate;
+use crate::materials::content_bytes;
 use crate::options::DocumentBudget;
-use crate::repeat::{Limit, Repeating, Standing};
+use crate::repeat::{Standing, Standings};
 use crate::report::{Reason, ReasonKind};
-use crate::survey::Origin;
+use crate::stand::pixels;
+use crate::survey::{Occurrence, Origin};
 use crate::verdict::{Shown, Verdict};
 
-/// Leaves out the oldest contents until the request keeps the model's limits.
+/// The limit that a request would pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Documents(u64),
+    Bytes(u64),
+    /// Pages of PDFs.
+    Pages(u64),
+    /// Estimated tokens.
+    Tokens(u64),
+    /// Images, if one of them has more pixels on a side than this.
+    Images(u64, u64),
+    /// Not of the request, but of one message in it.
+    OfMessage(u64),
+}
+
+/// Leaves out the oldest contents until what is shown keeps the model's limits.
 ///
 /// What goes is rounded up to quarters of the limit, so that a history that grows by small documents changes rarely
 /// instead of at each step. A document that is left out and stands again later is shown there. What the author's
-/// last message holds is never left out; if that alone is too much, it is an error.
-pub(crate) fn keep(
+/// last turn holds is never left out; if that alone is too much, it is an error.
+pub(crate) fn keep<'m>(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
     budget: DocumentBudget,
-    repeating: Repeating<'_, '_>,
+    occurrences: &[Occurrence<'m>],
     verdicts: &mut [Verdict],
-    standings: &mut [Standing],
+    standings: &mut Standings<'_, 'm>,
 ) {
-    let mut request = Request { repeating, verdicts, standings };
-    request.keep_messages(capabilities);
-    if let Some(limit) = request.count_limit(capabilities) {
-        request.keep(Limit::Documents(limit), limit, 0, |verdict| u64::from(native_place(verdict).is_some()));
+    let mut request =
+        Request { occurrences, verdicts, standings, replace: true, replaced: false, refused: Vec::new() };
+    request.keep_all(messages, capabilities, budget);
+    if std::mem::take(&mut request.replaced) {
+        // What took the place of something else may have passed a limit that was kept before.
+        request.replace = false;
+        request.keep_all(messages, capabilities, budget);
     }
-    if let Some(limit) = capabilities.files.max_pages {
-        request.keep(Limit::Pages(limit), limit, 0, |verdict| verdict.pages.unwrap_or_default());
-    }
-    if let Some(limit) = capabilities.files.max_request_bytes {
-        // A sixteenth is for tools, options, the envelope and JSON's escapes.
-        let limit = limit - limit / 16;
-        let documents: u64 = request.total(wire_bytes);
-        if documents > 0 {
-            let texts = messages.iter().map(|message| text_bytes(message)).sum();
-            request.keep(Limit::Bytes(limit), limit, texts, wire_bytes);
+    for (at, limit) in request.refused {
+        if let Some(verdict) = verdicts.get_mut(at) {
+            *verdict = Verdict::error(verdict.place, full(limit));
         }
     }
-    if let Some(limit) = budget.tokens(capabilities) {
-        request.keep(Limit::Tokens(limit), limit, 0, |verdict| match verdict.cost {
-            Estimate { is_guess: true, .. } if budget == DocumentBudget::Window => 0,
-            cost => cost.tokens,
-        });
+}
+
+struct Request<'r, 'a, 'm> {
+    occurrences: &'r [Occurrence<'m>],
+    verdicts: &'r [Verdict],
+    standings: &'r mut Standings<'a, 'm>,
+    /// Whether something may take the place of what is left out.
+    replace: bool,
+    /// Whether something did.
+    replaced: bool,
+    /// What of the author's last turn exceeds a limit.
+    refused: Vec<(usize, Limit)>,
+}
+
+/// What an occurrence takes of a limit.
+type Cost<'c> = &'c dyn Fn(&Occurrence<'_>, &Verdict) -> u64;
+
+impl Request<'_, '_, '_> {
+    fn keep_all(
+        &mut self,
+        messages: &[Arc<Message>],
+        capabilities: &ModelCapabilities,
+        budget: DocumentBudget,
+    ) {
+        self.keep_messages(capabilities);
+        if let Some(limit) = self.count_limit(capabilities) {
+            self.keep(Limit::Documents(limit), limit, 0, &|_, verdict| {
+                u64::from(native_place(verdict).is_some())
+            });
+        }
+        if let Some(limit) = capabilities.files.max_pages {
+            self.keep(Limit::Pages(limit), limit, 0, &|_, verdict| verdict.pages.unwrap_or_default());
+        }
+        if let Some(limit) = capabilities.files.max_request_bytes {
+            // A sixteenth is for tools, options, the envelope and JSON's escapes.
+            let limit = limit - limit / 16;
+            let bytes: Cost<'_> = &|_, verdict| wire_bytes(verdict);
+            if self.total(bytes) > 0 {
+                let texts = messages.iter().map(|message| text_bytes(message)).sum();
+                self.keep(Limit::Bytes(limit), limit, texts, bytes);
+            }
+        }
+        if let Some(limit) = budget.tokens(capabilities) {
+            self.keep(Limit::Tokens(limit), limit, 0, &|_, verdict| match verdict.cost {
+                Estimate { is_guess: true, .. } if budget == DocumentBudget::Window => 0,
+                cost => cost.tokens,
+            });
+        }
+        self.keep_images(&capabilities.files);
     }
-}
 
-struct Request<'a, 'm> {
-    repeating: Repeating<'a, 'm>,
-    verdicts: &'a mut [Verdict],
-    standings: &'a mut [Standing],
-}
+    /// What of an occurrence stands in the request by itself.
+    fn own(&self, at: usize) -> Option<(&Occurrence<'_>, &Verdict)> {
+        let own = self.standings.get(at) == Standing::Own;
+        self.occurrences.get(at).zip(self.verdicts.get(at)).filter(|_| own)
+    }
 
-impl Request<'_, '_> {
+    fn all_own(&self) -> impl Iterator<Item = (&Occurrence<'_>, &Verdict)> {
+        (0..self.occurrences.len()).filter_map(|at| self.own(at))
+    }
+
+    fn leave_out(&mut self, at: usize, limit: Limit) -> Vec<usize> {
+        let heirs = self.standings.leave_out(at, limit, self.replace);
+        self.replaced |= !heirs.is_empty();
+        heirs
+    }
+
     /// Leaves out what is more than one message may hold. What it holds first stays, so that the same stays as the
     /// conversation grows.
     fn keep_messages(&mut self, capabilities: &ModelCapabilities) {
         let mut held = (0, 0);
-        for at in 0..self.repeating.occurrences.len() {
-            let (Some(occurrence), Some(verdict)) =
-                (self.repeating.occurrences.get(at), self.verdicts.get(at))
-            else {
-                continue;
-            };
+        for at in 0..self.occurrences.len() {
+            let Some((occurrence, verdict)) = self.own(at) else { continue };
             let is_image = occurrence.document.media_type().kind() == MediaKind::Image;
-            let limit =
-                native_place(verdict).and_then(|place| capabilities.place(place).max_files_per_message);
-            let (Some(limit), false, Some(Standing::Own)) = (limit, is_image, self.standings.get(at)) else {
+            let place = native_place(verdict).filter(|_| !is_image);
+            let Some(limit) = place.and_then(|place| capabilities.place(place).max_files_per_message) else {
                 continue;
             };
             if held.0 != occurrence.message {
                 held = (occurrence.message, 0);
             }
-            if held.1 < limit {
-                held.1 += 1;
-            } else {
-                self.repeating.leave_out(at, Limit::OfMessage(limit), self.verdicts, self.standings);
+            let is_current = is_current(occurrence);
+            match held.1 < limit {
+                true => held.1 += 1,
+                false if is_current => self.refused.push((at, Limit::OfMessage(limit))),
+                false => _ = self.leave_out(at, Limit::OfMessage(limit)),
             }
         }
     }
 
     /// The smallest count that a place which holds a document allows in one request.
     fn count_limit(&self, capabilities: &ModelCapabilities) -> Option<u64> {
-        let own = self.verdicts.iter().zip(&*self.standings).filter(|(_, s)| **s == Standing::Own);
-        own.filter_map(|(verdict, _)| capabilities.place(native_place(verdict)?).max_count).min()
+        self.all_own().filter_map(|(_, verdict)| capabilities.place(native_place(verdict)?).max_count).min()
     }
 
-    fn total(&self, cost: impl Fn(&Verdict) -> u64) -> u64 {
-        let own = self.verdicts.iter().zip(&*self.standings).filter(|(_, s)| **s == Standing::Own);
+    fn total(&self, cost: Cost<'_>) -> u64 {
         // A size that nobody has checked may be anything.
-        own.map(|(verdict, _)| cost(verdict)).fold(0, u64::saturating_add)
+        self.all_own().map(|(occurrence, verdict)| cost(occurrence, verdict)).fold(0, u64::saturating_add)
     }
 
-    fn keep(&mut self, limit: Limit, most: u64, beside: u64, cost: impl Fn(&Verdict) -> u64) {
-        let total = self.total(&cost).saturating_add(beside);
+    fn cost_of(&self, at: usize, cost: Cost<'_>) -> u64 {
+        let pair = self.occurrences.get(at).zip(self.verdicts.get(at));
+        pair.map_or(0, |(occurrence, verdict)| cost(occurrence, verdict))
+    }
+
+    fn keep(&mut self, limit: Limit, most: u64, beside: u64, cost: Cost<'_>) {
+        let total = self.total(cost).saturating_add(beside);
         if total <= most {
             return;
         }
         let excess = total - most;
-        let block = (most / 4).max(1);
-        let rounded = i128::from(excess.div_ceil(block).saturating_mul(block));
+        let rounded = in_blocks(excess, most);
         // A note instead of the only content would help nobody: what it costs is an estimate.
-        let costs =
-            |(verdict, standing): (&Verdict, &Standing)| *standing == Standing::Own && cost(verdict) > 0;
         let newest = match limit {
-            Limit::Tokens(_) => self.verdicts.iter().zip(&*self.standings).rposition(costs),
+            Limit::Tokens(_) => (0..self.occurrences.len())
+                .rev()
+                .find(|at| self.own(*at).is_some_and(|(occurrence, verdict)| cost(occurrence, verdict) > 0)),
             _ => None,
         };
         // Negative while what was left out is shown by more than one that referred to it.
         let mut saved = 0_i128;
-        for at in 0..self.repeating.occurrences.len() {
-            let next = i128::from(self.cost_of_old(at, &cost));
+        for at in 0..self.occurrences.len() {
+            let next = i128::from(self.cost_of_old(at, cost));
             // Rounding up never costs a document that the rounded amount does not cover.
             if saved >= i128::from(excess) && saved + next > rounded {
                 break;
             }
             if next > 0 && newest != Some(at) {
-                let heirs = self.repeating.leave_out(at, limit, self.verdicts, self.standings);
-                let heirs = heirs.into_iter().filter_map(|heir| self.verdicts.get(heir));
-                saved += next - heirs.map(|heir| i128::from(cost(heir))).sum::<i128>();
+                let heirs = self.leave_out(at, limit);
+                saved +=
+                    next - heirs.into_iter().map(|heir| i128::from(self.cost_of(heir, cost))).sum::<i128>();
             }
         }
         // What tokens cost is a guess, and no reason to fail.
@@ -130,39 +195,106 @@ impl Request<'_, '_> {
         }
     }
 
-    /// What leaving out this content would save; 0 if it is none, or may not be left out.
-    fn cost_of_old(&self, at: usize, cost: impl Fn(&Verdict) -> u64) -> u64 {
-        let current =
-            self.repeating.occurrences.get(at).is_none_or(|o| o.origin == Origin::Author { current: true });
-        match (self.standings.get(at), self.verdicts.get(at)) {
-            (Some(Standing::Own), Some(verdict)) if !current => cost(verdict),
-            _ => 0,
+    /// Many images may not be large: leaves out the oldest until there are few, or none of them is large.
+    fn keep_images(&mut self, files: &FileRules) {
+        let Some((most, pixels)) = files.many_images.zip(files.many_images_pixels) else { return };
+        let limit = Limit::Images(most, pixels);
+        let count =
+            |(occurrence, verdict): (&Occurrence<'_>, &Verdict)| match image(occurrence, verdict, pixels) {
+                None => (0, 0),
+                Some(is_large) => (1, i128::from(is_large)),
+            };
+        let add = |(a, b): (i128, i128), (c, d): (i128, i128)| (a + c, b + d);
+        let (total, mut large) = self.all_own().map(count).fold((0, 0), add);
+        let excess = total - i128::from(most);
+        let rounded = in_blocks(u64::try_from(excess).unwrap_or_default(), most);
+        let mut saved = 0;
+        for at in 0..self.occurrences.len() {
+            if large == 0 || saved >= excess && saved + 1 > rounded {
+                break;
+            }
+            let (here, here_large) = self.old(at).map_or((0, 0), count);
+            if here > 0 {
+                let heirs = self.leave_out(at, limit);
+                let pair = |heir: usize| self.occurrences.get(heir).zip(self.verdicts.get(heir));
+                let heirs = heirs.into_iter().filter_map(pair).map(count).fold((0, 0), add);
+                saved += here - heirs.0;
+                large += heirs.1 - here_large;
+            }
         }
     }
 
-    /// Makes an error of what exceeds the limit within the author's last message.
-    fn refuse(&mut self, limit: Limit, most: u64, cost: impl Fn(&Verdict) -> u64) {
+    /// What stands there by itself and may be left out.
+    fn old(&self, at: usize) -> Option<(&Occurrence<'_>, &Verdict)> {
+        self.own(at).filter(|(occurrence, _)| !is_current(occurrence))
+    }
+
+    /// What leaving out this content would save; 0 if it is none, or may not be left out.
+    fn cost_of_old(&self, at: usize, cost: Cost<'_>) -> u64 {
+        self.old(at).map_or(0, |(occurrence, verdict)| cost(occurrence, verdict))
+    }
+
+    /// Makes an error of what exceeds the limit within the author's last turn.
+    fn refuse(&mut self, limit: Limit, most: u64, cost: Cost<'_>) {
         let mut held: u64 = 0;
-        for (occurrence, verdict) in self.repeating.occurrences.iter().zip(&mut *self.verdicts) {
-            if occurrence.origin != (Origin::Author { current: true }) {
-                continue;
-            }
-            held = held.saturating_add(cost(verdict));
-            if held > most {
-                *verdict = Verdict::error(verdict.place, full(limit));
+        for (at, (occurrence, verdict)) in self.occurrences.iter().zip(self.verdicts).enumerate() {
+            if is_current(occurrence) {
+                held = held.saturating_add(cost(occurrence, verdict));
+                if held > most {
+                    self.refused.push((at, limit));
+                }
             }
         }
     }
 }
 
-/// The reason for leaving a content out.
-pub(crate) fn left_out(limit: Limit) -> Reason {
-    let full = full(limit);
-    let text = match limit {
-        Limit::OfMessage(_) => format!("{full}, and others are in it: ask for this one by itself"),
-        Limit::Documents(_) | Limit::Bytes(_) | Limit::Pages(_) | Limit::Tokens(_) => {
-            format!("{full}, and newer documents are in it")
+/// An amount, rounded up to quarters of the limit.
+fn in_blocks(excess: u64, most: u64) -> i128 {
+    let block = (most / 4).max(1);
+    i128::from(excess.div_ceil(block).saturating_mul(block))
+}
+
+fn is_current(occurrence: &Occurrence<'_>) -> bool {
+    occurrence.origin == Origin::Author { current: true }
+}
+
+/// Whether an image that stands there natively has more pixels on a side than that; `None` if none does. What is at an
+/// address may be of any size.
+fn image(occurrence: &Occurrence<'_>, verdict: &Verdict, most: u64) -> Option<bool> {
+    let is_image = |document: &Document| document.media_type().kind() == MediaKind::Image;
+    let is_large = |document: &Document| {
+        let Some(bytes) = content_bytes(document) else { return true };
+        pixels(bytes).is_some_and(|(width, height)| width.max(height) > most)
+    };
+    match &verdict.shown {
+        Shown::Native(document) | Shown::Adapted { document, .. } => {
+            is_image(document).then(|| is_large(document))
         }
+        // One that is not loaded shows its size then.
+        _ => (is_image(occurrence.document) && verdict.expected?.native.is_some()).then_some(false),
+    }
+}
+
+/// Whether the author's last turn alone has more images than may be large.
+pub(crate) fn author_has_many_images(
+    occurrences: &[Occurrence<'_>],
+    verdicts: &[Verdict],
+    files: &FileRules,
+) -> bool {
+    let Some((most, pixels)) = files.many_images.zip(files.many_images_pixels) else { return false };
+    let pairs = occurrences.iter().zip(verdicts).filter(|(occurrence, _)| is_current(occurrence));
+    let images = pairs.filter(|(occurrence, verdict)| image(occurrence, verdict, pixels).is_some());
+    images.count() as u64 > most
+}
+
+/// The reason for leaving a content out; `newer` says that there are newer ones which are shown.
+pub(crate) fn left_out(limit: Limit, newer: bool) -> Reason {
+    let full = full(limit);
+    let text = match (limit, newer) {
+        (Limit::OfMessage(_), _) => format!("{full}, and others are in it: ask for this one by itself"),
+        (_, true) => format!("{full}, and newer documents are in it"),
+        (Limit::Bytes(_), false) => format!("{full}, and the rest of this conversation fills it"),
+        (_, false) => format!("{full}, and others are in it"),
     };
     Reason::new(full.kind(), text)
 }
@@ -180,6 +312,12 @@ fn full(limit: Limit) -> Reason {
         Limit::Pages(most) => Reason::new(
             ReasonKind::TooMany,
             format!("a request to this model holds at most {most} pages of PDFs"),
+        ),
+        Limit::Images(most, pixels) => Reason::new(
+            ReasonKind::TooMany,
+            format!(
+                "a request to this model holds at most {most} images if one of them has more than {pixels} pixels on a side"
+            ),
         ),
         Limit::Tokens(most) => Reason::new(
             ReasonKind::OverBudget,

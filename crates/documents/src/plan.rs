@@ -65,7 +65,7 @@ pub fn plan(
             Some(Need::Convert(document)) if converting.insert(occurrence.identity) => {
                 plan.convert.push(document);
             }
-            Some(Need::Fit(document, form)) if fitting.insert((document.id().clone(), form.clone())) => {
+            Some(Need::Fit(document, form)) if fitting.insert((occurrence.identity, form.clone())) => {
                 plan.fit.push((document, form));
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! What routing decided about each document, and why.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use attache_core::{DocumentId, MediaType, Place};
@@ -28,17 +29,15 @@ impl RoutingReport {
     /// The documents whose content stood in the request of an earlier report and is left out of this one to keep a limit
     /// or the budget.
     pub fn left_out_since(&self, earlier: &RoutingReport) -> Vec<DocumentId> {
+        let shown = earlier.decisions.iter().filter(|decision| decision.bytes > 0);
+        let stood: HashSet<_> =
+            shown.map(|decision| (&decision.document_id, decision.tool_call_id.as_deref())).collect();
         let left_out = |decision: &&Decision| {
             let limit = matches!(
                 decision.reason.kind(),
                 ReasonKind::TooMany | ReasonKind::RequestFull | ReasonKind::OverBudget
             );
-            let stood = |before: &Decision| {
-                before.bytes > 0
-                    && before.document_id == decision.document_id
-                    && before.tool_call_id == decision.tool_call_id
-            };
-            limit && earlier.decisions.iter().any(stood)
+            limit && stood.contains(&(&decision.document_id, decision.tool_call_id.as_deref()))
         };
         self.decisions.iter().filter(left_out).map(|decision| decision.document_id.clone()).collect()
     }
@@ -199,8 +198,6 @@ pub enum ReasonKind {
     Fitted,
     /// Its content stands in the window already.
     ShownBefore,
-    /// It is the same as another one of the same result, under another id.
-    Duplicate,
     /// The tool's handler keeps it from the model.
     Withheld,
     /// The call was cancelled.
@@ -243,7 +240,6 @@ impl ReasonKind {
             | Self::ReadsAsText
             | Self::MadeText
             | Self::Fitted
-            | Self::Duplicate
             | Self::Withheld
             | Self::Cancelled => None,
         }

@@ -5,12 +5,13 @@ use attache_core::{Document, Form, MediaKind, MediaType, Place};
 use crate::decide::Judge;
 use crate::estimate;
 use crate::materials::{Fit, content_bytes};
+use crate::pages::Pages;
 
 /// What a place can do with a document.
 pub(crate) enum Stand {
     /// It takes it as it is.
     AsIs {
-        /// The pages, if somebody counted them.
+        /// The pages of a PDF, if they are known.
         pages: Option<u64>,
         /// What to ask a converter first, if one is there: whether that is so.
         check: Option<Form>,
@@ -51,6 +52,10 @@ pub(crate) enum Misfit {
     },
     /// A converter tried to bring it into the place's form, and says why it could not.
     Unfit(String),
+    /// Nobody can say how many pages it has.
+    Uncounted {
+        most: u64,
+    },
 }
 
 impl Judge<'_> {
@@ -58,17 +63,35 @@ impl Judge<'_> {
     pub(crate) fn stand(&self, document: &Document, place: Place, is_author: bool) -> Stand {
         let media = document.media_type();
         let Some(form) = self.form(media, place, is_author) else { return Stand::No(Misfit::Type) };
-        let misfit = misfit(document, media, &form);
-        match (self.materials.fit(document, &form), misfit) {
-            (Some(Fit::AsIs { pages }), None) => Stand::AsIs { pages: *pages, check: None },
-            (Some(Fit::Unknown), None) => Stand::AsIs { pages: None, check: None },
+        let fit = self.materials.fit(document, &form);
+        let counted = match (fit, media.kind()) {
+            // Who opened it knows better.
+            (Some(Fit::AsIs { pages: Some(pages) }), _) => Pages::Counted(*pages),
+            (_, MediaKind::Pdf) => self.materials.pages(document),
+            _ => Pages::None,
+        };
+        let misfit = misfit(document, media, &form).or_else(|| self.too_many(counted, place));
+        let pages = counted.number();
+        match (fit, misfit) {
+            (Some(Fit::AsIs { .. } | Fit::Unknown), None) => Stand::AsIs { pages, check: None },
             (Some(Fit::Adapted(adapted)), _) => Stand::Fitted(adapted.clone()),
             (Some(Fit::Failed(why)), _) => Stand::No(Misfit::Unfit(why.clone())),
-            // Only what is inside tells how many pages a PDF has, and whether a PDF or an image opens.
-            (None, None) if is_adaptable(media) => Stand::AsIs { pages: None, check: Some(form) },
-            (None, None) => Stand::AsIs { pages: None, check: None },
+            // Only who opens a PDF or an image knows whether it opens.
+            (None, None) if is_adaptable(media) => Stand::AsIs { pages, check: Some(form) },
+            (None, None) => Stand::AsIs { pages, check: None },
             (None, Some(misfit)) if is_adaptable(media) => Stand::Fits(form, misfit),
             (_, Some(misfit)) => Stand::No(misfit),
+        }
+    }
+
+    /// Why the model does not take a PDF of so many pages in any request. What a budget pays for is no such limit.
+    fn too_many(&self, counted: Pages, place: Place) -> Option<Misfit> {
+        let limits = [self.capabilities.place(place).max_pages, self.capabilities.files.max_pages];
+        let most = limits.into_iter().flatten().min()?;
+        match counted {
+            Pages::Counted(pages) => (pages > most).then_some(Misfit::Pages { pages, most }),
+            Pages::Hidden => Some(Misfit::Uncounted { most }),
+            Pages::None => None,
         }
     }
 

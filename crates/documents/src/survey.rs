@@ -1,14 +1,16 @@
 //! Where documents stand in the messages.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{
-    Content, Document, DocumentId, DocumentSource, Message, Place, ResultStatus, ToolResult, UserOrigin,
-};
+use attache_core::{Content, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin};
+
+use crate::identity::Identities;
+use crate::materials::Materials;
+use crate::route::pretends;
 
 /// One document in one place: in a tool result, or in a part of a user message.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Occurrence<'m> {
     /// The index of the message.
     pub(crate) message: usize,
@@ -40,7 +42,7 @@ pub(crate) enum Origin {
     Tool,
     Event,
     Author {
-        /// Whether it is in the author's last message.
+        /// Whether it is of the turn that the author began last.
         current: bool,
     },
 }
@@ -50,38 +52,38 @@ pub(crate) enum Origin {
 pub(crate) enum Excluded {
     Withheld,
     Cancelled,
-    /// It is the same as this earlier occurrence in the same result or event, under another id.
-    Duplicate(usize),
 }
 
 /// What there is to route.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Survey<'m> {
     /// Every document, in message order.
     pub(crate) occurrences: Vec<Occurrence<'m>>,
     /// How many tool results there are.
     pub(crate) results: usize,
-    /// Whether an earlier routing left something in the messages.
-    pub(crate) routed_before: bool,
+    /// Whether an earlier routing left something in the messages, or an event says what must not stand as it is.
+    pub(crate) to_rewrite: bool,
+    /// Which documents are the same.
+    pub(crate) identities: Identities<'m>,
 }
 
 /// Looks through the messages once. Synthetic messages are projections, so they hold no documents.
-pub(crate) fn survey(messages: &[Arc<Message>]) -> Survey<'_> {
+pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials) -> Survey<'m> {
     let mut survey = Survey::default();
-    let mut identities = Identities::default();
-    let mut last_author = None;
     let mut beside_results = false;
+    // An author's messages belong to one turn until the model or a tool has answered.
+    let (mut turn, mut answered) = (0, true);
     for (at, message) in messages.iter().enumerate() {
-        let Survey { occurrences: found, results: count, routed_before } = &mut survey;
-        let mut put = Put { found, identities: &mut identities, message: at, part: 0, place: Place::User };
+        let Survey { occurrences: found, results: count, to_rewrite, identities } = &mut survey;
+        let mut put = Put { found, identities, materials, message: at, part: 0, place: Place::User };
         match &**message {
             Message::System(_) => {}
-            Message::Assistant(_) => beside_results = false,
+            Message::Assistant(_) => (beside_results, answered) = (false, true),
             Message::ToolResults(results) => {
-                beside_results = true;
+                (beside_results, answered) = (true, true);
                 *count += results.results.len();
                 for (part, result) in results.results.iter().enumerate() {
-                    *routed_before |= result.routed.is_some();
+                    *to_rewrite |= result.routed.is_some();
                     if !(result.documents.is_empty() && result.tree.documents().is_empty()) {
                         (put.part, put.place) = (part, place_of(result));
                         put.result(result);
@@ -89,15 +91,20 @@ pub(crate) fn survey(messages: &[Arc<Message>]) -> Survey<'_> {
                 }
             }
             Message::User(user) => {
-                *routed_before |= user.routed.is_some();
+                *to_rewrite |= user.routed.is_some();
                 let origin = match user.origin {
                     UserOrigin::ToolCallDocuments => {
-                        *routed_before = true;
+                        *to_rewrite = true;
                         continue;
                     }
-                    UserOrigin::Event => Origin::Event,
+                    UserOrigin::Event => {
+                        *to_rewrite |= pretends(user);
+                        Origin::Event
+                    }
                     _ => {
-                        last_author = Some(at);
+                        if std::mem::take(&mut answered) {
+                            turn = at;
+                        }
                         Origin::Author { current: false }
                     }
                 };
@@ -116,15 +123,16 @@ pub(crate) fn survey(messages: &[Arc<Message>]) -> Survey<'_> {
             _ => {}
         }
     }
-    for occurrence in survey.occurrences.iter_mut().rev() {
+    for occurrence in survey.occurrences.iter_mut().rev().take_while(|occurrence| occurrence.message >= turn)
+    {
         if let Origin::Author { current } = &mut occurrence.origin {
-            *current = last_author == Some(occurrence.message);
+            *current = true;
         }
     }
     survey
 }
 
-/// The place that a result is.
+/// The result's place.
 pub(crate) fn place_of(result: &ToolResult) -> Place {
     if result.is_error() { Place::FailedResult } else { Place::ToolResult }
 }
@@ -132,6 +140,7 @@ pub(crate) fn place_of(result: &ToolResult) -> Place {
 struct Put<'a, 'm> {
     found: &'a mut Vec<Occurrence<'m>>,
     identities: &'a mut Identities<'m>,
+    materials: &'m Materials,
     message: usize,
     part: usize,
     place: Place,
@@ -141,56 +150,40 @@ impl<'m> Put<'_, 'm> {
     /// The documents that are shown, in the handler's order, then those of the tree that are not.
     fn result(&mut self, result: &'m ToolResult) {
         let cancelled = result.status == ResultStatus::Cancelled;
-        let withheld = |document: &Document| cancelled || result.withheld.contains(document.id());
+        let kept_back: HashSet<&DocumentId> = result.withheld.iter().collect();
+        let withheld = |document: &Document| cancelled || kept_back.contains(document.id());
         let why = if cancelled { Excluded::Cancelled } else { Excluded::Withheld };
-        let first = self.found.len();
-        self.all(result.documents.iter().filter(|document| !withheld(document)), Origin::Tool);
-        let shown = self.found.get(first..).unwrap_or_default();
-        let mut seen: HashSet<&DocumentId> = shown.iter().map(|shown| shown.document.id()).collect();
+        let mut seen = HashSet::new();
+        for document in result.documents.iter().filter(|document| !withheld(document)) {
+            self.once(document, Origin::Tool, None, &mut seen);
+        }
         for document in result.tree.documents().iter().chain(&result.documents) {
-            if seen.insert(document.id()) {
-                self.one(document, Origin::Tool, Some(why));
-            }
+            self.once(document, Origin::Tool, Some(why), &mut seen);
         }
     }
 
-    /// Documents that stand together: each is shown once, and the same handle listed twice is one document.
+    /// Documents that stand together: the same one listed twice is one.
     fn all(&mut self, documents: impl IntoIterator<Item = &'m Document>, origin: Origin) {
-        let mut seen: HashSet<&DocumentId> = HashSet::new();
-        let mut last: HashMap<usize, usize> = HashMap::new();
-        for document in documents.into_iter().filter(|document| seen.insert(document.id())) {
-            let known = last.insert(self.identities.of(document), self.found.len());
-            self.one(document, origin, known.map(Excluded::Duplicate));
+        let mut seen = HashSet::new();
+        documents.into_iter().for_each(|document| self.once(document, origin, None, &mut seen));
+    }
+
+    fn once(
+        &mut self,
+        document: &'m Document,
+        origin: Origin,
+        excluded: Option<Excluded>,
+        seen: &mut HashSet<usize>,
+    ) {
+        if seen.insert(self.identities.of(document, self.materials)) {
+            self.one(document, origin, excluded);
         }
     }
 
     fn one(&mut self, document: &'m Document, origin: Origin, excluded: Option<Excluded>) {
-        let identity = self.identities.of(document);
+        let identity = self.identities.of(document, self.materials);
         let Self { message, part, place, .. } = *self;
         let inside = None;
         self.found.push(Occurrence { message, part, document, origin, place, identity, excluded, inside });
-    }
-}
-
-/// Numbers for documents: the same id or, for external ones, the same URL is the same document.
-#[derive(Default)]
-struct Identities<'m> {
-    by_id: HashMap<&'m DocumentId, usize>,
-    by_url: HashMap<&'m str, usize>,
-}
-
-impl<'m> Identities<'m> {
-    fn of(&mut self, document: &'m Document) -> usize {
-        let url = match document.source() {
-            DocumentSource::External { url } => Some(&**url),
-            _ => None,
-        };
-        let known = self.by_id.get(document.id()).or_else(|| self.by_url.get(url?)).copied();
-        let number = known.unwrap_or(self.by_id.len());
-        self.by_id.insert(document.id(), number);
-        if let Some(url) = url {
-            self.by_url.entry(url).or_insert(number);
-        }
-        number
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Verdict {
     pub(crate) expected: Option<Expected>,
     /// The tokens that the content costs.
     pub(crate) cost: Estimate,
-    /// The pages of a PDF that stand there natively, if somebody counted them.
+    /// The pages of a PDF that stand there natively, if they are known.
     pub(crate) pages: Option<u64>,
     /// How many documents inside it are not looked at, because there are too many or they are too deep.
     pub(crate) not_opened: usize,

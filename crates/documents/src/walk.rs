@@ -52,14 +52,8 @@ pub fn walk_value(value: &Value, documents: &[Document]) -> Vec<Document> {
     while let Some(value) = ahead.pop() {
         match value {
             Value::Object(members) => {
-                if members.contains_key(MARKER) {
-                    match reference(value) {
-                        Some(id) => found.take(&id),
-                        None => tracing::debug!(
-                            members = members.len(),
-                            "an object that looks like a document reference names no document"
-                        ),
-                    }
+                if let Some(id) = members.contains_key(MARKER).then(|| reference(value)).flatten() {
+                    found.take(&id);
                 }
                 // A flattened document shares its object with other members, so a reference is no leaf.
                 ahead.extend(members.values().rev());

@@ -8,7 +8,9 @@ mod user;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{Content, ContentTree, Message, ModelCapabilities, ProviderError, ToolSet};
+use attache_core::{
+    Content, ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserOrigin, reference_ids,
+};
 
 use crate::deliberate::{Deliberation, deliberate, wire_call_id};
 use crate::materials::Materials;
@@ -16,6 +18,8 @@ use crate::options::RouteOptions;
 use crate::report::{Extraction, Outcome, RoutingReport, UnresolvedReference};
 use crate::survey::Origin;
 use crate::verdict::Purpose;
+
+pub(crate) use user::pretends;
 
 /// Messages as one model sees them, and what became of each document.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +120,9 @@ impl<'m> Scene<'_, 'm> {
                     projected.push(Message::ToolResults(results).shared());
                     projected.extend(synthetic.map(|synthetic| Message::User(synthetic).shared()));
                 }
-                Message::User(user) if !here.is_empty() => {
+                Message::User(user)
+                    if !here.is_empty() || user.origin == UserOrigin::Event && pretends(user) =>
+                {
                     projected.push(Message::User(self.user(user, here)).shared());
                 }
                 _ => projected.push(without_routing(message)),
@@ -171,13 +177,20 @@ fn report(messages: &[Arc<Message>], deliberation: &Deliberation<'_>, tools: &To
 pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
     let mut found = Vec::new();
     let mut read = |tree: &ContentTree, tool_name: Option<&String>, tool_call_id: Option<&str>| {
+        // Most outputs mention no document at all.
+        let marked = marks(tree.json());
+        if marked == 0 {
+            return;
+        }
         let dangling = tree.unresolved();
-        if dangling.is_empty() {
+        let malformed = marked.saturating_sub(reference_ids(tree.json()).count());
+        if dangling.is_empty() && malformed == 0 {
             return;
         }
         tracing::debug!(
             tool = tool_name.map(String::as_str),
             references = dangling.len(),
+            malformed,
             "the output refers to documents that it does not hold"
         );
         found.extend(dangling.into_iter().map(|document_id| UnresolvedReference {
@@ -204,6 +217,13 @@ pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
         }
     }
     found
+}
+
+/// How many objects of compact JSON have the member of document references.
+fn marks(json: &str) -> usize {
+    const MEMBER: &str = "\"attache.document\":";
+    let begins = |at: usize| matches!(json.as_bytes().get(at.wrapping_sub(1)), Some(b'{' | b','));
+    json.match_indices(MEMBER).filter(|(at, _)| begins(*at)).count()
 }
 
 fn log(report: &RoutingReport) {

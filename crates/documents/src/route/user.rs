@@ -1,11 +1,13 @@
 //! Messages of authors and events.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use attache_core::{Content, ContentTree, UserMessage, UserOrigin};
 
 use super::Scene;
 use super::pieces::{Labelling, Pieces};
+use crate::fence::without_imitations;
 use crate::label::ShortIds;
 use crate::survey::Occurrence;
 use crate::verdict::Verdict;
@@ -38,7 +40,13 @@ impl Scene<'_, '_> {
         let mut pieces = Pieces::new();
         for part in &message.parts {
             match part {
-                Content::Text(text) => pieces.say(Content::Text(text.clone())),
+                Content::Text(text) => pieces.say(match without_imitations(text.text()) {
+                    Cow::Borrowed(_) => Some(Content::Text(text.clone())),
+                    Cow::Owned(mended) => Content::text(mended),
+                }),
+                Content::Object(tree) if is_plain_text(tree) => {
+                    pieces.say(Content::text(without_imitations(&tree.model_text())));
+                }
                 Content::Object(tree) => pieces.say(object_text(tree)),
                 _ => {}
             }
@@ -46,7 +54,8 @@ impl Scene<'_, '_> {
         if pieces.is_empty() {
             pieces.say(Content::text(NO_PAYLOAD));
         }
-        if let Some(preamble) = self.options.profile.event_preamble() {
+        let preamble = self.options.profile.event_preamble();
+        if let Some(preamble) = preamble.filter(|_| !documents.occurrences.is_empty()) {
             pieces.text(preamble);
         }
         for part in 0..message.parts.len() {
@@ -73,6 +82,25 @@ impl Scene<'_, '_> {
         }
         pieces
     }
+}
+
+/// Whether what an event says looks like a label, or like the fence around a document's text. Such an event is not shown
+/// as it is.
+pub(crate) fn pretends(event: &UserMessage) -> bool {
+    event.parts.iter().any(|part| match part {
+        Content::Text(text) => matches!(without_imitations(text.text()), Cow::Owned(_)),
+        Content::Object(tree) if is_plain_text(tree) => {
+            // Most texts hold nothing that could be one, and need not be decoded.
+            let may = tree.json().contains(['<', '[']) || tree.json().contains("\\u");
+            may && matches!(without_imitations(&tree.model_text()), Cow::Owned(_))
+        }
+        _ => false,
+    })
+}
+
+/// Whether an object is shown as a text with lines of its own. Others are shown as JSON, where no line can begin.
+fn is_plain_text(tree: &ContentTree) -> bool {
+    tree.json().starts_with('"') && !tree.is_blank()
 }
 
 /// What an object reads as; nothing if that is blank.

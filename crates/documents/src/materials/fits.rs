@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use attache_core::{Document, DocumentId, Fitted, Form, MediaType};
+use attache_core::{Document, DocumentId, Fitted, Form, MediaKind, MediaType};
 
-use crate::stand::Adapted;
+use super::Key;
+use crate::pages::Pages;
+use crate::stand::{Adapted, pixels};
 use crate::text::one_line;
 
 /// What is known of a document and a form.
@@ -20,27 +22,45 @@ pub(crate) enum Fit {
     Unknown,
 }
 
+/// A form, what is known of it, and since which insertion.
+type Answer = (Form, Fit, u64);
+
 /// By document, since few forms are asked for of each.
 #[derive(Clone, Default)]
-pub(crate) struct Fits(HashMap<DocumentId, Vec<(Form, Fit)>>);
+pub(super) struct Fits(HashMap<Key, Vec<Answer>>);
 
 impl Fits {
-    pub(crate) fn get(&self, document: &DocumentId, form: &Form) -> Option<&Fit> {
-        self.0.get(document)?.iter().find(|(known, _)| known == form).map(|(_, fit)| fit)
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    pub(crate) fn insert(&mut self, document: &DocumentId, form: &Form, fit: Fit) {
-        let known = self.0.entry(document.clone()).or_default();
-        known.retain(|(known, _)| known != form);
-        known.push((form.clone(), fit));
+    pub(super) fn get(&self, key: &Key, form: &Form) -> Option<&Fit> {
+        self.0.get(key)?.iter().find(|(known, ..)| known == form).map(|(_, fit, _)| fit)
     }
 
-    pub(crate) fn forget(&mut self, document: &DocumentId) {
-        self.0.remove(document);
+    pub(super) fn insert(&mut self, key: Key, form: &Form, fit: Fit, since: u64) {
+        let known = self.0.entry(key).or_default();
+        known.retain(|(known, ..)| known != form);
+        known.push((form.clone(), fit, since));
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
-        self.0.retain(|id, _| keep(id));
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.0.remove(key);
+    }
+
+    /// Lets go what was inserted then.
+    pub(super) fn let_go(&mut self, key: &Key, since: u64) {
+        if let Some(known) = self.0.get_mut(key) {
+            known.retain(|(_, _, at)| *at != since);
+        }
+    }
+
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
+        self.0.retain(|key, _| keep(&key.id));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &Fit, u64)> {
+        self.0.iter().flat_map(|(key, known)| known.iter().map(move |(_, fit, since)| (key, fit, *since)))
     }
 }
 
@@ -51,8 +71,18 @@ impl Fit {
         if bytes.is_empty() {
             return Self::Failed("the converter made nothing of it".to_owned());
         }
+        let (is_image, is_pdf) = (media_type.kind() == MediaKind::Image, media_type.kind() == MediaKind::Pdf);
+        let side = pixels(&bytes).filter(|_| is_image).map(|(width, height)| width.max(height));
+        // What is in it counts before what is said of it.
+        let counted = is_pdf.then(|| Pages::of(&bytes).number()).flatten();
+        let exceeds =
+            |size: Option<u64>, most: Option<u64>| size.zip(most).is_some_and(|(size, most)| size > most);
         // Who converts is no more trusted with the model's limits than who wrote the document.
-        if !form.allows(&media_type) || form.max_bytes.is_some_and(|most| bytes.len() as u64 > most) {
+        if !form.allows(&media_type)
+            || exceeds(Some(bytes.len() as u64), form.max_bytes)
+            || exceeds(side, form.max_pixels)
+            || exceeds(counted, form.max_pages)
+        {
             return Self::Failed("the converter could not bring it into a form that fits".to_owned());
         }
         let renamed = document.file_name().map(|name| renamed(name, document.media_type(), &media_type));
@@ -63,7 +93,7 @@ impl Fit {
         let note = fitted.note.as_deref().map_or_else(|| "in another encoding".to_owned(), one_line);
         let (pages, held) = (fitted.pages, fitted.pages_held);
         let part_of = held.and_then(|held| pages.filter(|pages| held < *pages));
-        Self::Adapted(Adapted { document: made, note, pages: held.or(pages), part_of })
+        Self::Adapted(Adapted { document: made, note, pages: held.or(counted).or(pages), part_of })
     }
 }
 
@@ -104,5 +134,20 @@ mod tests {
         assert!(matches!(of("image/jpeg", b"\xff\xd8\xff"), Fit::Failed(_)));
         assert!(matches!(of("image/png", b"\x89PNG\r\n\x1a\n and more"), Fit::Failed(_)));
         assert!(matches!(of("image/png", b""), Fit::Failed(_)));
+        let of = |form: Form, media: &str, bytes: &[u8]| {
+            Fit::of(
+                &document,
+                &form,
+                Fitted::changed(bytes.to_vec(), MediaType::parse(media).unwrap(), "made"),
+            )
+        };
+        // Width and height stand in the first chunk.
+        let wide = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x03\0\0\0\x01\x08\x02\0\0\0";
+        assert!(matches!(of(Form::of(["image/png"]).with_max_pixels(2), "image/png", wide), Fit::Failed(_)));
+        assert!(matches!(of(Form::of(["image/png"]).with_max_pixels(3), "image/png", wide), Fit::Adapted(_)));
+        let pages = b"%PDF-1.7\n<</Type/Page>><</Type/Page>>";
+        let pdf = |most| Form::of(["application/pdf"]).with_max_pages(most);
+        assert!(matches!(of(pdf(1), "application/pdf", pages), Fit::Failed(_)));
+        assert!(matches!(of(pdf(2), "application/pdf", pages), Fit::Adapted(made) if made.pages == Some(2)));
     }
 }
