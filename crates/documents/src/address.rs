@@ -10,7 +10,7 @@ use crate::report::{Outcome, Reason, ReasonKind};
 use crate::verdict::{Shown, Verdict};
 
 impl Judge<'_> {
-    /// What becomes of an external document that may go to the provider as its address: it stands in the first place
+    /// The verdict on an external document that may go to the provider as its address: it stands in the first place
     /// that takes it so.
     pub(crate) fn passed(&self, document: &Document, places: &[Place]) -> Option<Verdict> {
         let DocumentSource::External { url } = document.source() else { return None };
@@ -35,8 +35,8 @@ impl Judge<'_> {
     }
 }
 
-/// Whether an address is `https` and names a host that others can reach by its looks: no credentials, no number, no name
-/// of an intranet. A provider that cannot fetch it refuses the whole request.
+/// True if an address is `https` and names a host that others can reach by its looks: no credentials, no number, no
+/// name of an intranet. A provider that cannot fetch it refuses the whole request.
 fn looks_public(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

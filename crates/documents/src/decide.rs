@@ -1,4 +1,4 @@
-//! What becomes of each document where it stands, for itself.
+//! The verdict on each document where it stands, for itself.
 
 use std::borrow::Cow;
 
@@ -20,12 +20,12 @@ pub(crate) struct Judge<'a> {
     pub(crate) materials: &'a Materials,
     pub(crate) options: &'a RouteOptions,
     pub(crate) purpose: Purpose,
-    /// Whether the author's last turn holds so many images that each of the request must be smaller.
+    /// True if the author's last turn holds so many images that each of the request must be smaller.
     pub(crate) many_images: bool,
 }
 
 impl Judge<'_> {
-    /// What becomes of the document where it stands, were it alone.
+    /// The verdict on the document where it stands, were it alone.
     pub(crate) fn decide(&self, occurrence: &Occurrence<'_>) -> Verdict {
         let hidden =
             |kind, text| Verdict::new(Outcome::Withheld, None, Reason::new(kind, text), Shown::Nothing);
@@ -50,7 +50,7 @@ impl Judge<'_> {
                 // The note says all there is to say about an empty document.
                 (_, ReasonKind::Empty) | (Origin::Tool, _) => false,
                 (Origin::Event, _) => self.options.fail_on_event_documents,
-                // What its author sent once must not fail all later turns, lost or on another model.
+                // A document that was sent once must not fail all later turns, lost or on another model.
                 (Origin::Author { current }, _) => current,
             };
         if fails { Verdict::error(verdict.place, verdict.reason) } else { verdict }
@@ -82,7 +82,7 @@ impl Judge<'_> {
     fn natively(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Verdict {
         let mut second: Option<Verdict> = None;
         let mut why: Option<Misfit> = None;
-        // What is hoped for takes its part of the limits in a request as it did in the plan.
+        // A form that is hoped for takes its part of the limits in a request as it did in the plan.
         let mut hoped: Option<Expected> = None;
         for (at, place) in places.iter().enumerate() {
             let verdict = match self.stand(document, *place, is_author(occurrence)) {
@@ -369,7 +369,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a converter may make better text of a document that is text itself: of HTML, whose tags cost more than
+    /// True if a converter may make better text of a document that is text itself: of HTML, whose tags cost more than
     /// they say, and of tables and JSON of which only the start would be shown.
     fn reads_better(&self, occurrence: &Occurrence<'_>, document: &Document, fenced: &Fenced) -> bool {
         if is_author(occurrence) {
@@ -382,13 +382,13 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether text may be made of it: of what an author attached to this turn, only if that is asked for. What was
-    /// attached to an earlier turn, and this model does not take, is better read as text than not at all.
+    /// True if text may be made of it: of a document that its author attached to this turn, only if that is asked for.
+    /// One of an earlier turn, which this model does not take, is better read as text than not at all.
     fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
         occurrence.origin != Origin::Author { current: true } || self.options.convert_author_documents
     }
 
-    /// The most bytes of text made of it. What was whole in its own turn stays so.
+    /// The most bytes of text made of it. A text that was whole in its own turn stays so.
     fn converted_limit(&self, occurrence: &Occurrence<'_>) -> usize {
         match self.options.convert_author_documents {
             true => self.limit(occurrence),

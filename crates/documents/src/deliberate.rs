@@ -24,7 +24,7 @@ pub(crate) struct Deliberation<'m> {
     pub(crate) verdicts: Vec<Verdict>,
     /// How many tool results there are.
     pub(crate) results: usize,
-    /// Whether nothing is to be done: no documents, and no traces of an earlier routing.
+    /// True if nothing is to be done: no documents, and no traces of an earlier routing.
     pub(crate) idle: bool,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Estimate {
     pub(crate) is_guess: bool,
 }
 
-/// What a text costs: about a token for four characters of ASCII, and one for each other character.
+/// The cost of a text: about a token for four characters of ASCII, and one for each other character.
 pub(crate) fn of_text(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     let other = text.bytes().filter(|byte| !byte.is_ascii() && (byte & 0xc0) == 0xc0).count() as u64;
@@ -41,14 +41,14 @@ pub(crate) fn pages(tokens: u64, rules: &FileRules) -> u64 {
     (tokens / rules.page_tokens.unwrap_or(PAGE).max(1)).max(1)
 }
 
-/// What a document costs that stands there natively.
+/// The cost of a document that stands there natively.
 pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileRules) -> Estimate {
     let bytes = content_bytes(document).unwrap_or_default();
     let size = bytes.len() as u64;
     let guess = |tokens| Estimate { tokens, is_guess: true };
     match document.media_type().kind() {
         MediaKind::Image => {
-            // Of an image at an address nobody has seen the header.
+            // Nobody has seen the header of an image at an address.
             let known = pixels(bytes);
             let (width, height) = known.unwrap_or((1_024, 1_024));
             let per_token = rules.pixels_per_token.unwrap_or(PIXELS).max(1);

@@ -1,11 +1,11 @@
-//! What is at the addresses of external documents: fetched once, kept as it was.
+//! The contents at the addresses of external documents: fetched once, kept as they were.
 
 use attache_core::{Document, DocumentStore, Fetched, Fetcher, MediaType, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::gather::Brought;
 
-/// What the server said of a document, kept beside its bytes: a resumed run shows the same name and type.
+/// The server's answer about a document, kept beside its bytes: a resumed run shows the same name and type.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
@@ -70,7 +70,7 @@ async fn keep(document: &Document, fetched: &Fetched, store: &dyn DocumentStore)
     }
 }
 
-/// What the server said when the document was fetched; nothing if that is not known any more.
+/// The server's answer when the document was fetched; nothing if that is not known any more.
 async fn recall(document: &Document, store: &dyn DocumentStore) -> Said {
     let kept = store.get(&document.id().inside(NOTE)).await;
     let said = kept.ok().and_then(|json| serde_json::from_slice(&json).ok());

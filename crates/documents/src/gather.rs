@@ -23,7 +23,7 @@ use crate::plan::plan;
 /// time, and what comes of them does not depend on which is ready first.
 ///
 /// External documents are fetched only where their content will be shown, never for a label, and only if there is a
-/// `fetcher`. What was fetched is put into the store under the document's id, and taken from there from then on: a
+/// `fetcher`. Fetched content is put into the store under the document's id, and taken from there from then on: a
 /// resumed run neither fetches it again nor sees other content.
 ///
 /// The store, the fetcher and the converters keep their own time limits; the future does nothing else that waits.
@@ -52,7 +52,7 @@ pub async fn gather(
     fetcher: Option<&dyn Fetcher>,
     converters: &[Arc<dyn Converter>],
 ) {
-    // What a document is may show only in its bytes, so there may be something to convert after loading.
+    // The type of a document may show only in its bytes, so there may be something to convert after loading.
     loop {
         let wanted = plan(messages, capabilities, options, materials);
         if wanted.is_empty() {
@@ -103,7 +103,7 @@ async fn side_by_side<'f, T>(mut all: impl Iterator<Item = BoxFuture<'f, T>>, mu
     .await;
 }
 
-/// What came of one thing that a plan asks for.
+/// The outcome of one thing that a plan asks for.
 pub(crate) enum Brought<'p> {
     Bytes(&'p Document, Bytes),
     Fetched(&'p Document, Fetched),

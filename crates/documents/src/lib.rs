@@ -89,7 +89,7 @@ mod text;
 mod verdict;
 mod walk;
 
-/// What a converter made of a document, for [`Materials`].
+/// The text that a converter made of a document, for [`Materials`].
 #[doc(no_inline)]
 pub use attache_core::ConvertedText;
 pub use fence::unfence;

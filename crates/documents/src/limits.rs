@@ -32,9 +32,9 @@ pub(crate) enum Limit {
 
 /// Leaves out the oldest contents until what is shown keeps the model's limits.
 ///
-/// What goes is rounded up to quarters of the limit, so that a history that grows by small documents changes rarely
-/// instead of at each step. A document that is left out and stands again later is shown there. What the author's
-/// last turn holds is never left out; if that alone is too much, it is an error.
+/// The amount is rounded up to quarters of the limit, so that a history that grows by small documents changes rarely
+/// instead of at each step. A document that is left out and stands again later is shown there. The author's
+/// last turn is never left out; if that alone is too much, it is an error.
 pub(crate) fn keep<'m>(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
@@ -47,7 +47,7 @@ pub(crate) fn keep<'m>(
         Request { occurrences, verdicts, standings, replace: true, replaced: false, refused: Vec::new() };
     request.keep_all(messages, capabilities, budget);
     if std::mem::take(&mut request.replaced) {
-        // What took the place of something else may have passed a limit that was kept before.
+        // A content that took the place of another may have passed a limit that was kept before.
         request.replace = false;
         request.keep_all(messages, capabilities, budget);
     }
@@ -62,15 +62,15 @@ struct Request<'r, 'a, 'm> {
     occurrences: &'r [Occurrence<'m>],
     verdicts: &'r [Verdict],
     standings: &'r mut Standings<'a, 'm>,
-    /// Whether something may take the place of what is left out.
+    /// If true, something may take the place of a content that is left out.
     replace: bool,
-    /// Whether something did.
+    /// True if something did.
     replaced: bool,
-    /// What of the author's last turn exceeds a limit.
+    /// The documents of the author's last turn that exceed a limit.
     refused: Vec<(usize, Limit)>,
 }
 
-/// What an occurrence takes of a limit.
+/// The share of an occurrence in a limit.
 type Cost<'c> = &'c dyn Fn(&Occurrence<'_>, &Verdict) -> u64;
 
 impl Request<'_, '_, '_> {
@@ -107,7 +107,7 @@ impl Request<'_, '_, '_> {
         self.keep_images(&capabilities.files);
     }
 
-    /// What of an occurrence stands in the request by itself.
+    /// An occurrence whose content stands in the request.
     fn own(&self, at: usize) -> Option<(&Occurrence<'_>, &Verdict)> {
         let own = self.standings.get(at) == Standing::Own;
         self.occurrences.get(at).zip(self.verdicts.get(at)).filter(|_| own)
@@ -123,8 +123,8 @@ impl Request<'_, '_, '_> {
         heirs
     }
 
-    /// Leaves out what is more than one message may hold. What it holds first stays, so that the same stays as the
-    /// conversation grows.
+    /// Leaves out the files that one message may not hold. Its first ones stay, so that the same stay as the conversation
+    /// grows.
     fn keep_messages(&mut self, capabilities: &ModelCapabilities) {
         let mut held = (0, 0);
         for at in 0..self.occurrences.len() {
@@ -189,7 +189,7 @@ impl Request<'_, '_, '_> {
                     next - heirs.into_iter().map(|heir| i128::from(self.cost_of(heir, cost))).sum::<i128>();
             }
         }
-        // What tokens cost is a guess, and no reason to fail.
+        // The tokens are a guess, and no reason to fail.
         if !matches!(limit, Limit::Tokens(_)) {
             self.refuse(limit, most, cost);
         }
@@ -224,12 +224,12 @@ impl Request<'_, '_, '_> {
         }
     }
 
-    /// What stands there by itself and may be left out.
+    /// An occurrence whose content stands in the request and may be left out.
     fn old(&self, at: usize) -> Option<(&Occurrence<'_>, &Verdict)> {
         self.own(at).filter(|(occurrence, _)| !is_current(occurrence))
     }
 
-    /// What leaving out this content would save; 0 if it is none, or may not be left out.
+    /// The share that leaving out this content would save; 0 if it is none, or may not be left out.
     fn cost_of_old(&self, at: usize, cost: Cost<'_>) -> u64 {
         self.old(at).map_or(0, |(occurrence, verdict)| cost(occurrence, verdict))
     }
@@ -258,8 +258,8 @@ fn is_current(occurrence: &Occurrence<'_>) -> bool {
     occurrence.origin == Origin::Author { current: true }
 }
 
-/// Whether an image that stands there natively has more pixels on a side than that; `None` if none does. What is at an
-/// address may be of any size.
+/// True if an image that stands there natively has more pixels on a side than that; `None` if no image does. An image at
+/// an address may be of any size.
 fn image(occurrence: &Occurrence<'_>, verdict: &Verdict, most: u64) -> Option<bool> {
     let is_image = |document: &Document| document.media_type().kind() == MediaKind::Image;
     let is_large = |document: &Document| {
@@ -275,7 +275,7 @@ fn image(occurrence: &Occurrence<'_>, verdict: &Verdict, most: u64) -> Option<bo
     }
 }
 
-/// Whether the author's last turn alone has more images than may be large.
+/// True if the author's last turn alone has more images than may be large.
 pub(crate) fn author_has_many_images(
     occurrences: &[Occurrence<'_>],
     verdicts: &[Verdict],
@@ -353,7 +353,7 @@ fn text_bytes(message: &Message) -> u64 {
     };
     let bytes: usize = match message {
         Message::System(system) => system.parts.iter().map(|text| text.text().len()).sum(),
-        // What a synthetic message holds is counted where it comes from.
+        // The content of a synthetic message is counted where it comes from.
         Message::User(_) if message.is_tool_call_documents() => 0,
         Message::User(user) => user.parts.iter().map(content).sum(),
         Message::Assistant(assistant) => {

@@ -15,7 +15,7 @@ const UNPACKED: u64 = 32 << 20;
 /// The deepest nesting of dictionaries that is followed.
 const DEPTH: usize = 100;
 
-/// What the bytes of a PDF say about its pages.
+/// The pages of a PDF, as its bytes tell them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// So many.
@@ -49,7 +49,7 @@ impl Pages {
     }
 }
 
-/// What the dictionaries said so far.
+/// The counts of the dictionaries so far.
 #[derive(Default)]
 struct Seen {
     /// The largest count of a node: the root's. Older versions of it, which updates leave in the file, may say more.
@@ -180,7 +180,7 @@ fn scan(bytes: &[u8], seen: &mut Seen, mut unpack: Option<u64>) {
                 match (word, open.last_mut()) {
                     (b"stream", None) => {
                         let body = rest.get(word.len()..).unwrap_or_default();
-                        at += stream(body, closed.take().unwrap_or_default(), seen, &mut unpack);
+                        at += stream(body, &closed.take().unwrap_or_default(), seen, &mut unpack);
                     }
                     // A damaged object ends where the next begins.
                     (b"obj" | b"endobj", _) => open.clear(),
@@ -207,7 +207,7 @@ impl Seen {
 }
 
 /// Looks into a stream if it holds objects; yields the bytes up to its end.
-fn stream(body: &[u8], dictionary: Dictionary<'_>, seen: &mut Seen, unpack: &mut Option<u64>) -> usize {
+fn stream(body: &[u8], dictionary: &Dictionary<'_>, seen: &mut Seen, unpack: &mut Option<u64>) -> usize {
     let start: usize = match body {
         [b'\r', b'\n', ..] => 2,
         [b'\n' | b'\r', ..] => 1,

@@ -1,4 +1,4 @@
-//! What to load and convert before routing.
+//! The documents to load and convert before routing.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether nothing is to be done.
+    /// True if nothing is to be done.
     pub fn is_empty(&self) -> bool {
         self.load.is_empty() && self.fit.is_empty() && self.convert.is_empty()
     }
@@ -34,7 +34,7 @@ impl Plan {
 /// Finds out which documents of `messages` must be loaded, which fitted to a place and which converted to text, of those
 /// that will be shown and that `have` says nothing about.
 ///
-/// What a document is may show only in its bytes, so plan again after loading, until the plan is
+/// The type of a document may show only in its bytes, so plan again after loading, until the plan is
 /// [empty](Plan::is_empty): each document is loaded at most once, fitted at most once to a form and converted at most
 /// once.
 ///

@@ -5,7 +5,7 @@ use crate::options::Repeats;
 use crate::survey::{Occurrence, Origin};
 use crate::verdict::{Need, Purpose, Verdict};
 
-/// What of an occurrence's own verdict holds once the others are looked at.
+/// The part of an occurrence's own verdict that holds once the others are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// All of it.
@@ -26,18 +26,18 @@ pub(crate) struct Standings<'a, 'm> {
     shown: Vec<Shown>,
 }
 
-/// What matters of an occurrence for those of the same document.
+/// The properties of an occurrence that matter for those of the same document.
 #[derive(Clone, Copy, Default)]
 struct Candidate {
     /// How good the form is in which it shows its content: 0 where it does not.
     rank: u8,
-    /// Whether it may refer back: what shows its content, and what nobody loads since its address was passed before.
+    /// If true, it may refer back: it shows its content, or nobody loads it since its address was passed before.
     may_refer: bool,
     /// The next occurrence of the same document.
     next: Option<usize>,
 }
 
-/// Where a document is shown: first, and first in the better form, if that came later. Who refers back needs no other.
+/// Where a document is shown: first, and first in the better form, if that came later. A reference back needs no other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
     at_all: Option<usize>,
@@ -137,13 +137,13 @@ impl<'a, 'm> Standings<'a, 'm> {
         all
     }
 
-    /// Whether an occurrence may refer to the first that shows its content.
+    /// True if an occurrence may refer to the first that shows its content.
     fn serves(&self, first: usize, occurrence: &Occurrence<'_>) -> bool {
         let refers = self.repeats != Repeats::Never && !matches!(occurrence.origin, Origin::Author { .. });
         refers && self.reaches(first, occurrence)
     }
 
-    /// Whether all that may refer to the first, from that occurrence on, do.
+    /// True if all that may refer to the first, from that occurrence on, do.
     fn reaches(&self, first: usize, occurrence: &Occurrence<'_>) -> bool {
         self.repeats != Repeats::AcrossMessages
             || self.occurrences.get(first).is_some_and(|first| first.message < occurrence.message)

@@ -1,4 +1,4 @@
-//! What routing decided about each document, and why.
+//! The decisions of routing about each document, with reasons.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use std::fmt;
 use attache_core::{DocumentId, MediaType, Place};
 use serde::{Serialize, Serializer};
 
-/// What became of every document of the messages that were routed.
+/// The decisions about every document of the messages that were routed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RoutingReport {
@@ -60,7 +60,7 @@ pub struct Extraction {
     pub documents: usize,
 }
 
-/// What became of one document, and why.
+/// The decision about one document, and the reason.
 ///
 /// Its JSON form has the fields under their names: the media type without parameters, the place and the outcome as
 /// words in snake case, the reason as a sentence without full stop.
@@ -84,7 +84,7 @@ pub struct Decision {
     /// The document that it was found in, such as the e-mail that it is attached to; `None` for those that messages
     /// hold themselves.
     pub inside: Option<DocumentId>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why.
     pub reason: Reason,
@@ -99,7 +99,7 @@ fn essence<S: Serializer>(media_type: &MediaType, serializer: S) -> Result<S::Ok
     serializer.serialize_str(media_type.essence())
 }
 
-/// What became of a document.
+/// The form, if any, in which a document reaches the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

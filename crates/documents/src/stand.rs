@@ -1,4 +1,4 @@
-//! Whether a document may stand in a place as it is, or in another form.
+//! The fit of a document into a place, as it is or in another form.
 
 use attache_core::{Document, Form, MediaKind, MediaType, Place};
 
@@ -7,13 +7,13 @@ use crate::estimate;
 use crate::materials::{Fit, content_bytes};
 use crate::pages::Pages;
 
-/// What a place can do with a document.
+/// The answer of a place to a document.
 pub(crate) enum Stand {
     /// It takes it as it is.
     AsIs {
         /// The pages of a PDF, if they are known.
         pages: Option<u64>,
-        /// What to ask a converter first, if one is there: whether that is so.
+        /// The form to ask a converter about first, if one is there: it may know better.
         check: Option<Form>,
     },
     /// It takes it in the form that a converter brought it into.
@@ -28,7 +28,7 @@ pub(crate) enum Stand {
 #[derive(Clone, Debug)]
 pub(crate) struct Adapted {
     pub(crate) document: Document,
-    /// What was done.
+    /// A word on the change.
     pub(crate) note: String,
     /// The pages that it holds, if it has pages.
     pub(crate) pages: Option<u64>,
@@ -59,13 +59,13 @@ pub(crate) enum Misfit {
 }
 
 impl Judge<'_> {
-    /// Whether `place` takes a document whose bytes are in memory.
+    /// Decides if `place` takes a document whose bytes are in memory.
     pub(crate) fn stand(&self, document: &Document, place: Place, is_author: bool) -> Stand {
         let media = document.media_type();
         let Some(form) = self.form(media, place, is_author) else { return Stand::No(Misfit::Type) };
         let fit = self.materials.fit(document, &form);
         let counted = match (fit, media.kind()) {
-            // Who opened it knows better.
+            // A converter that opened it knows better.
             (Some(Fit::AsIs { pages: Some(pages) }), _) => Pages::Counted(*pages),
             (_, MediaKind::Pdf) => self.materials.pages(document),
             _ => Pages::None,
@@ -84,7 +84,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Why the model does not take a PDF of so many pages in any request. What a budget pays for is no such limit.
+    /// Why the model does not take a PDF of so many pages in any request. The pages that a budget pays for are no such limit.
     fn too_many(&self, counted: Pages, place: Place) -> Option<Misfit> {
         let limits = [self.capabilities.place(place).max_pages, self.capabilities.files.max_pages];
         let most = limits.into_iter().flatten().min()?;
@@ -95,7 +95,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether `place` may take documents of this type in some form that nobody has failed at.
+    /// True if `place` may take documents of this type in some form that nobody has failed at.
     pub(crate) fn may_fit(&self, document: &Document, place: Place, is_author: bool) -> bool {
         let media = document.media_type();
         let Some(form) = self.form(media, place, is_author) else { return false };
@@ -110,7 +110,7 @@ impl Judge<'_> {
             let many = self.capabilities.files.many_images_pixels;
             form.max_pixels = form.max_pixels.into_iter().chain(many).min();
         }
-        // What an author attached loses no page for an estimate.
+        // An author's document loses no page for an estimate.
         if media.kind() == MediaKind::Pdf && !is_author {
             let budget = self.options.budget.tokens(self.capabilities);
             let paid = budget.map(|tokens| estimate::pages(tokens / 4 * 3, &self.capabilities.files));

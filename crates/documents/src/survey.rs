@@ -36,13 +36,13 @@ pub(crate) struct Inside<'m> {
     pub(crate) depth: usize,
 }
 
-/// Who brought the document.
+/// The side that brought the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Tool,
     Event,
     Author {
-        /// Whether it is of the turn that the author began last.
+        /// True in the turn that the author began last.
         current: bool,
     },
 }
@@ -54,14 +54,14 @@ pub(crate) enum Excluded {
     Cancelled,
 }
 
-/// What there is to route.
+/// All that there is to route.
 #[derive(Default)]
 pub(crate) struct Survey<'m> {
     /// Every document, in message order.
     pub(crate) occurrences: Vec<Occurrence<'m>>,
     /// How many tool results there are.
     pub(crate) results: usize,
-    /// Whether an earlier routing left something in the messages, or an event says what must not stand as it is.
+    /// True if an earlier routing left something in the messages, or an event imitates a label or a fence.
     pub(crate) to_rewrite: bool,
     /// Which documents are the same.
     pub(crate) identities: Identities<'m>,

@@ -1,4 +1,4 @@
-//! What becomes of one document: the decision itself.
+//! The decision about one document.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::fence::Fenced;
 use crate::materials::content_bytes;
 use crate::report::{Outcome, Reason};
 
-/// What becomes of one occurrence.
+/// The decision about one occurrence.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) outcome: Outcome,
     pub(crate) place: Option<Place>,
     pub(crate) reason: Reason,
     pub(crate) shown: Shown,
-    /// What would have to be fetched or made for something better.
+    /// The thing to fetch or make for something better.
     pub(crate) need: Option<Need>,
-    /// What would stand there then. It takes its part of the limits, so that what a plan leaves out for them is
-    /// left out for them, and not because nobody loaded it.
+    /// The content that would stand there then. It takes its part of the limits, so that a document that a plan leaves
+    /// out for them is left out for them, and not because nobody loaded it.
     pub(crate) expected: Option<Expected>,
     /// The tokens that the content costs.
     pub(crate) cost: Estimate,
@@ -29,7 +29,7 @@ pub(crate) struct Verdict {
     pub(crate) not_opened: usize,
 }
 
-/// What stands in the message.
+/// The content in the message.
 #[derive(Clone, Debug)]
 pub(crate) enum Shown {
     Nothing,
@@ -47,7 +47,7 @@ pub(crate) enum Shown {
     Note,
 }
 
-/// What a document that is not loaded is likely to become.
+/// The likely form of a document that is not loaded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     /// The place that takes it as it is, if one does.
@@ -55,7 +55,7 @@ pub(crate) struct Expected {
     pub(crate) bytes: u64,
 }
 
-/// What would have to be fetched or made first.
+/// A thing to fetch or make first.
 #[derive(Clone, Debug)]
 pub(crate) enum Need {
     Load(Document),
@@ -106,7 +106,7 @@ impl Verdict {
     }
 }
 
-/// Whether the decision is for a request, or for finding out what a request needs.
+/// The use of a decision: for a request, or for finding out what a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Route,

@@ -38,7 +38,7 @@ pub(super) fn attribute(value: &str, breaks: Breaks) -> Option<String> {
     Some(out)
 }
 
-/// Whether XML 1.0 allows the character at all.
+/// True if XML 1.0 allows the character at all.
 fn is_xml(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -93,7 +93,7 @@ impl Materials {
         }
     }
 
-    /// What is held, with its size and when it was inserted.
+    /// All pieces, each with its size and the number of its insertion.
     fn pieces(&self) -> impl Iterator<Item = (u64, u64, Piece)> {
         let loaded = self.loaded.iter().filter_map(|(id, loaded)| match loaded {
             Loaded::Here(document, since) => Some((size(document), *since, Piece::Loaded(id.clone()))),

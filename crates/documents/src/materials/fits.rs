@@ -9,7 +9,7 @@ use crate::pages::Pages;
 use crate::stand::{Adapted, pixels};
 use crate::text::one_line;
 
-/// What is known of a document and a form.
+/// The knowledge about a document and a form.
 #[derive(Clone, Debug)]
 pub(crate) enum Fit {
     /// It is in that form.
@@ -65,7 +65,7 @@ impl Fits {
 }
 
 impl Fit {
-    /// What a converter answered about `document` and `form`.
+    /// The answer of a converter about `document` and `form`.
     pub(crate) fn of(document: &Document, form: &Form, fitted: Fitted) -> Self {
         let Some((bytes, media_type)) = fitted.content else { return Self::AsIs { pages: fitted.pages } };
         if bytes.is_empty() {
@@ -73,11 +73,11 @@ impl Fit {
         }
         let (is_image, is_pdf) = (media_type.kind() == MediaKind::Image, media_type.kind() == MediaKind::Pdf);
         let side = pixels(&bytes).filter(|_| is_image).map(|(width, height)| width.max(height));
-        // What is in it counts before what is said of it.
+        // The pages in it count before those that are said to be.
         let counted = is_pdf.then(|| Pages::of(&bytes).number()).flatten();
         let exceeds =
             |size: Option<u64>, most: Option<u64>| size.zip(most).is_some_and(|(size, most)| size > most);
-        // Who converts is no more trusted with the model's limits than who wrote the document.
+        // A converter is no more trusted with the model's limits than the document's author.
         if !form.allows(&media_type)
             || exceeds(Some(bytes.len() as u64), form.max_bytes)
             || exceeds(side, form.max_pixels)

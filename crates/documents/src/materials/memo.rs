@@ -1,4 +1,4 @@
-//! What reading a content led to, so that it is read once.
+//! The results of reading contents, so that each is read once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::text::{Decoded, decode};
 #[derive(Default)]
 pub(super) struct Memo(Mutex<HashMap<Key, Read>>);
 
-/// What is known of one content.
+/// The results for one content.
 #[derive(Default)]
 struct Read {
     /// Few ways to show a text are asked for.
@@ -24,7 +24,7 @@ struct Read {
     pages: Option<Pages>,
 }
 
-/// How a text is shown.
+/// A way to show a text.
 #[derive(Clone, PartialEq, Eq)]
 struct Way {
     media_type: MediaType,

@@ -1,4 +1,4 @@
-//! What was loaded and converted for routing.
+//! Contents, forms and texts that were brought for routing.
 
 mod bounds;
 mod fits;
@@ -24,15 +24,14 @@ use crate::text::one_line;
 /// Bytes and texts of documents, gathered by whoever does the loading and converting that a
 /// [`Plan`](crate::Plan) asks for. Documents whose bytes are in memory need no entry.
 ///
-/// What is known belongs to a document's id *and* content: two documents of one id and different bytes have different
-/// texts. Where no content was at hand when something was inserted, it holds for every content of that id.
+/// An entry belongs to a document's id *and* content: two documents of one id and different bytes have different texts. Where no content was at hand when something was inserted, it holds for every content of that id.
 ///
 /// It also remembers the decoded, fenced text of each text document that was routed with it, so that keeping one
 /// `Materials` for a run, or for a chat of many runs, spares decoding them again at each step. That memory is no state:
 /// routing yields the same without it.
 ///
 /// Everything is kept until somebody lets it go: [`retain`](Self::retain) keeps what a window still shows,
-/// [`shrink_to`](Self::shrink_to) bounds the bytes. What is needed again is planned, and so loaded or converted, again.
+/// [`shrink_to`](Self::shrink_to) bounds the bytes. A plan asks again for all that is needed again.
 ///
 /// ```
 /// use attache_core::{Document, DocumentId};
@@ -50,7 +49,7 @@ pub struct Materials {
     loaded: HashMap<DocumentId, Loaded>,
     converted: HashMap<Key, Converted>,
     fits: Fits,
-    /// What servers said of fetched documents.
+    /// The answers of servers about fetched documents.
     said: HashMap<DocumentId, Said>,
     /// The content that was last at hand when something was inserted about an id.
     latest: HashMap<DocumentId, Digest>,
@@ -76,7 +75,7 @@ impl Key {
     }
 }
 
-/// What became of an attempt to load a document.
+/// The outcome of an attempt to load a document.
 #[derive(Clone)]
 enum Loaded {
     /// It is here since that insertion.
@@ -105,7 +104,7 @@ pub(crate) enum Print<'m> {
 }
 
 impl Print<'_> {
-    /// Whether both are certainly the same, without a look at the content.
+    /// True if both are certainly the same, without a look at the content.
     pub(crate) fn is_surely(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Here(a), Self::Here(b)) => is_same_memory(a, b),
@@ -124,7 +123,7 @@ impl Print<'_> {
     }
 }
 
-/// What is known of a document's bytes.
+/// The whereabouts of a document's bytes.
 pub(crate) enum Content<'m> {
     /// They are in memory, in this handle.
     Here(Document),
@@ -134,7 +133,7 @@ pub(crate) enum Content<'m> {
     NotLoaded,
 }
 
-/// What a text document or a conversion reads as.
+/// The text of a document or of a conversion.
 #[derive(Clone, Debug)]
 pub(crate) enum Readable {
     Text(Arc<Fenced>),
@@ -158,8 +157,8 @@ impl Materials {
         self.loaded.insert(any.id, Loaded::Here(loaded, since));
     }
 
-    /// What was fetched from the address of an external document, with what the server said of it: its type counts before
-    /// what the address looks like, its name where the document has none. Both are checked against the bytes.
+    /// The content from the address of an external document, with the server's answer about it: the server's type counts
+    /// before the address's, its name where the document has none. Both are checked against the bytes.
     pub fn insert_fetched(&mut self, document: &Document, fetched: Fetched) {
         let Fetched { bytes, media_type, file_name, .. } = fetched;
         let said = Said { media_type, file_name };
@@ -194,8 +193,8 @@ impl Materials {
         self.converted.insert(key, Converted { text, since });
     }
 
-    /// What a converter answered about a document and a form: that it fits, or what to show in its place. An answer that
-    /// is not in that form counts as none.
+    /// A converter's answer about a document and a form: that it fits, or the content to show in its place. An answer
+    /// that is not in that form counts as none.
     pub fn insert_fitted(&mut self, document: &Document, form: &Form, fitted: Fitted) {
         self.insert_fit(document, form, Fit::of(document, form, fitted));
     }
@@ -275,7 +274,7 @@ impl Materials {
         }
     }
 
-    /// What was converted of a document, and under which key.
+    /// The conversion of a document, and its key.
     fn conversion_of(&self, document: &Document) -> Option<(Key, &Result<Arc<ConvertedText>, String>)> {
         if self.converted.is_empty() {
             return None;
@@ -288,7 +287,7 @@ impl Materials {
         self.converted.get(&any).map(|known| (any, &known.text))
     }
 
-    /// Whether text was made of a document.
+    /// True if text was made of a document.
     pub(crate) fn is_converted(&self, document: &Document) -> bool {
         self.conversion_of(document).is_some_and(|(_, text)| text.is_ok())
     }
@@ -303,12 +302,12 @@ impl Materials {
         self.memo.text(self.key(document), document, limit)
     }
 
-    /// How many pages a PDF has whose content is in `document`.
+    /// The pages of a PDF whose content is in `document`.
     pub(crate) fn pages(&self, document: &Document) -> Pages {
         self.memo.pages(self.key(document), document)
     }
 
-    /// What is known of a document and a form.
+    /// The knowledge about a document and a form.
     pub(crate) fn fit(&self, document: &Document, form: &Form) -> Option<&Fit> {
         if self.fits.is_empty() {
             return None;
@@ -362,7 +361,7 @@ pub(crate) fn content_bytes(document: &Document) -> Option<&[u8]> {
     }
 }
 
-/// Whether both hold the same piece of memory. Both handles keep theirs alive, so it holds the same content.
+/// True if both hold the same piece of memory. Both handles keep theirs alive, so it holds the same content.
 fn is_same_memory(a: &Document, b: &Document) -> bool {
     match (content_bytes(a), content_bytes(b)) {
         (Some(a), Some(b)) => a.as_ptr() == b.as_ptr() && a.len() == b.len(),

@@ -1,8 +1,8 @@
-//! What servers say of the documents that were fetched from them.
+//! The types and names that servers give to documents.
 
 use attache_core::{Document, MediaKind, MediaType};
 
-/// What a server said of a document.
+/// The answer of a server about a document.
 #[derive(Clone)]
 pub(super) struct Said {
     pub(super) media_type: Option<MediaType>,
@@ -24,8 +24,8 @@ impl Said {
     }
 }
 
-/// Whether what a server says of a document is to be believed before its address. Some call all text plain, and office
-/// files plain text or archives; but what they call text is no picture.
+/// True if the server's type counts before the address's. Some servers call all text plain, and office files plain text
+/// or archives; but a thing that they call text is no picture.
 fn says_more(said: &MediaType, known: &MediaType) -> bool {
     let vague = |media: &MediaType| {
         matches!(media.essence(), "text/plain" | "application/zip" | "application/octet-stream")

@@ -28,7 +28,7 @@ pub struct Routing {
     /// The messages to send. Those with documents have their `routed` content set, each tool-results message with
     /// documents that it cannot hold is followed by its synthetic message; the others are the very same `Arc`s.
     pub messages: Vec<Arc<Message>>,
-    /// What became of each document, and why.
+    /// The decision about each document, and the reason.
     pub report: RoutingReport,
 }
 
@@ -52,7 +52,8 @@ pub struct Routing {
 /// 8. a note with the reason, in the tool result if that takes text.
 ///
 /// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
-/// What an author attached and the model cannot take is an error instead of a note. Then contents that stand in the
+/// A document that an author attached in the last turn, and that the model cannot take, is an error instead of a note.
+/// Then contents that stand in the
 /// window twice are replaced by references back, see [`Repeats`](crate::Repeats), and of what exceeds the model's
 /// count of documents, pages or bytes of a request, or the [budget](crate::DocumentBudget), the oldest become notes.
 ///
@@ -95,12 +96,12 @@ pub fn explain(
     report(messages, &deliberation, tools)
 }
 
-/// What rendering a message looks at.
+/// All that rendering a message looks at.
 #[derive(Clone, Copy)]
 struct Scene<'a, 'm> {
     deliberation: &'a Deliberation<'m>,
     capabilities: &'a ModelCapabilities,
-    /// What synthetic messages say of the capabilities that they were made for.
+    /// The capabilities that synthetic messages are made for, as they say it.
     fingerprint: &'a str,
     tools: &'a ToolSet,
     options: &'a RouteOptions,

@@ -27,13 +27,13 @@ pub(super) struct Labelling<'a> {
     pub(super) show_url: bool,
     /// The tool with which the model can read more.
     pub(super) read_tool: Option<&'a str>,
-    /// Whether a native document has a label too.
+    /// If true, a native document has a label too.
     pub(super) native: bool,
-    /// Whether text may stand there.
+    /// If true, text may stand there.
     pub(super) text: bool,
 }
 
-/// What a note says to a model that can ask for more.
+/// The end of a note for a model that can ask for more.
 fn read_with(tool: &str, id: &str) -> String {
     format!("{tool} reads it by its id, {}", one_line(id))
 }

@@ -12,7 +12,7 @@ use crate::label::ShortIds;
 use crate::survey::Occurrence;
 use crate::verdict::Verdict;
 
-/// What stands for the payload of an event that has none to show.
+/// The text in place of the payload of an event that has none to show.
 const NO_PAYLOAD: &str = "An event was triggered but no content was returned.";
 
 impl Scene<'_, '_> {
@@ -84,8 +84,8 @@ impl Scene<'_, '_> {
     }
 }
 
-/// Whether what an event says looks like a label, or like the fence around a document's text. Such an event is not shown
-/// as it is.
+/// True if an event's text looks like a label, or like the fence around a document's text. Such an event is not shown as
+/// it is.
 pub(crate) fn pretends(event: &UserMessage) -> bool {
     event.parts.iter().any(|part| match part {
         Content::Text(text) => matches!(without_imitations(text.text()), Cow::Owned(_)),
@@ -98,12 +98,12 @@ pub(crate) fn pretends(event: &UserMessage) -> bool {
     })
 }
 
-/// Whether an object is shown as a text with lines of its own. Others are shown as JSON, where no line can begin.
+/// True if an object is shown as a text with lines of its own. Others are shown as JSON, where no line can begin.
 fn is_plain_text(tree: &ContentTree) -> bool {
     tree.json().starts_with('"') && !tree.is_blank()
 }
 
-/// What an object reads as; nothing if that is blank.
+/// The text of an object; nothing if that is blank.
 fn object_text(tree: &ContentTree) -> Option<Content> {
     if tree.is_blank() { None } else { Content::text(tree.model_text()) }
 }
@@ -117,7 +117,7 @@ struct Documents<'a, 'm> {
 }
 
 impl Documents<'_, '_> {
-    /// Whether the place demands a text beside a document.
+    /// True if the place demands a text beside a document.
     fn need_text(&self) -> bool {
         let place =
             self.occurrences.first().map(|occurrence| self.scene.capabilities.place(occurrence.place));
@@ -126,10 +126,10 @@ impl Documents<'_, '_> {
 
     /// Adds the documents of one part.
     fn add(&self, part: usize, label_native: bool, pieces: &mut Pieces) {
-        for (occurrence, verdict) in self.occurrences.iter().zip(self.verdicts) {
-            if occurrence.part != part {
-                continue;
-            }
+        // They stand in the order of the parts.
+        let first = self.occurrences.partition_point(|occurrence| occurrence.part < part);
+        let all = self.occurrences.iter().zip(self.verdicts).skip(first);
+        for (occurrence, verdict) in all.take_while(|(occurrence, _)| occurrence.part == part) {
             let labelling = Labelling {
                 profile: self.scene.options.profile,
                 call: None,

@@ -49,7 +49,7 @@ fn a_new_version_under_the_old_id_is_shown() {
 #[test]
 fn two_versions_in_one_output_are_two_documents() {
     let both = ContentTree::parse("{}", vec![contract("one"), contract("two"), contract("one")]).unwrap();
-    let routing = Chat::new().user("?").calls(&[("find", both.clone())]).route("anthropic");
+    let routing = Chat::new().user("?").calls(&[("find", both)]).route("anthropic");
     assert_eq!(natives(&routing), ["%PDF-1.7 one", "%PDF-1.7 two"]);
     assert_eq!(routing.report.decisions.len(), 2);
     // What a handler shows in place of a document does not make that one disappear from the report.
