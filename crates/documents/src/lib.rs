@@ -64,41 +64,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod address;
 mod decide;
-mod deliberate;
-mod estimate;
-mod external;
-mod fence;
-mod gather;
-mod identity;
+mod find;
 mod label;
-mod limits;
 mod materials;
 mod options;
-mod pages;
-mod plan;
-mod reading;
-mod repeat;
+mod render;
 mod report;
-mod route;
-mod stamp;
-mod stand;
-mod survey;
 mod text;
-mod verdict;
-mod walk;
 
 /// The text that a converter made of a document, for [`Materials`].
 #[doc(no_inline)]
 pub use attache_core::ConvertedText;
-pub use fence::unfence;
-pub use gather::gather;
+pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::Materials;
+pub use materials::gather::gather;
+pub use materials::plan::{Plan, plan};
 pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};
-pub use plan::{Plan, plan};
-pub use reading::{decode_text, fence_text, tame};
+pub use render::{Routing, explain, route, unresolved};
 pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};
-pub use route::{Routing, explain, route, unresolved};
-pub use walk::{walk, walk_value};
+pub use text::fence::unfence;
+pub use text::{decode_text, fence_text, tame};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use attache_core::{Document, DocumentId};
 
-use super::fits::Fit;
+use super::transcoded::Fit;
 use super::{Key, Loaded, Materials, content_bytes};
 
 /// Something that can be let go.

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use attache_core::{Document, DocumentId, MediaType};
 
 use super::{Key, Readable, content_bytes};
-use crate::fence::{Fenced, fence};
-use crate::pages::Pages;
-use crate::text::{Decoded, decode};
+use crate::materials::pages::Pages;
+use crate::text::decode::{Decoded, decode};
+use crate::text::fence::{Fenced, fence};
 
 /// Decoded and fenced texts, and counts of pages.
 ///

@@ -1,9 +1,13 @@
 //! Contents, forms and texts that were brought for routing.
 
 mod bounds;
-mod fits;
+mod fetched;
+pub(crate) mod gather;
 mod memo;
+pub(crate) mod pages;
+pub(crate) mod plan;
 mod said;
+mod transcoded;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,14 +16,14 @@ use std::sync::Arc;
 use attache_core::{ConvertedText, Document, DocumentId, DocumentSource, Fetched, Fitted, Form, MediaType};
 use bytes::Bytes;
 
-pub(crate) use fits::Fit;
-use fits::Fits;
 use memo::Memo;
 use said::Said;
+pub(crate) use transcoded::Fit;
+use transcoded::Fits;
 
-use crate::fence::Fenced;
-use crate::pages::Pages;
-use crate::text::one_line;
+use crate::materials::pages::Pages;
+use crate::text::decode::one_line;
+use crate::text::fence::Fenced;
 
 /// Bytes and texts of documents, gathered by whoever does the loading and converting that a
 /// [`Plan`](crate::Plan) asks for. Documents whose bytes are in memory need no entry.

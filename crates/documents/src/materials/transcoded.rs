@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use attache_core::{Document, DocumentId, Fitted, Form, MediaKind, MediaType};
 
 use super::Key;
-use crate::pages::Pages;
-use crate::stand::{Adapted, pixels};
-use crate::text::one_line;
+use crate::decide::place::{Adapted, pixels};
+use crate::materials::pages::Pages;
+use crate::text::decode::one_line;
 
 /// The knowledge about a document and a form.
 #[derive(Clone, Debug)]

@@ -4,15 +4,15 @@ use std::net::IpAddr;
 
 use attache_core::{Document, DocumentSource, MediaType, Place};
 
-use crate::decide::{Judge, media_name, name};
+use crate::decide::one::{Decider, media_name, name};
+use crate::decide::treatment::{Shown, Treatment};
 use crate::options::ExternalDocuments;
 use crate::report::{Outcome, Reason, ReasonKind};
-use crate::verdict::{Shown, Verdict};
 
-impl Judge<'_> {
-    /// The verdict on an external document that may go to the provider as its address: it stands in the first place
+impl Decider<'_> {
+    /// The treatment of an external document that may go to the provider as its address: it stands in the first place
     /// that takes it so.
-    pub(crate) fn passed(&self, document: &Document, places: &[Place]) -> Option<Verdict> {
+    pub(crate) fn passed(&self, document: &Document, places: &[Place]) -> Option<Treatment> {
         let DocumentSource::External { url } = document.source() else { return None };
         let media = document.media_type();
         if self.options.external != ExternalDocuments::PassUrl
@@ -30,8 +30,8 @@ impl Judge<'_> {
         let text =
             format!("passed as its address: this model takes {} so in {}", media_name(document), name(place));
         let reason = Reason::new(ReasonKind::PassedUrl, text);
-        let verdict = Verdict::new(outcome, Some(place), reason, Shown::Native(document.clone()));
-        Some(verdict.costing(self.cost(document, None), None))
+        let treatment = Treatment::new(outcome, Some(place), reason, Shown::Native(document.clone()));
+        Some(treatment.costing(self.cost(document, None), None))
     }
 }
 

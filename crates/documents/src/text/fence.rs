@@ -10,9 +10,9 @@ use std::borrow::Cow;
 
 use attache_core::{DocumentId, TextPart};
 
-use crate::estimate;
-use crate::stamp::Hash;
-use crate::text::Decoded;
+use crate::decide::estimate;
+use crate::text::decode::Decoded;
+use crate::text::stamp::Hash;
 
 const BEGIN: &str = "[begin document ";
 const END: &str = "[end document ";

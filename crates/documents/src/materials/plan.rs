@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use attache_core::{Document, Form, Message, ModelCapabilities};
 
-use crate::deliberate::deliberate;
+use crate::decide::all::decide_all;
+use crate::decide::treatment::{Need, Purpose};
 use crate::materials::Materials;
 use crate::options::RouteOptions;
-use crate::verdict::{Need, Purpose};
 
 /// The documents whose bytes or texts routing needs, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,11 +56,11 @@ pub fn plan(
     options: &RouteOptions,
     have: &Materials,
 ) -> Plan {
-    let deliberation = deliberate(messages, capabilities, have, options, Purpose::Plan);
+    let decided = decide_all(messages, capabilities, have, options, Purpose::Plan);
     let mut plan = Plan::default();
     let (mut loading, mut converting, mut fitting) = (HashSet::new(), HashSet::new(), HashSet::new());
-    for (occurrence, verdict) in deliberation.occurrences.iter().zip(deliberation.verdicts) {
-        match verdict.need {
+    for (occurrence, treatment) in decided.occurrences.iter().zip(decided.treatments) {
+        match treatment.need {
             Some(Need::Load(document)) if loading.insert(occurrence.identity) => plan.load.push(document),
             Some(Need::Convert(document)) if converting.insert(occurrence.identity) => {
                 plan.convert.push(document);

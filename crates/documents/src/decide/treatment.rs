@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use attache_core::{Document, Form, Place};
 
-use crate::estimate::Estimate;
-use crate::fence::Fenced;
+use crate::decide::estimate::Estimate;
 use crate::materials::content_bytes;
 use crate::report::{Outcome, Reason};
+use crate::text::fence::Fenced;
 
 /// The decision about one occurrence.
 #[derive(Clone, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct Treatment {
     pub(crate) outcome: Outcome,
     pub(crate) place: Option<Place>,
     pub(crate) reason: Reason,
@@ -63,7 +63,7 @@ pub(crate) enum Need {
     Fit(Document, Form),
 }
 
-impl Verdict {
+impl Treatment {
     pub(crate) fn new(outcome: Outcome, place: Option<Place>, reason: Reason, shown: Shown) -> Self {
         let (cost, pages, not_opened) = (Estimate::default(), None, 0);
         Self { outcome, place, reason, shown, need: None, expected: None, cost, pages, not_opened }

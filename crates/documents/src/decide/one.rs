@@ -1,21 +1,21 @@
-//! The verdict on each document where it stands, for itself.
+//! The treatment of each document where it stands, for itself.
 
 use std::borrow::Cow;
 
 use attache_core::{Document, DocumentSource, MediaKind, MediaType, ModelCapabilities, Place};
 
-use crate::estimate::{self, Estimate};
-use crate::fence::Fenced;
+use crate::decide::estimate::{self, Estimate};
+use crate::decide::place::{Adapted, Misfit, Stand};
+use crate::decide::treatment::{Expected, Need, Purpose, Shown, Treatment};
+use crate::find::{Excluded, Occurrence, Origin};
 use crate::materials::{Content, Materials, Readable, content_bytes};
 use crate::options::RouteOptions;
 use crate::report::{Outcome, Reason, ReasonKind};
-use crate::stand::{Adapted, Misfit, Stand};
-use crate::survey::{Excluded, Occurrence, Origin};
-use crate::verdict::{Expected, Need, Purpose, Shown, Verdict};
+use crate::text::fence::Fenced;
 
 /// Decides for one model, one set of materials and options.
 #[derive(Clone, Copy)]
-pub(crate) struct Judge<'a> {
+pub(crate) struct Decider<'a> {
     pub(crate) capabilities: &'a ModelCapabilities,
     pub(crate) materials: &'a Materials,
     pub(crate) options: &'a RouteOptions,
@@ -24,11 +24,11 @@ pub(crate) struct Judge<'a> {
     pub(crate) many_images: bool,
 }
 
-impl Judge<'_> {
-    /// The verdict on the document where it stands, were it alone.
-    pub(crate) fn decide(&self, occurrence: &Occurrence<'_>) -> Verdict {
+impl Decider<'_> {
+    /// The treatment of the document where it stands, were it alone.
+    pub(crate) fn decide(&self, occurrence: &Occurrence<'_>) -> Treatment {
         let hidden =
-            |kind, text| Verdict::new(Outcome::Withheld, None, Reason::new(kind, text), Shown::Nothing);
+            |kind, text| Treatment::new(Outcome::Withheld, None, Reason::new(kind, text), Shown::Nothing);
         match occurrence.excluded {
             Some(Excluded::Withheld) => {
                 hidden(ReasonKind::Withheld, "the tool's handler keeps it from the model")
@@ -38,26 +38,26 @@ impl Judge<'_> {
         }
     }
 
-    fn admit(&self, occurrence: &Occurrence<'_>) -> Verdict {
+    fn admit(&self, occurrence: &Occurrence<'_>) -> Treatment {
         let place = occurrence.place;
-        let verdict = match occurrence.origin {
+        let treatment = match occurrence.origin {
             Origin::Tool => self.settle(occurrence, &[place, Place::BesideResult]),
             Origin::Event | Origin::Author { .. } => self.settle(occurrence, &[place]),
         };
-        let fails = verdict.outcome == Outcome::Note
-            && (verdict.need.is_none() || self.purpose == Purpose::Route)
-            && match (occurrence.origin, verdict.reason.kind()) {
+        let fails = treatment.outcome == Outcome::Note
+            && (treatment.need.is_none() || self.purpose == Purpose::Route)
+            && match (occurrence.origin, treatment.reason.kind()) {
                 // The note says all there is to say about an empty document.
                 (_, ReasonKind::Empty) | (Origin::Tool, _) => false,
                 (Origin::Event, _) => self.options.fail_on_event_documents,
                 // A document that was sent once must not fail all later turns, lost or on another model.
                 (Origin::Author { current }, _) => current,
             };
-        if fails { Verdict::error(verdict.place, verdict.reason) } else { verdict }
+        if fails { Treatment::error(treatment.place, treatment.reason) } else { treatment }
     }
 
     /// Tries the places in order.
-    fn settle(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Verdict {
+    fn settle(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Treatment {
         if let Some(passed) = self.passed(occurrence.document, places) {
             return passed;
         }
@@ -79,19 +79,22 @@ impl Judge<'_> {
     }
 
     /// The first place that takes the document as it is, else the first that takes it in another form, else text.
-    fn natively(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Verdict {
-        let mut second: Option<Verdict> = None;
+    fn natively(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Treatment {
+        let mut second: Option<Treatment> = None;
         let mut why: Option<Misfit> = None;
         // A form that is hoped for takes its part of the limits in a request as it did in the plan.
         let mut hoped: Option<Expected> = None;
         for (at, place) in places.iter().enumerate() {
-            let verdict = match self.stand(document, *place, is_author(occurrence)) {
+            let treatment = match self.stand(document, *place, is_author(occurrence)) {
                 Stand::AsIs { pages, check } => {
-                    let verdict = match at {
+                    let treatment = match at {
                         0 => self.native(places, document, pages),
                         _ => self.synthetic(places, at, document, pages, why.as_ref()),
                     };
-                    return Verdict { need: check.map(|form| Need::Fit(document.clone(), form)), ..verdict };
+                    return Treatment {
+                        need: check.map(|form| Need::Fit(document.clone(), form)),
+                        ..treatment
+                    };
                 }
                 Stand::Fitted(Adapted { pages, part_of: Some(whole), .. })
                     if !self.may_convert(occurrence) =>
@@ -107,7 +110,7 @@ impl Judge<'_> {
                     why = worse(why, misfit);
                     let expected = *hoped.get_or_insert(Expected { native: Some(*place), bytes });
                     let need = Some(Need::Fit(document.clone(), form));
-                    (self.purpose == Purpose::Plan).then_some(Verdict {
+                    (self.purpose == Purpose::Plan).then_some(Treatment {
                         need,
                         expected: Some(expected),
                         ..note
@@ -118,11 +121,11 @@ impl Judge<'_> {
                     None
                 }
             };
-            second = second.or(verdict);
+            second = second.or(treatment);
         }
         second.unwrap_or_else(|| {
             let why = why.unwrap_or(Misfit::Type);
-            Verdict { expected: hoped, ..self.as_other_text(occurrence, document, places, &why) }
+            Treatment { expected: hoped, ..self.as_other_text(occurrence, document, places, &why) }
         })
     }
 
@@ -133,7 +136,7 @@ impl Judge<'_> {
         document: &Document,
         places: &[Place],
         why: &Misfit,
-    ) -> Verdict {
+    ) -> Treatment {
         if let Some(converted) = self.converted(occurrence, document, places) {
             return converted;
         }
@@ -146,12 +149,12 @@ impl Judge<'_> {
                 let text = format!("{}, and it could not be converted to text: {tried}", note.reason);
                 self.note(places, note.reason.kind(), text)
             }
-            None => Verdict { need: Some(Need::Convert(document.clone())), ..note },
+            None => Treatment { need: Some(Need::Convert(document.clone())), ..note },
         }
     }
 
     /// The note that no place takes the document, and why.
-    fn misfit(&self, document: &Document, places: &[Place], why: &Misfit) -> Verdict {
+    fn misfit(&self, document: &Document, places: &[Place], why: &Misfit) -> Treatment {
         let media = media_name(document);
         let (kind, text) = match why {
             Misfit::Type => {
@@ -189,11 +192,11 @@ impl Judge<'_> {
         self.note(places, kind, text)
     }
 
-    fn native(&self, places: &[Place], document: &Document, pages: Option<u64>) -> Verdict {
+    fn native(&self, places: &[Place], document: &Document, pages: Option<u64>) -> Treatment {
         let place = places.first().copied();
         let media = media_name(document);
         let text = format!("this model takes {media} in {}", place.map_or("", name));
-        Verdict::new(
+        Treatment::new(
             Outcome::Native,
             place,
             Reason::new(ReasonKind::Accepted, text),
@@ -209,14 +212,14 @@ impl Judge<'_> {
         document: &Document,
         pages: Option<u64>,
         why: Option<&Misfit>,
-    ) -> Verdict {
+    ) -> Treatment {
         let media = media_name(document);
         let large = matches!(why, Some(Misfit::Bytes(_) | Misfit::Pixels { .. }));
         let (first, size) =
             (places.first().map_or("", |first| name(*first)), if large { " of this size" } else { "" });
         let text = format!("this model does not take {media}{size} in {first}; it follows in a user message");
         let reason = Reason::new(ReasonKind::NotInResult, text);
-        Verdict::new(Outcome::Synthetic, places.get(at).copied(), reason, Shown::Native(document.clone()))
+        Treatment::new(Outcome::Synthetic, places.get(at).copied(), reason, Shown::Native(document.clone()))
             .costing(self.cost(document, pages), pages)
     }
 
@@ -227,7 +230,7 @@ impl Judge<'_> {
         document: &Document,
         place: Place,
         adapted: Adapted,
-    ) -> Verdict {
+    ) -> Treatment {
         let Adapted { document: made, note, pages, part_of } = adapted;
         let mut cost = self.cost(&made, pages);
         let (mut rest, mut need) = (None, None);
@@ -246,15 +249,15 @@ impl Judge<'_> {
         let follows = if rest.is_some() { ", the others as text" } else { "" };
         let reason = Reason::new(ReasonKind::Fitted, format!("shown in another form: {note}{follows}"));
         let shown = Shown::Adapted { document: made, note, rest };
-        let verdict = Verdict::new(Outcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
-        Verdict { need, ..verdict }
+        let treatment = Treatment::new(Outcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
+        Treatment { need, ..treatment }
     }
 
     pub(crate) fn cost(&self, document: &Document, pages: Option<u64>) -> Estimate {
         estimate::of_document(document, pages, &self.capabilities.files)
     }
 
-    fn text(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Verdict {
+    fn text(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Treatment {
         let fenced = match self.materials.text(document, self.limit(occurrence)) {
             Readable::Text(fenced) => fenced,
             Readable::Blank => {
@@ -267,7 +270,7 @@ impl Judge<'_> {
                     let may_convert = self.may_convert(occurrence)
                         && self.materials.unconvertible(occurrence.document).is_none();
                     let need = may_convert.then(|| Need::Convert(document.clone()));
-                    Verdict { need, ..self.note(places, ReasonKind::Unreadable, text) }
+                    Treatment { need, ..self.note(places, ReasonKind::Unreadable, text) }
                 });
             }
         };
@@ -283,8 +286,8 @@ impl Judge<'_> {
             Some(place) => {
                 let reason = Reason::new(ReasonKind::ReadsAsText, shown_as("text", &fenced));
                 let cost = Estimate { tokens: fenced.tokens, is_guess: false };
-                let verdict = Verdict::new(Outcome::Text, Some(place), reason, Shown::Text(fenced));
-                Verdict { need, ..verdict.costing(cost, None) }
+                let treatment = Treatment::new(Outcome::Text, Some(place), reason, Shown::Text(fenced));
+                Treatment { need, ..treatment.costing(cost, None) }
             }
             None => {
                 let text = format!("this model does not take text in {}", names(places));
@@ -298,7 +301,7 @@ impl Judge<'_> {
         occurrence: &Occurrence<'_>,
         document: &Document,
         places: &[Place],
-    ) -> Option<Verdict> {
+    ) -> Option<Treatment> {
         if !self.may_convert(occurrence) {
             return None;
         }
@@ -311,17 +314,17 @@ impl Judge<'_> {
         )?;
         let reason = Reason::new(ReasonKind::MadeText, shown_as("converted text", &fenced));
         let cost = Estimate { tokens: fenced.tokens, is_guess: false };
-        let verdict = Verdict::new(Outcome::Converted, Some(place), reason, Shown::Text(fenced));
-        Some(verdict.costing(cost, None))
+        let treatment = Treatment::new(Outcome::Converted, Some(place), reason, Shown::Text(fenced));
+        Some(treatment.costing(cost, None))
     }
 
     /// The content cannot be had; text made of it earlier may still be there.
-    fn without_content(&self, occurrence: &Occurrence<'_>, places: &[Place], why: String) -> Verdict {
+    fn without_content(&self, occurrence: &Occurrence<'_>, places: &[Place], why: String) -> Treatment {
         self.converted(occurrence, occurrence.document, places)
             .unwrap_or_else(|| self.note(places, ReasonKind::Missing, why))
     }
 
-    fn unloaded(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Verdict {
+    fn unloaded(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Treatment {
         let document = occurrence.document;
         let media = document.media_type();
         let accepting = |place: &Place| self.capabilities.place(*place).accepts(media);
@@ -340,17 +343,17 @@ impl Judge<'_> {
                 return self.note(places, ReasonKind::Unsupported, text);
             }
         }
-        let verdict = self.without_content(occurrence, places, "it was not loaded".to_owned());
-        if verdict.outcome != Outcome::Note && self.purpose == Purpose::Route {
-            return verdict;
+        let treatment = self.without_content(occurrence, places, "it was not loaded".to_owned());
+        if treatment.outcome != Outcome::Note && self.purpose == Purpose::Route {
+            return treatment;
         }
         let native = native.filter(|_| !is_text(document));
         let expected = Expected { native, bytes: document.size().unwrap_or_default() };
-        Verdict { need: Some(Need::Load(document.clone())), expected: Some(expected), ..verdict }
+        Treatment { need: Some(Need::Load(document.clone())), expected: Some(expected), ..treatment }
     }
 
-    fn note(&self, places: &[Place], kind: ReasonKind, text: impl Into<Cow<'static, str>>) -> Verdict {
-        Verdict::note(self.note_place(places), Reason::new(kind, text))
+    fn note(&self, places: &[Place], kind: ReasonKind, text: impl Into<Cow<'static, str>>) -> Treatment {
+        Treatment::note(self.note_place(places), Reason::new(kind, text))
     }
 
     fn text_place(&self, places: &[Place]) -> Option<Place> {

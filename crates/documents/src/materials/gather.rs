@@ -10,10 +10,10 @@ use attache_core::{
 };
 use bytes::Bytes;
 
-use crate::external;
+use super::fetched;
 use crate::materials::Materials;
+use crate::materials::plan::plan;
 use crate::options::RouteOptions;
-use crate::plan::plan;
 
 /// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs
 /// and `materials` say nothing about.
@@ -60,7 +60,7 @@ pub async fn gather(
         }
         let load = wanted.load.iter().map(|document| -> BoxFuture<'_, Brought<'_>> {
             match document.source() {
-                DocumentSource::External { url } => Box::pin(external::bring(document, url, store, fetcher)),
+                DocumentSource::External { url } => Box::pin(fetched::bring(document, url, store, fetcher)),
                 _ => Box::pin(load(document, store)),
             }
         });

@@ -5,10 +5,10 @@ use std::ops::Range;
 use attache_core::{MessageId, Metadata, Place, ToolResultsMessage, UserMessage, UserOrigin};
 
 use super::Scene;
-use super::pieces::{Labelling, Pieces};
-use crate::deliberate::wire_call_id;
+use super::parts::{Labelling, Pieces};
+use crate::decide::all::wire_call_id;
+use crate::find::place_of;
 use crate::label::ShortIds;
-use crate::survey::place_of;
 
 /// The metadata key that marks the synthetic message.
 const MARKER: &str = "toolCallDocuments";
@@ -23,19 +23,20 @@ impl Scene<'_, '_> {
         message: &ToolResultsMessage,
         here: Range<usize>,
     ) -> (ToolResultsMessage, Option<UserMessage>) {
-        let occurrences = self.deliberation.occurrences.get(here.clone()).unwrap_or_default();
-        let verdicts = self.deliberation.verdicts.get(here).unwrap_or_default();
+        let occurrences = self.decided.occurrences.get(here.clone()).unwrap_or_default();
+        let treatments = self.decided.treatments.get(here).unwrap_or_default();
         let short_ids = ShortIds::of(occurrences.iter().map(|occurrence| occurrence.document));
         let mut routed = message.clone();
         let mut beside = Pieces::new();
-        let mut pairs = occurrences.iter().zip(verdicts).peekable();
+        let mut pairs = occurrences.iter().zip(treatments).peekable();
         for (part, result) in routed.results.iter_mut().enumerate() {
             let tool_name = result.tool_name.as_deref().map(|name| self.tools.wire_name(name));
             let call = Some((tool_name.as_deref(), wire_call_id(result)));
             let takes_text = self.capabilities.place(place_of(result)).accepts_text();
             let mut inside = Pieces::new();
-            while let Some((occurrence, verdict)) = pairs.next_if(|(occurrence, _)| occurrence.part == part) {
-                let is_beside = verdict.place == Some(Place::BesideResult);
+            while let Some((occurrence, treatment)) = pairs.next_if(|(occurrence, _)| occurrence.part == part)
+            {
+                let is_beside = treatment.place == Some(Place::BesideResult);
                 let labelling = Labelling {
                     profile: self.options.profile,
                     call,
@@ -49,9 +50,9 @@ impl Scene<'_, '_> {
                     if beside.is_empty() {
                         beside.text(self.options.profile.results_preamble());
                     }
-                    beside.document(occurrence, verdict, labelling);
+                    beside.document(occurrence, treatment, labelling);
                 } else {
-                    inside.document(occurrence, verdict, labelling);
+                    inside.document(occurrence, treatment, labelling);
                 }
             }
             result.routed = (!result.documents.is_empty()).then(|| inside.routed());

@@ -1,11 +1,11 @@
 //! Documents that stand in the window more than once, and contents that are left out.
 
-use crate::limits::Limit;
+use crate::decide::limits::Limit;
+use crate::decide::treatment::{Need, Purpose, Treatment};
+use crate::find::{Occurrence, Origin};
 use crate::options::Repeats;
-use crate::survey::{Occurrence, Origin};
-use crate::verdict::{Need, Purpose, Verdict};
 
-/// The part of an occurrence's own verdict that holds once the others are looked at.
+/// The part of an occurrence's own treatment that holds once the others are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// All of it.
@@ -64,16 +64,16 @@ impl<'a, 'm> Standings<'a, 'm> {
     /// Lets later occurrences refer back to the first that shows the content in a form as good as theirs.
     pub(crate) fn new(
         occurrences: &'a [Occurrence<'m>],
-        verdicts: &[Verdict],
+        treatments: &[Treatment],
         repeats: Repeats,
         purpose: Purpose,
     ) -> Self {
-        let candidate = |verdict: &Verdict| {
-            let rank = verdict.rank(purpose);
-            let may_refer = rank > 0 || matches!(verdict.need, Some(Need::Load(_)));
+        let candidate = |treatment: &Treatment| {
+            let rank = treatment.rank(purpose);
+            let may_refer = rank > 0 || matches!(treatment.need, Some(Need::Load(_)));
             Candidate { rank, may_refer, next: None }
         };
-        let mut candidates: Vec<_> = verdicts.iter().map(candidate).collect();
+        let mut candidates: Vec<_> = treatments.iter().map(candidate).collect();
         let documents =
             occurrences.iter().map(|occurrence| occurrence.identity + 1).max().unwrap_or_default();
         let mut last: Vec<Option<usize>> = vec![None; documents];

@@ -2,14 +2,14 @@
 
 use attache_core::{Content, Document, DocumentSource, Routed};
 
-use crate::fence::Fenced;
+use crate::decide::treatment::{Shown, Treatment};
+use crate::find::Occurrence;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
 use crate::materials::content_bytes;
 use crate::report::ReasonKind;
-use crate::stamp::Hash;
-use crate::survey::Occurrence;
-use crate::text::one_line;
-use crate::verdict::{Shown, Verdict};
+use crate::text::decode::one_line;
+use crate::text::fence::Fenced;
+use crate::text::stamp::Hash;
 
 /// Parts of a message, and a hash of what documents added to them.
 #[derive(Debug)]
@@ -75,16 +75,16 @@ impl Pieces {
     pub(super) fn document(
         &mut self,
         occurrence: &Occurrence<'_>,
-        verdict: &Verdict,
+        treatment: &Treatment,
         labelling: Labelling<'_>,
     ) {
         let document = occurrence.document;
-        match &verdict.shown {
+        match &treatment.shown {
             Shown::Native(loaded) => {
                 if labelling.native {
                     self.text(&labelling.label(document, None));
                 }
-                self.native(loaded, verdict.content_bytes());
+                self.native(loaded, treatment.content_bytes());
             }
             Shown::Adapted { document: made, note, rest } => {
                 if labelling.text {
@@ -107,17 +107,17 @@ impl Pieces {
                 if fenced.shown < fenced.total {
                     self.more(document, labelling);
                 }
-                if verdict.not_opened > 0 {
+                if treatment.not_opened > 0 {
                     let label = labelling.label(document, None);
                     self.text(&format!(
                         "{label}\n{} more documents in it are not shown.",
-                        verdict.not_opened
+                        treatment.not_opened
                     ));
                 }
             }
             Shown::Note => {
-                let label = labelling.label(document, verdict.reason.kind().status());
-                let more = match (labelling.read_tool, verdict.reason.kind()) {
+                let label = labelling.label(document, treatment.reason.kind().status());
+                let more = match (labelling.read_tool, treatment.reason.kind()) {
                     (
                         Some(tool),
                         ReasonKind::TooLarge
@@ -127,7 +127,7 @@ impl Pieces {
                     ) => format!("; {}", read_with(tool, labelling.short_id)),
                     _ => String::new(),
                 };
-                self.text(&format!("{label}\n{NOT_SHOWN}{}{more}.", verdict.reason));
+                self.text(&format!("{label}\n{NOT_SHOWN}{}{more}.", treatment.reason));
             }
             Shown::Nothing => {}
         }

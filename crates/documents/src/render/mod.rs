@@ -1,6 +1,6 @@
 //! The projection of a conversation onto what one model can see.
 
-mod pieces;
+mod parts;
 mod refusal;
 mod result;
 mod user;
@@ -12,12 +12,12 @@ use attache_core::{
     Content, ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserOrigin, reference_ids,
 };
 
-use crate::deliberate::{Deliberation, deliberate, wire_call_id};
+use crate::decide::all::{Decided, decide_all, wire_call_id};
+use crate::decide::treatment::Purpose;
+use crate::find::Origin;
 use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::report::{Extraction, Outcome, RoutingReport, UnresolvedReference};
-use crate::survey::Origin;
-use crate::verdict::Purpose;
 
 pub(crate) use user::pretends;
 
@@ -68,18 +68,17 @@ pub fn route(
     materials: &Materials,
     options: &RouteOptions,
 ) -> Result<Routing, ProviderError> {
-    let deliberation = deliberate(messages, capabilities, materials, options, Purpose::Route);
-    if let Some((occurrence, verdict)) = deliberation.error() {
-        return Err(refusal::refusal(occurrence, verdict, capabilities));
+    let decided = decide_all(messages, capabilities, materials, options, Purpose::Route);
+    if let Some((occurrence, treatment)) = decided.error() {
+        return Err(refusal::refusal(occurrence, treatment, capabilities));
     }
-    let report = report(messages, &deliberation, tools);
+    let report = report(messages, &decided, tools);
     log(&report);
-    if deliberation.idle {
+    if decided.idle {
         return Ok(Routing { messages: messages.to_vec(), report });
     }
     let fingerprint = format!("{:016x}", capabilities.fingerprint());
-    let scene =
-        Scene { deliberation: &deliberation, capabilities, fingerprint: &fingerprint, tools, options };
+    let scene = Scene { decided: &decided, capabilities, fingerprint: &fingerprint, tools, options };
     Ok(Routing { messages: scene.project(messages), report })
 }
 
@@ -92,14 +91,14 @@ pub fn explain(
     materials: &Materials,
     options: &RouteOptions,
 ) -> RoutingReport {
-    let deliberation = deliberate(messages, capabilities, materials, options, Purpose::Route);
-    report(messages, &deliberation, tools)
+    let decided = decide_all(messages, capabilities, materials, options, Purpose::Route);
+    report(messages, &decided, tools)
 }
 
 /// All that rendering a message looks at.
 #[derive(Clone, Copy)]
 struct Scene<'a, 'm> {
-    deliberation: &'a Deliberation<'m>,
+    decided: &'a Decided<'m>,
     capabilities: &'a ModelCapabilities,
     /// The capabilities that synthetic messages are made for, as they say it.
     fingerprint: &'a str,
@@ -112,7 +111,7 @@ impl<'m> Scene<'_, 'm> {
         let mut projected = Vec::with_capacity(messages.len() + 8);
         let mut next = 0;
         for (at, message) in messages.iter().enumerate() {
-            let here = self.deliberation.of_message(at, next);
+            let here = self.decided.of_message(at, next);
             next = here.end;
             match &**message {
                 Message::User(_) if message.is_tool_call_documents() => {}
@@ -152,22 +151,18 @@ fn without_routing(message: &Arc<Message>) -> Arc<Message> {
     }
 }
 
-fn report(messages: &[Arc<Message>], deliberation: &Deliberation<'_>, tools: &ToolSet) -> RoutingReport {
-    let from_tools = deliberation.occurrences.iter().filter(|occurrence| occurrence.origin == Origin::Tool);
+fn report(messages: &[Arc<Message>], decided: &Decided<'_>, tools: &ToolSet) -> RoutingReport {
+    let from_tools = decided.occurrences.iter().filter(|occurrence| occurrence.origin == Origin::Tool);
     let holders: HashSet<_> =
         from_tools.clone().map(|occurrence| (occurrence.message, occurrence.part)).collect();
     let extraction = Extraction {
-        results: deliberation.results,
+        results: decided.results,
         results_with_documents: holders.len(),
         documents: from_tools.count(),
     };
     let last_reply = messages.iter().rposition(|message| matches!(**message, Message::Assistant(_)));
     let new = messages.get(last_reply.map_or(0, |reply| reply + 1)..).unwrap_or_default();
-    RoutingReport {
-        decisions: deliberation.decisions(messages, tools),
-        unresolved: unresolved(new),
-        extraction,
-    }
+    RoutingReport { decisions: decided.decisions(messages, tools), unresolved: unresolved(new), extraction }
 }
 
 /// The document references in tool results, events and prompts that stand for no document: forged ones, and those

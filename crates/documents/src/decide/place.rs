@@ -2,10 +2,10 @@
 
 use attache_core::{Document, Form, MediaKind, MediaType, Place};
 
-use crate::decide::Judge;
-use crate::estimate;
+use crate::decide::estimate;
+use crate::decide::one::Decider;
+use crate::materials::pages::Pages;
 use crate::materials::{Fit, content_bytes};
-use crate::pages::Pages;
 
 /// The answer of a place to a document.
 pub(crate) enum Stand {
@@ -58,7 +58,7 @@ pub(crate) enum Misfit {
     },
 }
 
-impl Judge<'_> {
+impl Decider<'_> {
     /// Decides if `place` takes a document whose bytes are in memory.
     pub(crate) fn stand(&self, document: &Document, place: Place, is_author: bool) -> Stand {
         let media = document.media_type();

@@ -6,14 +6,14 @@ use attache_core::{
     AssistantPart, Content, Document, FileRules, MediaKind, Message, ModelCapabilities, Place,
 };
 
-use crate::estimate::Estimate;
+use crate::decide::estimate::Estimate;
+use crate::decide::place::pixels;
+use crate::decide::repeats::{Standing, Standings};
+use crate::decide::treatment::{Shown, Treatment};
+use crate::find::{Occurrence, Origin};
 use crate::materials::content_bytes;
 use crate::options::DocumentBudget;
-use crate::repeat::{Standing, Standings};
 use crate::report::{Reason, ReasonKind};
-use crate::stand::pixels;
-use crate::survey::{Occurrence, Origin};
-use crate::verdict::{Shown, Verdict};
 
 /// The limit that a request would pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,11 @@ pub(crate) fn keep<'m>(
     capabilities: &ModelCapabilities,
     budget: DocumentBudget,
     occurrences: &[Occurrence<'m>],
-    verdicts: &mut [Verdict],
+    treatments: &mut [Treatment],
     standings: &mut Standings<'_, 'm>,
 ) {
     let mut request =
-        Request { occurrences, verdicts, standings, replace: true, replaced: false, refused: Vec::new() };
+        Request { occurrences, treatments, standings, replace: true, replaced: false, refused: Vec::new() };
     request.keep_all(messages, capabilities, budget);
     if std::mem::take(&mut request.replaced) {
         // A content that took the place of another may have passed a limit that was kept before.
@@ -52,15 +52,15 @@ pub(crate) fn keep<'m>(
         request.keep_all(messages, capabilities, budget);
     }
     for (at, limit) in request.refused {
-        if let Some(verdict) = verdicts.get_mut(at) {
-            *verdict = Verdict::error(verdict.place, full(limit));
+        if let Some(treatment) = treatments.get_mut(at) {
+            *treatment = Treatment::error(treatment.place, full(limit));
         }
     }
 }
 
 struct Request<'r, 'a, 'm> {
     occurrences: &'r [Occurrence<'m>],
-    verdicts: &'r [Verdict],
+    treatments: &'r [Treatment],
     standings: &'r mut Standings<'a, 'm>,
     /// If true, something may take the place of a content that is left out.
     replace: bool,
@@ -71,7 +71,7 @@ struct Request<'r, 'a, 'm> {
 }
 
 /// The share of an occurrence in a limit.
-type Cost<'c> = &'c dyn Fn(&Occurrence<'_>, &Verdict) -> u64;
+type Cost<'c> = &'c dyn Fn(&Occurrence<'_>, &Treatment) -> u64;
 
 impl Request<'_, '_, '_> {
     fn keep_all(
@@ -82,24 +82,21 @@ impl Request<'_, '_, '_> {
     ) {
         self.keep_messages(capabilities);
         if let Some(limit) = self.count_limit(capabilities) {
-            self.keep(Limit::Documents(limit), limit, 0, &|_, verdict| {
-                u64::from(native_place(verdict).is_some())
+            self.keep(Limit::Documents(limit), limit, &|_, treatment| {
+                u64::from(native_place(treatment).is_some())
             });
         }
         if let Some(limit) = capabilities.files.max_pages {
-            self.keep(Limit::Pages(limit), limit, 0, &|_, verdict| verdict.pages.unwrap_or_default());
+            self.keep(Limit::Pages(limit), limit, &|_, treatment| treatment.pages.unwrap_or_default());
         }
         if let Some(limit) = capabilities.files.max_request_bytes {
             // A sixteenth is for tools, options, the envelope and JSON's escapes.
             let limit = limit - limit / 16;
-            let bytes: Cost<'_> = &|_, verdict| wire_bytes(verdict);
-            if self.total(bytes) > 0 {
-                let texts = messages.iter().map(|message| text_bytes(message)).sum();
-                self.keep(Limit::Bytes(limit), limit, texts, bytes);
-            }
+            let texts = || messages.iter().map(|message| text_bytes(message)).sum();
+            self.keep_beside(Limit::Bytes(limit), limit, texts, &|_, treatment| wire_bytes(treatment));
         }
         if let Some(limit) = budget.tokens(capabilities) {
-            self.keep(Limit::Tokens(limit), limit, 0, &|_, verdict| match verdict.cost {
+            self.keep(Limit::Tokens(limit), limit, &|_, treatment| match treatment.cost {
                 Estimate { is_guess: true, .. } if budget == DocumentBudget::Window => 0,
                 cost => cost.tokens,
             });
@@ -108,12 +105,12 @@ impl Request<'_, '_, '_> {
     }
 
     /// An occurrence whose content stands in the request.
-    fn own(&self, at: usize) -> Option<(&Occurrence<'_>, &Verdict)> {
+    fn own(&self, at: usize) -> Option<(&Occurrence<'_>, &Treatment)> {
         let own = self.standings.get(at) == Standing::Own;
-        self.occurrences.get(at).zip(self.verdicts.get(at)).filter(|_| own)
+        self.occurrences.get(at).zip(self.treatments.get(at)).filter(|_| own)
     }
 
-    fn all_own(&self) -> impl Iterator<Item = (&Occurrence<'_>, &Verdict)> {
+    fn all_own(&self) -> impl Iterator<Item = (&Occurrence<'_>, &Treatment)> {
         (0..self.occurrences.len()).filter_map(|at| self.own(at))
     }
 
@@ -128,9 +125,9 @@ impl Request<'_, '_, '_> {
     fn keep_messages(&mut self, capabilities: &ModelCapabilities) {
         let mut held = (0, 0);
         for at in 0..self.occurrences.len() {
-            let Some((occurrence, verdict)) = self.own(at) else { continue };
+            let Some((occurrence, treatment)) = self.own(at) else { continue };
             let is_image = occurrence.document.media_type().kind() == MediaKind::Image;
-            let place = native_place(verdict).filter(|_| !is_image);
+            let place = native_place(treatment).filter(|_| !is_image);
             let Some(limit) = place.and_then(|place| capabilities.place(place).max_files_per_message) else {
                 continue;
             };
@@ -148,21 +145,32 @@ impl Request<'_, '_, '_> {
 
     /// The smallest count that a place which holds a document allows in one request.
     fn count_limit(&self, capabilities: &ModelCapabilities) -> Option<u64> {
-        self.all_own().filter_map(|(_, verdict)| capabilities.place(native_place(verdict)?).max_count).min()
+        self.all_own()
+            .filter_map(|(_, treatment)| capabilities.place(native_place(treatment)?).max_count)
+            .min()
     }
 
     fn total(&self, cost: Cost<'_>) -> u64 {
         // A size that nobody has checked may be anything.
-        self.all_own().map(|(occurrence, verdict)| cost(occurrence, verdict)).fold(0, u64::saturating_add)
+        self.all_own().map(|(occurrence, treatment)| cost(occurrence, treatment)).fold(0, u64::saturating_add)
     }
 
     fn cost_of(&self, at: usize, cost: Cost<'_>) -> u64 {
-        let pair = self.occurrences.get(at).zip(self.verdicts.get(at));
-        pair.map_or(0, |(occurrence, verdict)| cost(occurrence, verdict))
+        let pair = self.occurrences.get(at).zip(self.treatments.get(at));
+        pair.map_or(0, |(occurrence, treatment)| cost(occurrence, treatment))
     }
 
-    fn keep(&mut self, limit: Limit, most: u64, beside: u64, cost: Cost<'_>) {
-        let total = self.total(cost).saturating_add(beside);
+    fn keep(&mut self, limit: Limit, most: u64, cost: Cost<'_>) {
+        self.keep_beside(limit, most, || 0, cost);
+    }
+
+    /// Keeps a limit in which other things have a share, too; nobody asks for it where no document has one.
+    fn keep_beside(&mut self, limit: Limit, most: u64, beside: impl FnOnce() -> u64, cost: Cost<'_>) {
+        let documents = self.total(cost);
+        if documents == 0 {
+            return;
+        }
+        let total = documents.saturating_add(beside());
         if total <= most {
             return;
         }
@@ -170,9 +178,9 @@ impl Request<'_, '_, '_> {
         let rounded = in_blocks(excess, most);
         // A note instead of the only content would help nobody: what it costs is an estimate.
         let newest = match limit {
-            Limit::Tokens(_) => (0..self.occurrences.len())
-                .rev()
-                .find(|at| self.own(*at).is_some_and(|(occurrence, verdict)| cost(occurrence, verdict) > 0)),
+            Limit::Tokens(_) => (0..self.occurrences.len()).rev().find(|at| {
+                self.own(*at).is_some_and(|(occurrence, treatment)| cost(occurrence, treatment) > 0)
+            }),
             _ => None,
         };
         // Negative while what was left out is shown by more than one that referred to it.
@@ -199,11 +207,12 @@ impl Request<'_, '_, '_> {
     fn keep_images(&mut self, files: &FileRules) {
         let Some((most, pixels)) = files.many_images.zip(files.many_images_pixels) else { return };
         let limit = Limit::Images(most, pixels);
-        let count =
-            |(occurrence, verdict): (&Occurrence<'_>, &Verdict)| match image(occurrence, verdict, pixels) {
-                None => (0, 0),
-                Some(is_large) => (1, i128::from(is_large)),
-            };
+        let count = |(occurrence, treatment): (&Occurrence<'_>, &Treatment)| match image(
+            occurrence, treatment, pixels,
+        ) {
+            None => (0, 0),
+            Some(is_large) => (1, i128::from(is_large)),
+        };
         let add = |(a, b): (i128, i128), (c, d): (i128, i128)| (a + c, b + d);
         let (total, mut large) = self.all_own().map(count).fold((0, 0), add);
         let excess = total - i128::from(most);
@@ -216,7 +225,7 @@ impl Request<'_, '_, '_> {
             let (here, here_large) = self.old(at).map_or((0, 0), count);
             if here > 0 {
                 let heirs = self.leave_out(at, limit);
-                let pair = |heir: usize| self.occurrences.get(heir).zip(self.verdicts.get(heir));
+                let pair = |heir: usize| self.occurrences.get(heir).zip(self.treatments.get(heir));
                 let heirs = heirs.into_iter().filter_map(pair).map(count).fold((0, 0), add);
                 saved += here - heirs.0;
                 large += heirs.1 - here_large;
@@ -225,21 +234,21 @@ impl Request<'_, '_, '_> {
     }
 
     /// An occurrence whose content stands in the request and may be left out.
-    fn old(&self, at: usize) -> Option<(&Occurrence<'_>, &Verdict)> {
+    fn old(&self, at: usize) -> Option<(&Occurrence<'_>, &Treatment)> {
         self.own(at).filter(|(occurrence, _)| !is_current(occurrence))
     }
 
     /// The share that leaving out this content would save; 0 if it is none, or may not be left out.
     fn cost_of_old(&self, at: usize, cost: Cost<'_>) -> u64 {
-        self.old(at).map_or(0, |(occurrence, verdict)| cost(occurrence, verdict))
+        self.old(at).map_or(0, |(occurrence, treatment)| cost(occurrence, treatment))
     }
 
     /// Makes an error of what exceeds the limit within the author's last turn.
     fn refuse(&mut self, limit: Limit, most: u64, cost: Cost<'_>) {
         let mut held: u64 = 0;
-        for (at, (occurrence, verdict)) in self.occurrences.iter().zip(self.verdicts).enumerate() {
+        for (at, (occurrence, treatment)) in self.occurrences.iter().zip(self.treatments).enumerate() {
             if is_current(occurrence) {
-                held = held.saturating_add(cost(occurrence, verdict));
+                held = held.saturating_add(cost(occurrence, treatment));
                 if held > most {
                     self.refused.push((at, limit));
                 }
@@ -260,30 +269,30 @@ fn is_current(occurrence: &Occurrence<'_>) -> bool {
 
 /// True if an image that stands there natively has more pixels on a side than that; `None` if no image does. An image at
 /// an address may be of any size.
-fn image(occurrence: &Occurrence<'_>, verdict: &Verdict, most: u64) -> Option<bool> {
+fn image(occurrence: &Occurrence<'_>, treatment: &Treatment, most: u64) -> Option<bool> {
     let is_image = |document: &Document| document.media_type().kind() == MediaKind::Image;
     let is_large = |document: &Document| {
         let Some(bytes) = content_bytes(document) else { return true };
         pixels(bytes).is_some_and(|(width, height)| width.max(height) > most)
     };
-    match &verdict.shown {
+    match &treatment.shown {
         Shown::Native(document) | Shown::Adapted { document, .. } => {
             is_image(document).then(|| is_large(document))
         }
         // One that is not loaded shows its size then.
-        _ => (is_image(occurrence.document) && verdict.expected?.native.is_some()).then_some(false),
+        _ => (is_image(occurrence.document) && treatment.expected?.native.is_some()).then_some(false),
     }
 }
 
 /// True if the author's last turn alone has more images than may be large.
 pub(crate) fn author_has_many_images(
     occurrences: &[Occurrence<'_>],
-    verdicts: &[Verdict],
+    treatments: &[Treatment],
     files: &FileRules,
 ) -> bool {
     let Some((most, pixels)) = files.many_images.zip(files.many_images_pixels) else { return false };
-    let pairs = occurrences.iter().zip(verdicts).filter(|(occurrence, _)| is_current(occurrence));
-    let images = pairs.filter(|(occurrence, verdict)| image(occurrence, verdict, pixels).is_some());
+    let pairs = occurrences.iter().zip(treatments).filter(|(occurrence, _)| is_current(occurrence));
+    let images = pairs.filter(|(occurrence, treatment)| image(occurrence, treatment, pixels).is_some());
     images.count() as u64 > most
 }
 
@@ -331,17 +340,17 @@ fn full(limit: Limit) -> Reason {
 }
 
 /// Where the document stands as it is, or will once it is loaded.
-fn native_place(verdict: &Verdict) -> Option<Place> {
-    match (&verdict.shown, verdict.expected) {
-        (Shown::Native(_) | Shown::Adapted { .. }, _) => verdict.place,
+fn native_place(treatment: &Treatment) -> Option<Place> {
+    match (&treatment.shown, treatment.expected) {
+        (Shown::Native(_) | Shown::Adapted { .. }, _) => treatment.place,
         (_, expected) => expected?.native,
     }
 }
 
 /// The bytes that content takes in the body of a request.
-fn wire_bytes(verdict: &Verdict) -> u64 {
-    let bytes = verdict.expected.map_or_else(|| verdict.content_bytes(), |expected| expected.bytes);
-    if native_place(verdict).is_some() { bytes.div_ceil(3).saturating_mul(4) } else { bytes }
+fn wire_bytes(treatment: &Treatment) -> u64 {
+    let bytes = treatment.expected.map_or_else(|| treatment.content_bytes(), |expected| expected.bytes);
+    if native_place(treatment).is_some() { bytes.div_ceil(3).saturating_mul(4) } else { bytes }
 }
 
 /// The bytes of a message's own texts.

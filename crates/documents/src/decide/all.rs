@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use attache_core::{Document, Message, ModelCapabilities, ToolResult, ToolSet};
 
-use crate::decide::Judge;
-use crate::identity::Identities;
-use crate::limits;
+use crate::decide::limits;
+use crate::decide::one::Decider;
+use crate::decide::repeats::{Standing, Standings};
+use crate::decide::treatment::{Purpose, Shown, Treatment};
+use crate::find::identity::Identities;
+use crate::find::{Inside, Occurrence, Survey, survey};
 use crate::materials::Materials;
 use crate::options::RouteOptions;
-use crate::repeat::{Standing, Standings};
 use crate::report::{Decision, Outcome, Reason, ReasonKind};
-use crate::survey::{Inside, Occurrence, Survey, survey};
-use crate::text::one_line;
-use crate::verdict::{Purpose, Shown, Verdict};
+use crate::text::decode::one_line;
 
 /// Every document of the messages and what becomes of it.
 #[derive(Debug)]
-pub(crate) struct Deliberation<'m> {
+pub(crate) struct Decided<'m> {
     pub(crate) occurrences: Vec<Occurrence<'m>>,
     /// One for each occurrence.
-    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) treatments: Vec<Treatment>,
     /// How many tool results there are.
     pub(crate) results: usize,
     /// True if nothing is to be done: no documents, and no traces of an earlier routing.
@@ -29,39 +29,39 @@ pub(crate) struct Deliberation<'m> {
 }
 
 /// Decides about every document of `messages`.
-pub(crate) fn deliberate<'m>(
+pub(crate) fn decide_all<'m>(
     messages: &'m [Arc<Message>],
     capabilities: &ModelCapabilities,
     materials: &'m Materials,
     options: &RouteOptions,
     purpose: Purpose,
-) -> Deliberation<'m> {
+) -> Decided<'m> {
     let Survey { occurrences: surveyed, results, to_rewrite, mut identities } = survey(messages, materials);
     let idle = surveyed.is_empty() && !to_rewrite;
-    let mut judge = Judge { capabilities, materials, options, purpose, many_images: false };
-    let (mut occurrences, mut verdicts) = with_attachments(&surveyed, judge, materials, &mut identities);
-    if limits::author_has_many_images(&occurrences, &verdicts, &capabilities.files) {
+    let mut decider = Decider { capabilities, materials, options, purpose, many_images: false };
+    let (mut occurrences, mut treatments) = with_attachments(&surveyed, decider, materials, &mut identities);
+    if limits::author_has_many_images(&occurrences, &treatments, &capabilities.files) {
         // None of them is left out, so all have to be smaller.
-        judge.many_images = true;
-        (occurrences, verdicts) = with_attachments(&surveyed, judge, materials, &mut identities);
+        decider.many_images = true;
+        (occurrences, treatments) = with_attachments(&surveyed, decider, materials, &mut identities);
     }
-    let mut standings = Standings::new(&occurrences, &verdicts, options.repeats, purpose);
-    limits::keep(messages, capabilities, options.budget, &occurrences, &mut verdicts, &mut standings);
-    let newest = verdicts
+    let mut standings = Standings::new(&occurrences, &treatments, options.repeats, purpose);
+    limits::keep(messages, capabilities, options.budget, &occurrences, &mut treatments, &mut standings);
+    let newest = treatments
         .iter()
         .zip(standings.iter())
-        .rposition(|(verdict, standing)| standing == Standing::Own && verdict.rank(purpose) > 0);
+        .rposition(|(treatment, standing)| standing == Standing::Own && treatment.rank(purpose) > 0);
     let served = standings.served();
-    let all = verdicts.iter_mut().zip(standings.iter()).zip(served).zip(&occurrences).enumerate();
-    for (at, (((verdict, standing), served), occurrence)) in all {
+    let all = treatments.iter_mut().zip(standings.iter()).zip(served).zip(&occurrences).enumerate();
+    for (at, (((treatment, standing), served), occurrence)) in all {
         let reason = match standing {
             Standing::Own => continue,
             Standing::Back => shown_before(messages, served.and_then(|first| occurrences.get(first))),
             Standing::LeftOut(limit) => limits::left_out(limit, newest > Some(at)),
         };
-        *verdict = Verdict::note(judge.place_for_note(occurrence), reason);
+        *treatment = Treatment::note(decider.place_for_note(occurrence), reason);
     }
-    Deliberation { occurrences, verdicts, results, idle }
+    Decided { occurrences, treatments, results, idle }
 }
 
 /// How deep documents inside documents are looked at, and how many of one document of a message.
@@ -72,23 +72,23 @@ const MAX_INSIDE: usize = 200;
 /// it, in the same place.
 fn with_attachments<'m>(
     surveyed: &[Occurrence<'m>],
-    judge: Judge<'_>,
+    decider: Decider<'_>,
     materials: &'m Materials,
     identities: &mut Identities<'m>,
-) -> (Vec<Occurrence<'m>>, Vec<Verdict>) {
+) -> (Vec<Occurrence<'m>>, Vec<Treatment>) {
     let mut occurrences: Vec<Occurrence<'m>> = Vec::with_capacity(surveyed.len());
-    let mut verdicts = Vec::with_capacity(surveyed.len());
+    let mut treatments = Vec::with_capacity(surveyed.len());
     for occurrence in surveyed {
         let mut ahead = vec![*occurrence];
         let mut found = 0;
         while let Some(occurrence) = ahead.pop() {
-            let mut verdict = judge.decide(&occurrence);
+            let mut treatment = decider.decide(&occurrence);
             let depth = occurrence.inside.map_or(0, |inside| inside.depth);
-            if verdict.outcome == Outcome::Converted {
+            if treatment.outcome == Outcome::Converted {
                 let all = materials.attachments(occurrence.document);
                 let most = if depth < MAX_DEPTH { MAX_INSIDE - found } else { 0 };
                 let inner = all.get(..most).unwrap_or(all);
-                verdict.not_opened = all.len() - inner.len();
+                treatment.not_opened = all.len() - inner.len();
                 found += inner.len();
                 ahead.extend(inner.iter().rev().map(|document| {
                     let identity = identities.of(document, materials);
@@ -97,10 +97,10 @@ fn with_attachments<'m>(
                 }));
             }
             occurrences.push(occurrence);
-            verdicts.push(verdict);
+            treatments.push(treatment);
         }
     }
-    (occurrences, verdicts)
+    (occurrences, treatments)
 }
 
 fn shown_before(messages: &[Arc<Message>], first: Option<&Occurrence<'_>>) -> Reason {
@@ -133,10 +133,13 @@ pub(crate) fn wire_call_id(result: &ToolResult) -> &str {
     result.provider_id.as_ref().map_or(result.call_id.as_str(), |id| id.as_str())
 }
 
-impl<'m> Deliberation<'m> {
+impl<'m> Decided<'m> {
     /// The first document that makes the request impossible.
-    pub(crate) fn error(&self) -> Option<(&Occurrence<'m>, &Verdict)> {
-        self.occurrences.iter().zip(&self.verdicts).find(|(_, verdict)| verdict.outcome == Outcome::Error)
+    pub(crate) fn error(&self) -> Option<(&Occurrence<'m>, &Treatment)> {
+        self.occurrences
+            .iter()
+            .zip(&self.treatments)
+            .find(|(_, treatment)| treatment.outcome == Outcome::Error)
     }
 
     /// The occurrences of one message, which stand together.
@@ -147,10 +150,10 @@ impl<'m> Deliberation<'m> {
 
     /// The report's line for each document, in message order.
     pub(crate) fn decisions(&self, messages: &[Arc<Message>], tools: &ToolSet) -> Vec<Decision> {
-        let pairs = self.occurrences.iter().zip(&self.verdicts);
-        let decision = |(occurrence, verdict): (&Occurrence<'_>, &Verdict)| {
+        let pairs = self.occurrences.iter().zip(&self.treatments);
+        let decision = |(occurrence, treatment): (&Occurrence<'_>, &Treatment)| {
             let call = call_of(messages, occurrence);
-            let document: &Document = match &verdict.shown {
+            let document: &Document = match &treatment.shown {
                 Shown::Native(loaded) | Shown::Adapted { document: loaded, .. } => loaded,
                 _ => occurrence.document,
             };
@@ -160,12 +163,12 @@ impl<'m> Deliberation<'m> {
                 tool_call_id: call.map(|(_, id)| id.to_owned()),
                 media_type: document.media_type().clone(),
                 file_name: document.file_name().map(str::to_owned),
-                place: verdict.place,
+                place: treatment.place,
                 inside: occurrence.inside.map(|inside| inside.holder.clone()),
-                outcome: verdict.outcome,
-                reason: verdict.reason.clone(),
-                bytes: verdict.content_bytes(),
-                tokens: verdict.cost.tokens,
+                outcome: treatment.outcome,
+                reason: treatment.reason.clone(),
+                bytes: treatment.content_bytes(),
+                tokens: treatment.cost.tokens,
             }
         };
         pairs.map(decision).collect()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use attache_core::{Content, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin};
 
-use crate::identity::Identities;
+use crate::find::identity::Identities;
 use crate::materials::Materials;
-use crate::route::pretends;
+use crate::render::pretends;
 
 /// One document in one place: in a tool result, or in a part of a user message.
 #[derive(Clone, Copy, Debug)]

@@ -2,15 +2,15 @@
 
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 
-use crate::decide::name;
+use crate::decide::one::name;
+use crate::decide::treatment::Treatment;
+use crate::find::{Occurrence, Origin};
 use crate::report::ReasonKind;
-use crate::survey::{Occurrence, Origin};
-use crate::verdict::Verdict;
 
 /// Names the document, its media type, the model, and what the model takes instead.
 pub(super) fn refusal(
     occurrence: &Occurrence<'_>,
-    verdict: &Verdict,
+    treatment: &Treatment,
     capabilities: &ModelCapabilities,
 ) -> ProviderError {
     let document = occurrence.document;
@@ -29,9 +29,9 @@ pub(super) fn refusal(
         essence = media.essence(),
         family = capabilities.family,
         model = capabilities.model,
-        reason = verdict.reason,
+        reason = treatment.reason,
     );
-    if verdict.reason.kind() == ReasonKind::Unsupported {
+    if treatment.reason.kind() == ReasonKind::Unsupported {
         let place = capabilities.place(occurrence.place);
         text.push_str(&format!(" (supported in {}: {})", name(occurrence.place), place.media.join(", ")));
     }

@@ -1,11 +1,15 @@
 //! Text of documents for whoever shows a part of it: decoded and fenced as routing does it.
 
+pub(crate) mod decode;
+pub(crate) mod fence;
+pub(crate) mod stamp;
+
 use std::borrow::Cow;
 
 use attache_core::{DocumentId, MediaType};
 
-use crate::fence::fence;
-use crate::text::{Decoded, decode, one_line};
+use crate::text::decode::{Decoded, decode, one_line};
+use crate::text::fence::fence;
 
 /// The text of a text document, and the charset if it had to be guessed. Decoded by the byte order mark, else the
 /// declared charset, else as UTF-8, else as windows-1252 if that is plausible; `None` if nothing fits.

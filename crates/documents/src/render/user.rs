@@ -6,11 +6,11 @@ use std::ops::Range;
 use attache_core::{Content, ContentTree, UserMessage, UserOrigin};
 
 use super::Scene;
-use super::pieces::{Labelling, Pieces};
-use crate::fence::without_imitations;
+use super::parts::{Labelling, Pieces};
+use crate::decide::treatment::Treatment;
+use crate::find::Occurrence;
 use crate::label::ShortIds;
-use crate::survey::Occurrence;
-use crate::verdict::Verdict;
+use crate::text::fence::without_imitations;
 
 /// The text in place of the payload of an event that has none to show.
 const NO_PAYLOAD: &str = "An event was triggered but no content was returned.";
@@ -18,12 +18,12 @@ const NO_PAYLOAD: &str = "An event was triggered but no content was returned.";
 impl Scene<'_, '_> {
     /// The message with its documents as the model takes them.
     pub(super) fn user(&self, message: &UserMessage, here: Range<usize>) -> UserMessage {
-        let occurrences = self.deliberation.occurrences.get(here.clone()).unwrap_or_default();
-        let verdicts = self.deliberation.verdicts.get(here).unwrap_or_default();
+        let occurrences = self.decided.occurrences.get(here.clone()).unwrap_or_default();
+        let treatments = self.decided.treatments.get(here).unwrap_or_default();
         let documents = Documents {
             scene: *self,
             occurrences,
-            verdicts,
+            treatments,
             short_ids: ShortIds::of(occurrences.iter().map(|occurrence| occurrence.document)),
         };
         let pieces = match message.origin {
@@ -112,7 +112,7 @@ fn object_text(tree: &ContentTree) -> Option<Content> {
 struct Documents<'a, 'm> {
     scene: Scene<'a, 'm>,
     occurrences: &'a [Occurrence<'m>],
-    verdicts: &'a [Verdict],
+    treatments: &'a [Treatment],
     short_ids: ShortIds<'m>,
 }
 
@@ -128,8 +128,8 @@ impl Documents<'_, '_> {
     fn add(&self, part: usize, label_native: bool, pieces: &mut Pieces) {
         // They stand in the order of the parts.
         let first = self.occurrences.partition_point(|occurrence| occurrence.part < part);
-        let all = self.occurrences.iter().zip(self.verdicts).skip(first);
-        for (occurrence, verdict) in all.take_while(|(occurrence, _)| occurrence.part == part) {
+        let all = self.occurrences.iter().zip(self.treatments).skip(first);
+        for (occurrence, treatment) in all.take_while(|(occurrence, _)| occurrence.part == part) {
             let labelling = Labelling {
                 profile: self.scene.options.profile,
                 call: None,
@@ -139,7 +139,7 @@ impl Documents<'_, '_> {
                 native: label_native,
                 text: self.scene.capabilities.place(occurrence.place).accepts_text(),
             };
-            pieces.document(occurrence, verdict, labelling);
+            pieces.document(occurrence, treatment, labelling);
         }
     }
 }
