@@ -113,17 +113,6 @@ fn a_document_is_shown_once_per_result_and_once_per_call() {
     assert_eq!(shown(&routing.messages[3]).len(), 1 + 2 * 2);
     assert_eq!(outcomes(&routing), ["synthetic", "synthetic"], "one decision per result");
 
-    let url = || attache_core::Document::external("https://x/a.pdf");
-    let (one, other) = (url().with_file_name("first name"), url().with_file_name("second name"));
-    let mut materials = Materials::new();
-    materials.insert_bytes(&one, crate::builder::PDF);
-    let chat = Chat::new().user("?").tool(&[one, other]);
-    let routing = chat.routed(&model("anthropic"), &materials, &RouteOptions::new()).unwrap();
-    assert_eq!(shown(&routing.messages[2]), ["(application/pdf first name)"]);
-    assert_eq!(outcomes(&routing), ["native", "native"]);
-    assert_eq!(routing.report.decisions[1].reason.kind(), ReasonKind::Duplicate);
-    assert_eq!(routing.report.decisions[1].bytes, 0);
-
     let renamed = csv("a.csv").with_file_name("copy.csv");
     let chat = Chat::new().user("?").calls_with(&[("find", tree(&[csv("a.csv")]))], move |_, result| {
         result.documents.push(renamed.clone());
