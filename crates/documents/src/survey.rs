@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{
-    Content, Document, DocumentId, DocumentSource, Message, Place, ResultStatus, ToolResult, UserOrigin,
+    Content, ContentTree, Document, DocumentId, DocumentSource, Message, Place, ResultStatus, ToolResult,
+    UserOrigin,
 };
 
 /// One document in one place: in a tool result, or in a part of a user message.
@@ -107,7 +108,7 @@ pub(crate) fn survey(messages: &[Arc<Message>]) -> Survey<'_> {
                     put.part = part;
                     match content {
                         Content::Document(document) => put.one(document, origin, None),
-                        Content::Object(tree) => put.all(tree.documents(), origin),
+                        Content::Object(tree) => put.tree(tree, origin),
                         _ => {}
                     }
                 }
@@ -151,6 +152,15 @@ impl<'m> Put<'_, 'm> {
             if seen.insert(document.id()) {
                 self.one(document, Origin::Tool, Some(why));
             }
+        }
+    }
+
+    /// The documents of an event: those that are shown, then those that were not meant to be.
+    fn tree(&mut self, tree: &'m ContentTree, origin: Origin) {
+        self.all(tree.shown(), origin);
+        let withheld: HashSet<&DocumentId> = tree.withheld().iter().collect();
+        for document in tree.documents().iter().filter(|document| withheld.contains(document.id())) {
+            self.one(document, origin, Some(Excluded::Withheld));
         }
     }
 

@@ -57,10 +57,6 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
     if let Some(source) = error.source() {
         tracing::warn!(tool = call.name, kind = ?error.kind(), error = %source, "a tool failed");
     }
-    let text = match error.for_model().trim() {
-        "" => "the tool failed",
-        text => text,
-    };
     let disposition = match error.kind() {
         ToolErrorKind::Abort => Disposition::Aborted,
         ToolErrorKind::InvalidArguments | ToolErrorKind::UnknownTool | ToolErrorKind::MissingContext => {
@@ -69,7 +65,7 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
         ToolErrorKind::Timeout => Disposition::TimedOut,
         _ => Disposition::Executed,
     };
-    (ToolResult::error(call, text), disposition)
+    (ToolResult::failed(call, error), disposition)
 }
 
 async fn run(entry: Entry, call: ToolCall, context: ToolContext) -> Result<ToolOutput, ToolError> {
