@@ -41,13 +41,15 @@ pub struct Capture {
 struct Scope {
     store_id: Option<Arc<str>>,
     found: Vec<Found>,
-    /// Where in `found` an id stands.
+    /// Where in `found` an id stands, once there are more than a [`FEW`].
     places: HashMap<DocumentId, usize>,
     max_documents: usize,
     /// Whether there were more than that.
     is_over: bool,
     /// Whether the output itself is being written.
     finishing: bool,
+    /// Whether the documents may stand in another order than the text, or without a place in it.
+    is_scattered: bool,
     /// Trees that were serialised before, with their documents that have no place in them.
     trees: Vec<(ContentTree, Vec<usize>)>,
 }
@@ -61,9 +63,9 @@ struct Found {
 /// How a document came to be captured. The later ones count more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
-    /// It was serialised; whether it is shown depends on whether it has a place in the output.
+    /// It was serialised before the output; whether it is shown depends on whether it has a place there.
     Seen,
-    /// It belongs to a tree in the output.
+    /// It was serialised with the output.
     Carried,
     /// A tree in the output withholds it.
     Kept,
@@ -73,6 +75,8 @@ pub(crate) enum Standing {
     Withheld,
 }
 
+/// Documents among which one is found by looking at each.
+const FEW: usize = 8;
 /// Trees without places for their documents that are looked for in the output.
 const MAX_TREES: usize = 16;
 
@@ -180,20 +184,27 @@ impl Scope {
             Some(id) => document.clone().with_id(id),
             None => document.clone(),
         };
-        let at = self.found.len();
-        self.places.insert(document.id().clone(), at);
         self.found.push(Found { document, standing });
-        Ok(at)
+        if self.found.len() > FEW {
+            let numbered = self.found.iter().enumerate().skip(self.places.len());
+            self.places.extend(numbered.map(|(at, found)| (found.document.id().clone(), at)));
+        }
+        Ok(self.found.len() - 1)
     }
 
     fn place_of(&self, id: &DocumentId) -> Option<(usize, &Found)> {
+        if self.found.len() <= FEW {
+            return self.found.iter().enumerate().find(|(_, found)| found.document.id() == id);
+        }
         let at = *self.places.get(id)?;
         self.found.get(at).map(|found| (at, found))
     }
 
     fn into_tree(mut self, json: String) -> ContentTree {
-        if self.found.is_empty() {
-            return ContentTree::from_parts(json, Vec::new());
+        if !self.is_scattered {
+            // All were met where they stand in the text.
+            let (documents, _) = self.sorted(&[]);
+            return ContentTree::from_parts(json, documents);
         }
         for (tree, documents) in mem::take(&mut self.trees) {
             if json.contains(tree.json()) {
@@ -214,13 +225,13 @@ impl Scope {
 
     /// The documents in the order of `references`, then those without a place, and which of them are withheld.
     fn sorted(self, references: &[DocumentId]) -> (Vec<Document>, Vec<DocumentId>) {
-        let Self { found, places, store_id, .. } = self;
         let mut is_placed = HashSet::new();
         let placed: Vec<usize> = references
             .iter()
-            .filter_map(|id| places.get(id).copied())
+            .filter_map(|id| self.place_of(id).map(|(at, _)| at))
             .filter(|at| is_placed.insert(*at))
             .collect();
+        let Self { found, store_id, .. } = self;
         let withheld = found.iter().enumerate().filter(|(at, found)| match found.standing {
             Standing::Seen => !is_placed.contains(at),
             Standing::Carried | Standing::Shown => false,
@@ -276,17 +287,22 @@ impl std::fmt::Display for Full {
 
 /// Tells the innermost active scope that `document` is serialised. `None` if there is no scope.
 pub(crate) fn register(document: &Document) -> Result<Option<Captured>, Full> {
-    mark(document, Standing::Seen)
-}
-
-/// Tells the innermost active scope how `document` stands to the output.
-pub(crate) fn mark(document: &Document, standing: Standing) -> Result<Option<Captured>, Full> {
     SCOPES.with_borrow_mut(|scopes| {
         let Some(scope) = scopes.last_mut() else { return Ok(None) };
-        let at = scope.take(document, standing)?;
+        scope.is_scattered |= !scope.finishing;
+        let at = scope.take(document, if scope.finishing { Standing::Carried } else { Standing::Seen })?;
         let id =
             scope.found.get(at).map_or_else(|| document.id().clone(), |found| found.document.id().clone());
         Ok(Some(Captured { id, store_id: scope.store_id.clone() }))
+    })
+}
+
+/// Tells the innermost active scope how `document` stands to the output.
+pub(crate) fn mark(document: &Document, standing: Standing) -> Result<(), Full> {
+    SCOPES.with_borrow_mut(|scopes| {
+        let Some(scope) = scopes.last_mut() else { return Ok(()) };
+        scope.is_scattered = true;
+        scope.take(document, standing).map(drop)
     })
 }
 
@@ -297,6 +313,7 @@ pub(crate) fn register_tree(tree: &ContentTree) -> Result<(), Full> {
     }
     SCOPES.with_borrow_mut(|scopes| {
         let Some(scope) = scopes.last_mut() else { return Ok(()) };
+        scope.is_scattered = true;
         let shown = if scope.finishing { Standing::Carried } else { Standing::Seen };
         let withheld: HashSet<&DocumentId> = tree.withheld().iter().collect();
         let placed: HashSet<DocumentId> =

@@ -156,19 +156,13 @@ fn unique(prefix: &str) -> Arc<str> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let drawn = *DRAWN.get_or_init(|| Uuid::new_v4().as_u128());
     let number = drawn.wrapping_add(u128::from(COUNT.fetch_add(1, Ordering::Relaxed)));
-    let mut digits = [0_u8; 32];
-    // By hand: formatting a number of 128 bits costs thousands of instructions.
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_be_bytes()) {
-        pair.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 15)]);
-    }
+    let mut digits = [0_u8; uuid::fmt::Simple::LENGTH];
+    // Formatting a number of 128 bits costs thousands of instructions, writing a UUID's digits some dozens.
+    let digits = Uuid::from_u128(number).simple().encode_lower(&mut digits);
     let mut text = String::with_capacity(prefix.len() + digits.len());
     text.push_str(prefix);
-    text.push_str(std::str::from_utf8(&digits).unwrap_or_default());
+    text.push_str(digits);
     Arc::from(text)
-}
-
-fn hex_digit(nibble: u8) -> u8 {
-    if nibble < 10 { b'0' + nibble } else { b'a' + (nibble - 10) }
 }
 
 fn uuid_text(uuid: Uuid) -> Arc<str> {
