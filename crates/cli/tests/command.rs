@@ -161,7 +161,7 @@ fn wire_prints_the_request_and_what_became_of_the_documents() {
 fn addresses_are_fetched_on_request_and_with_guards() {
     let far = Document::external("http://127.0.0.1/a.pdf?sig=canary");
     let question = Message::User(UserMessage::new([Content::text("What is it?"), far.into()]));
-    let input = Conversation::new([question.shared()]).to_json();
+    let input = Conversation::new([question.shared()]).to_json().unwrap();
     for (arguments, why) in [(&["--report"][..], "not fetched"), (&["--report", "--fetch"], "not public")] {
         let arguments = [&["wire", "--model", "anthropic/claude-sonnet-4-5"], arguments].concat();
         let output = with_input(&arguments, input.as_bytes());

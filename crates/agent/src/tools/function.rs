@@ -127,7 +127,10 @@ where
             let call = || (self.function)(parsed, context);
             // What the closure does before its first await belongs to the call as well.
             let future = capture.run_blocking(call);
-            let output = capture.run(future).await?;
+            let output = match capture.run(future).await {
+                Ok(output) => output,
+                Err(error) => return Err(capture.fail(error)),
+            };
             Ok(ToolOutput::new(capture.finish(&output)?))
         })
     }

@@ -58,10 +58,6 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
     if let Some(source) = error.source() {
         tracing::warn!(tool = call.name, kind = ?error.kind(), error = %source, "a tool failed");
     }
-    let text = match error.for_model().trim() {
-        "" => "the tool failed",
-        text => text,
-    };
     let disposition = match error.kind() {
         ToolErrorKind::Abort => Disposition::Aborted,
         ToolErrorKind::InvalidArguments | ToolErrorKind::UnknownTool | ToolErrorKind::MissingContext => {
@@ -70,7 +66,7 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
         ToolErrorKind::Timeout => Disposition::TimedOut,
         _ => Disposition::Executed,
     };
-    (ToolResult::error(call, text), disposition)
+    (ToolResult::failed(call, error), disposition)
 }
 
 async fn run(

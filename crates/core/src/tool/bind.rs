@@ -314,7 +314,10 @@ pub async fn run<T: Serialize>(
     if let Some(store) = store_id {
         capture = capture.with_store_id(store);
     }
-    let output = capture.run(body).await?;
+    let output = match capture.run(body).await {
+        Ok(output) => output,
+        Err(error) => return Err(capture.fail(error)),
+    };
     Ok(ToolOutput::new(capture.finish(&output)?))
 }
 

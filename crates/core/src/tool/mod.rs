@@ -8,6 +8,7 @@ mod documents;
 mod error;
 mod handler;
 mod reference;
+mod returned;
 mod set;
 
 pub use check::{ToolLoosening, ToolRefusal, ToolsCheck};
@@ -17,6 +18,7 @@ pub use documents::ConversationDocuments;
 pub use error::{ToolError, ToolErrorKind};
 pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
 pub use reference::DocumentRef;
+pub use returned::ToolReturn;
 pub use set::{ToolSet, ToolSetError, wire_name};
 
 use serde_json::{Map, Value};

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{Content, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin};
+use attache_core::{
+    Content, ContentTree, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin,
+};
 
 use crate::find::identity::Identities;
 use crate::materials::Materials;
@@ -114,7 +116,7 @@ pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials)
                     put.part = part;
                     match content {
                         Content::Document(document) => put.one(document, origin, None),
-                        Content::Object(tree) => put.all(tree.documents(), origin),
+                        Content::Object(tree) => put.tree(tree, origin),
                         _ => {}
                     }
                 }
@@ -162,10 +164,15 @@ impl<'m> Put<'_, 'm> {
         }
     }
 
-    /// Documents that stand together: the same one listed twice is one.
-    fn all(&mut self, documents: impl IntoIterator<Item = &'m Document>, origin: Origin) {
+    /// The documents of a user part, the same one listed twice being one: those that are shown, then those that were not
+    /// meant to be.
+    fn tree(&mut self, tree: &'m ContentTree, origin: Origin) {
         let mut seen = HashSet::new();
-        documents.into_iter().for_each(|document| self.once(document, origin, None, &mut seen));
+        tree.shown().for_each(|document| self.once(document, origin, None, &mut seen));
+        let withheld: HashSet<&DocumentId> = tree.withheld().iter().collect();
+        for document in tree.documents().iter().filter(|document| withheld.contains(document.id())) {
+            self.once(document, origin, Some(Excluded::Withheld), &mut seen);
+        }
     }
 
     fn once(

@@ -9,7 +9,7 @@ use crate::materials::content_bytes;
 use crate::report::ReasonKind;
 use crate::text::decode::one_line;
 use crate::text::fence::Fenced;
-use crate::text::stamp::Hash;
+use attache_core::StableHash as Hash;
 
 /// Parts of a message, and a hash of what documents added to them.
 #[derive(Debug)]

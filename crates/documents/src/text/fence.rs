@@ -12,7 +12,7 @@ use attache_core::{DocumentId, TextPart};
 
 use crate::decide::estimate;
 use crate::text::decode::Decoded;
-use crate::text::stamp::Hash;
+use attache_core::StableHash as Hash;
 
 const BEGIN: &str = "[begin document ";
 const END: &str = "[end document ";

@@ -2,7 +2,6 @@
 
 pub(crate) mod decode;
 pub(crate) mod fence;
-pub(crate) mod stamp;
 
 use std::borrow::Cow;
 

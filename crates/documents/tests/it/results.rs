@@ -405,7 +405,7 @@ fn a_stored_history_routes_to_the_same() {
         .tool(&[pdf("a.pdf"), csv("b.csv"), zip("c.zip")])
         .event(tree(&[png("d.png")]));
     let routed = chat.route("openai-chat");
-    let json = attache_core::Conversation::new(routed.messages.clone()).to_json();
+    let json = attache_core::Conversation::new(routed.messages.clone()).to_json().unwrap();
     assert!(json.contains("\"toolCallDocuments\": true") && json.contains(PREAMBLE));
     let read = attache_core::Conversation::from_json(&json).unwrap();
     let again = Chat::of(read.messages).route("openai-chat");
