@@ -155,10 +155,7 @@ async fn begin(driver: &mut Driver, pending: PendingCall) -> Result<Started, Fau
             let limit = driver.run.limits().max_tool_calls;
             Err(refuse(&format!("not executed: the limit of {limit} tool calls in this run is reached")))
         }
-        Resolved::Tool(entry) => match entry.unfit(&call.arguments) {
-            None => Ok(entry.clone()),
-            Some(text) => Err(refuse(&text)),
-        },
+        Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refuse(&text)),
         Resolved::External(entry) => {
             let unfit = entry.unfit(&call.arguments);
             let text = unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller");

@@ -12,11 +12,11 @@ use futures_util::FutureExt;
 use tokio::time::timeout;
 
 use crate::entry::{Disposition, ToolOutcome};
-use crate::tools::{Entry, Executor};
+use crate::tools::{Ready, Work};
 
 /// One call on its way.
 pub(crate) struct Invocation {
-    pub(crate) entry: Entry,
+    pub(crate) entry: Ready,
     pub(crate) call: ToolCall,
     pub(crate) context: ToolContext,
     pub(crate) default_timeout: Duration,
@@ -72,20 +72,19 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
     (ToolResult::error(call, text), disposition)
 }
 
-async fn run(entry: Entry, call: ToolCall, context: ToolContext) -> Result<ToolOutput, ToolError> {
-    match entry.executor {
-        Executor::Tool(tool) if entry.spec.metadata.blocking => {
+async fn run(entry: Ready, call: ToolCall, context: ToolContext) -> Result<ToolOutput, ToolError> {
+    match entry.work {
+        Work::Tool(tool, arguments) if entry.spec.metadata.blocking => {
             let runtime = tokio::runtime::Handle::current();
-            let work = move || runtime.block_on(tool.call(&call.arguments, context));
+            let work = move || runtime.block_on(tool.run(arguments, context));
             match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result,
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(error) => Err(ToolError::new("the tool was stopped").with_source(error)),
             }
         }
-        Executor::Tool(tool) => tool.call(&call.arguments, context).await,
-        Executor::Family(family) => family.call(&call.name, &call.arguments, context).await,
-        Executor::External => Err(ToolError::new("the caller answers this tool")),
+        Work::Tool(tool, arguments) => tool.run(arguments, context).await,
+        Work::Family(family) => family.call(&call.name, &call.arguments, context).await,
     }
 }
 

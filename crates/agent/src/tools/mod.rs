@@ -14,13 +14,13 @@ use attache_core::{
 };
 
 use crate::preflight::{Preflight, Screen};
-use crate::schema::Schema;
 
 use serde_json::Value;
 
-pub use function::{FunctionTool, NoArguments, tool_fn, tool_fn_with_context};
+pub use function::{FunctionTool, NoArguments, ToolFunction, ToolReply, tool_fn};
 pub(crate) use invoke::{Invocation, invoke, shortened, unknown_effect};
 pub(crate) use resolve::Resolved;
+pub(crate) use validate::{Ready, Work};
 
 /// Tools, families of tools, and definitions whose calls the caller answers.
 #[derive(Clone, Default)]
@@ -145,8 +145,6 @@ pub(crate) enum Executor {
 pub(crate) struct Entry {
     pub(crate) spec: ToolSpec,
     pub(crate) executor: Executor,
-    /// The whole schema of the arguments.
-    pub(crate) schema: Arc<Schema>,
 }
 
 /// The tools of a run, listed and checked.
@@ -245,12 +243,11 @@ impl List {
         if !spec.metadata.enabled {
             return Ok(());
         }
-        let schema = match readable(&spec.definition) {
-            Ok(schema) => Arc::new(schema),
-            Err(problem) => return Err(ToolsError::Unusable { name, origin: origin(&spec), problem }),
-        };
+        if let Err(problem) = readable(&spec.definition) {
+            return Err(ToolsError::Unusable { name, origin: origin(&spec), problem });
+        }
         self.order.push(spec.definition.clone());
-        self.entries.insert(name, Entry { spec, executor, schema });
+        self.entries.insert(name, Entry { spec, executor });
         Ok(())
     }
 
@@ -260,8 +257,7 @@ impl List {
         loop {
             let set = ToolSet::new(self.order.iter().cloned())?.with_validation(true);
             let listed = self.order.iter().filter_map(|definition| self.entries.get(definition.name()));
-            let (mut preflight, refused) =
-                screen.look(&set, listed.map(|entry| (&entry.spec, &*entry.schema)));
+            let (mut preflight, refused) = screen.look(&set, listed.map(|entry| &entry.spec));
             let of_family = |refusal: &ToolRefusal| {
                 let entry = refusal.tool.as_ref().and_then(|tool| self.entries.get(tool));
                 entry.is_some_and(|entry| matches!(entry.executor, Executor::Family(_)))
@@ -290,8 +286,8 @@ impl List {
     }
 }
 
-/// The schema of a tool's arguments, if they can be held against it.
-fn readable(definition: &ToolDefinition) -> Result<Schema, String> {
+/// Says why arguments cannot be held against a tool's schema, if so.
+fn readable(definition: &ToolDefinition) -> Result<(), String> {
     let root = definition.input_schema();
     let is_object = match root.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
@@ -301,7 +297,7 @@ fn readable(definition: &ToolDefinition) -> Result<Schema, String> {
     if !is_object {
         return Err("its arguments are an object, and its schema asks for something else".to_owned());
     }
-    Schema::new(root).map_err(|error| format!("its schema cannot be read: {error}"))
+    definition.schema().map(drop).map_err(|error| format!("its schema cannot be read: {error}"))
 }
 
 fn listing(family: &str, error: &ToolError) -> ToolsError {
