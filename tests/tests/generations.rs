@@ -11,10 +11,10 @@
 #[path = "generations/ran.rs"]
 mod ran;
 
-use attache_agent::{Agent, EndReason, EventKind, FunctionTool, tool_fn};
+use attache_agent::{Agent, EndReason, EventKind, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ProviderConfig,
-    ReasoningPart, Role, TextPart, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
+    ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
     ToolSet, Unsupported,
 };
 use attache_testkit::{Reply, ReplyUsage};
@@ -428,16 +428,8 @@ enum Output {
     Nothing(()),
 }
 
-fn returning(
-    output: fn() -> Output,
-) -> FunctionTool<
-    Query,
-    impl Fn(Query, attache_core::ToolContext) -> std::future::Ready<Result<Output, ToolError>>
-    + Send
-    + Sync
-    + 'static,
-> {
-    tool_fn("find", "Looks something up", move |_: Query| std::future::ready(Ok(output())))
+fn returning(output: fn() -> Output) -> impl Tool + 'static {
+    tool_fn("find", "Looks something up", move |_: Query| Ok::<_, ToolError>(output()))
 }
 
 // E19: an object for who wants one, and the plain text for everybody else

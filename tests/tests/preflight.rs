@@ -22,7 +22,7 @@ use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api};
 use attache_transport::check_pairing;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What each API but one refuses at the root, and what one of them refuses everywhere.
 fn schema() -> Value {
@@ -43,7 +43,7 @@ impl Tool for Find {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Arguments, _: ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn run(&self, _: Map<String, Value>, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         self.1.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { Ok(ToolOutput::new(Capture::new().finish(&"found")?)) })
     }

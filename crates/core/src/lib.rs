@@ -87,11 +87,15 @@ pub use secret::Secret;
 pub use tool::{
     ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, Tool, ToolContext,
     ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolLoosening, ToolMetadata, ToolOutput,
-    ToolRefusal, ToolReturn, ToolSet, ToolSetError, ToolSpec, ToolsCheck, wire_name,
+    ToolRefusal, ToolReturn, ToolSet, ToolSetError, ToolSpec, ToolsCheck, WithMetadata, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};
 pub use usage::{RawUsage, Usage};
+
+/// The JSON Schema checker that reads the arguments of tools.
+#[doc(no_inline)]
+pub use attache_schema as schema;
 
 /// The JSON Schema crate whose [`schemars::JsonSchema`] tool arguments derive.
 #[doc(no_inline)]
@@ -100,5 +104,5 @@ pub use schemars;
 /// What the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::tool::bind::{Bound, Function, Parameters, run};
+    pub use crate::tool::bind::{Bound, Function, Parameters, Returned, Settled, run};
 }

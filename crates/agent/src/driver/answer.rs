@@ -21,7 +21,7 @@ use crate::journal::{JournalError, Place, Recorder, now};
 use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall, unknown_outcome};
-use crate::tools::{Invocation, Resolved, ToolEntry, invoke};
+use crate::tools::{Invocation, Ready, Resolved, invoke};
 
 /// A result on its way.
 type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
@@ -328,7 +328,7 @@ impl Driver {
     }
 
     /// The tool that runs a call, or the result of a call that is not run.
-    fn judge(&self, pending: &PendingCall) -> Result<ToolEntry, Box<ToolOutcome>> {
+    fn judge(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
         let call = &pending.call;
         // It was begun before an interruption. Only a call that may be repeated is.
         if pending.begun.is_some_and(|effect| !matches!(effect, Effect::Read | Effect::Idempotent)) {
@@ -348,10 +348,7 @@ impl Driver {
             )));
         }
         match self.toolbox.resolve(&call.name) {
-            Resolved::Tool(entry) => match entry.unfit(&call.arguments) {
-                None => Ok(entry.clone()),
-                Some(text) => Err(refused(&text)),
-            },
+            Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
             Resolved::External(entry) => {
                 let unfit = entry.unfit(&call.arguments);
                 Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))

@@ -382,9 +382,7 @@ fn notice(text: impl Into<String>) -> Message {
 /// A number that tells the turns of a conversation apart. A run id may be used again, the message that a turn begins
 /// with is another one each time.
 fn turn_number(messages: &[Arc<Message>]) -> u64 {
-    // FNV-1a: it must stay the same across versions, which the standard library's hashers do not promise.
-    let bytes = messages.iter().flat_map(|message| message.id().as_str().bytes().chain([0xff]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    messages.iter().fold(StableHash::new(), |hash, message| hash.text(message.id().as_str())).finish()
 }
 
 fn is_truncated(call: &ToolCall) -> bool {

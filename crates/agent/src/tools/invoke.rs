@@ -12,11 +12,11 @@ use crate::journal::{Recorder, Scope};
 use crate::log::{Disposition, ToolOutcome};
 use crate::pace::Pace;
 use crate::run::UNKNOWN_OUTCOME;
-use crate::tools::{Executor, ToolEntry};
+use crate::tools::{Ready, Work};
 
 /// One call on its way.
 pub(crate) struct Invocation {
-    pub(crate) entry: ToolEntry,
+    pub(crate) entry: Ready,
     pub(crate) call: ToolCall,
     pub(crate) context: ToolContext,
     /// How long it may take, its own limit and the run's considered.
@@ -70,31 +70,29 @@ fn failed(call: &ToolCall, error: &ToolError) -> (ToolResult, Disposition) {
 }
 
 async fn run(
-    entry: ToolEntry,
+    entry: Ready,
     call: ToolCall,
     context: ToolContext,
     recorder: Recorder,
 ) -> Result<ToolOutput, ToolError> {
-    match entry.executor {
-        Executor::Tool(tool) if entry.spec.metadata.blocking => {
+    match entry.work {
+        Work::Tool(tool, arguments) if entry.spec.metadata.blocking => {
             let runtime = tokio::runtime::Handle::current();
-            let work = move || {
-                runtime.block_on(Scope::around(&recorder, &call.id, tool.call(&call.arguments, context)))
-            };
+            let work =
+                move || runtime.block_on(Scope::around(&recorder, &call.id, tool.run(arguments, context)));
             match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result,
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(error) => Err(ToolError::new("the tool was stopped").with_source(error)),
             }
         }
-        Executor::Tool(tool) => {
-            Scope::around(&recorder, &call.id, async { tool.call(&call.arguments, context).await }).await
+        Work::Tool(tool, arguments) => {
+            Scope::around(&recorder, &call.id, async { tool.run(arguments, context).await }).await
         }
-        Executor::Family(family) => {
+        Work::Family(family) => {
             let work = async { family.call(&call.name, &call.arguments, context).await };
             Scope::around(&recorder, &call.id, work).await
         }
-        Executor::External => Err(ToolError::new("the caller answers this tool")),
     }
 }
 

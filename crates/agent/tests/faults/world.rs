@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use attache_agent::{Agent, MessageWindow, Tools, tool_fn, tool_fn_with_context};
+use attache_agent::{Agent, MessageWindow, Tools, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
     ConvertedText, Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType,
@@ -236,7 +236,7 @@ impl World {
                 Ok::<_, ToolError>(json!({"did": name, "document": made, "long": "x".repeat(turns * 40)}))
             }
         };
-        tool_fn_with_context(name, "", body).with_effect(effect)
+        tool_fn(name, "", body).with_effect(effect)
     }
 }
 

@@ -14,7 +14,7 @@ const MAX_NESTING: u32 = 50;
 const MAX_SHOWN: usize = 80;
 
 /// A pattern, if it can be matched here.
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     /// With the steps that one byte of text may cost.
     regex: Option<(Regex, u64)>,
@@ -22,25 +22,25 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Reads a pattern; what cannot be matched here is kept as text, with the reason.
-    pub(super) fn new(text: &str) -> (Self, Option<String>) {
+    pub(crate) fn new(text: &str) -> (Self, Option<String>) {
         let read = read(text);
         let why = read.as_ref().err().cloned();
         (Self { text: cut(text, MAX_SHOWN), regex: read.ok() }, why)
     }
 
     /// The pattern as it is shown.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Steps that matching `text` may cost.
-    pub(super) fn cost(&self, text: &str) -> u64 {
+    pub(crate) fn cost(&self, text: &str) -> u64 {
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
         self.regex.as_ref().map_or(0, |(_, cost)| bytes.saturating_mul(*cost) / 64)
     }
 
     /// Whether it matches somewhere in `text`; `None` if it cannot be matched here.
-    pub(super) fn matches(&self, text: &str) -> Option<bool> {
+    pub(crate) fn matches(&self, text: &str) -> Option<bool> {
         self.regex.as_ref().map(|(regex, _)| regex.is_match(text))
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
+use super::keywords::{Keywords, Place, Read, strings};
 use super::pattern::Pattern;
-use super::rules::{ArrayRules, Condition, Contains, Id, Node, Numbers, ObjectRules, Rules};
+use super::rules::{ArrayRules, Condition, Contains, Id, Node, ObjectRules, Properties, Rules};
+use super::values::Choices;
 use super::{Schema, SchemaError, Unchecked};
 
 /// Levels of nesting.
@@ -13,10 +15,7 @@ const MAX_DEPTH: usize = 64;
 /// Schemas inside a schema.
 const MAX_NODES: usize = 20_000;
 
-/// The words for types.
-const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
-
-pub(super) fn compile(root: &Value) -> Result<Schema, SchemaError> {
+pub(crate) fn compile(root: &Value) -> Result<Schema, SchemaError> {
     let mut reader = Reader {
         root,
         ids: HashMap::new(),
@@ -36,25 +35,28 @@ pub(super) fn compile(root: &Value) -> Result<Schema, SchemaError> {
     }
     let Reader { nodes, tracks, unchecked, .. } = reader;
     endless(&nodes)?;
-    Ok(Schema { nodes, tracks, unchecked })
+    let mut schema = Schema { nodes, tracks, unchecked };
+    find_tags(&mut schema);
+    Ok(schema)
 }
 
-/// Where a schema stands.
-#[derive(Clone, Debug)]
-struct Place {
-    pointer: String,
-    /// The pointer of the schema that references start from: the root, or one with an `$id`.
-    base: String,
-    depth: usize,
-}
-
-impl Place {
-    fn below(&self, keyword: &str) -> Self {
-        Self { pointer: format!("{}/{}", self.pointer, escaped(keyword)), ..self.clone() }
-    }
-
-    fn error(&self, problem: impl Into<String>) -> SchemaError {
-        SchemaError { pointer: self.pointer.clone(), problem: problem.into() }
+/// Notes which properties have one value.
+fn find_tags(schema: &mut Schema) {
+    let tags_of = |rules: &ObjectRules| {
+        let tag = |(name, id): (&str, Id)| Some((name.to_owned(), schema.rules(id)?.only_value()?.clone()));
+        rules.properties.iter().filter_map(tag).collect::<Vec<_>>()
+    };
+    let of_node = |node: &Node| match node {
+        Node::Rules(rules) => rules.object.as_deref().map(tags_of).unwrap_or_default(),
+        Node::Anything | Node::Nothing => Vec::new(),
+    };
+    let tags: Vec<Vec<(String, Value)>> = schema.nodes.iter().map(of_node).collect();
+    for (node, tags) in schema.nodes.iter_mut().zip(tags) {
+        if let Node::Rules(rules) = node
+            && let Some(object) = &mut rules.object
+        {
+            object.tags = tags;
+        }
     }
 }
 
@@ -69,9 +71,6 @@ struct Reader<'s> {
     tracks: bool,
     unchecked: Vec<Unchecked>,
 }
-
-/// A keyword's value as what it must be.
-type Read<T> = Result<T, SchemaError>;
 
 impl<'s> Reader<'s> {
     /// Notes what references may name. Names are looked for in all objects; those in data do no harm.
@@ -146,9 +145,9 @@ impl<'s> Reader<'s> {
         }
         let place = &place;
         let keywords = Keywords { place, members };
-        let mut rules = Rules { types: keywords.types()?, ..Rules::default() };
+        let mut rules = Rules { kinds: keywords.kinds()?, ..Rules::default() };
         rules.constant = members.get("const").cloned();
-        rules.choices = keywords.list("enum")?.map(<[Value]>::to_vec);
+        rules.choices = keywords.list("enum")?.map(|choices| Choices::new(choices.to_vec()));
         rules.reference = self.reference(&keywords)?;
         rules.all_of = self.schemas(&keywords, "allOf")?;
         rules.any_of = self.schemas(&keywords, "anyOf")?;
@@ -158,7 +157,7 @@ impl<'s> Reader<'s> {
             let (then, otherwise) = (self.schema(&keywords, "then")?, self.schema(&keywords, "else")?);
             rules.condition = Some(Condition { when, then, otherwise });
         }
-        rules.numbers = keywords.numbers()?;
+        rules.numbers = keywords.numbers(rules.kinds)?;
         rules.min_length = keywords.count("minLength")?;
         rules.max_length = keywords.count("maxLength")?;
         if let Some(text) = keywords.text("pattern")? {
@@ -196,9 +195,9 @@ impl<'s> Reader<'s> {
             ..ObjectRules::default()
         };
         self.tracks |= rules.unevaluated.is_some();
-        for (name, id) in self.map(keywords, "properties")? {
-            rules.properties.insert(name.to_owned(), id);
-        }
+        let named = self.map(keywords, "properties")?;
+        rules.properties =
+            Properties::new(named.into_iter().map(|(name, id)| (Box::from(name), id)).collect());
         for (text, id) in self.map(keywords, "patternProperties")? {
             rules.by_pattern.push((self.pattern(keywords.place, "patternProperties", text), id));
         }
@@ -319,113 +318,6 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// The keywords of one schema.
-struct Keywords<'p, 's> {
-    place: &'p Place,
-    members: &'s Map<String, Value>,
-}
-
-impl<'s> Keywords<'_, 's> {
-    fn wrong(&self, keyword: &str, expected: &str) -> SchemaError {
-        self.place.error(format!("{keyword} must be {expected}"))
-    }
-
-    fn list(&self, keyword: &str) -> Read<Option<&'s [Value]>> {
-        match self.members.get(keyword) {
-            None => Ok(None),
-            Some(Value::Array(list)) => Ok(Some(list)),
-            Some(_) => Err(self.wrong(keyword, "a list")),
-        }
-    }
-
-    fn object(&self, keyword: &str) -> Read<impl Iterator<Item = (&'s String, &'s Value)> + use<'s>> {
-        match self.members.get(keyword) {
-            None => Ok(None.into_iter().flatten()),
-            Some(Value::Object(object)) => Ok(Some(object).into_iter().flatten()),
-            Some(_) => Err(self.wrong(keyword, "an object")),
-        }
-    }
-
-    fn text(&self, keyword: &str) -> Read<Option<&'s str>> {
-        match self.members.get(keyword) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(self.wrong(keyword, "a text")),
-        }
-    }
-
-    fn count(&self, keyword: &str) -> Read<Option<u64>> {
-        let Some(value) = self.members.get(keyword) else { return Ok(None) };
-        let whole = value.as_u64().or_else(|| {
-            let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e15).contains(float))?;
-            format!("{float:.0}").parse().ok()
-        });
-        whole.map(Some).ok_or_else(|| self.wrong(keyword, "a whole number that is not negative"))
-    }
-
-    fn number(&self, keyword: &str) -> Read<Option<Number>> {
-        match self.members.get(keyword) {
-            None => Ok(None),
-            Some(Value::Number(number)) => Ok(Some(number.clone())),
-            Some(_) => Err(self.wrong(keyword, "a number")),
-        }
-    }
-
-    fn numbers(&self) -> Read<Numbers> {
-        let mut numbers = Numbers {
-            minimum: self.number("minimum")?,
-            maximum: self.number("maximum")?,
-            multiple_of: self.number("multipleOf")?,
-            ..Numbers::default()
-        };
-        if numbers.multiple_of.as_ref().and_then(Number::as_f64).is_some_and(|number| number <= 0.0) {
-            return Err(self.wrong("multipleOf", "more than 0"));
-        }
-        // In draft 4 these say how `minimum` and `maximum` are meant.
-        match self.members.get("exclusiveMinimum") {
-            Some(Value::Bool(true)) => numbers.above = numbers.minimum.take(),
-            Some(Value::Bool(false)) => {}
-            _ => numbers.above = self.number("exclusiveMinimum")?,
-        }
-        match self.members.get("exclusiveMaximum") {
-            Some(Value::Bool(true)) => numbers.below = numbers.maximum.take(),
-            Some(Value::Bool(false)) => {}
-            _ => numbers.below = self.number("exclusiveMaximum")?,
-        }
-        Ok(numbers)
-    }
-
-    fn types(&self) -> Read<Vec<&'static str>> {
-        let word = |value: &Value| {
-            let known = TYPES.into_iter().find(|name| value.as_str() == Some(name));
-            known.ok_or_else(|| self.place.error(format!("there is no type {}", super::shown(value))))
-        };
-        let mut types = match self.members.get("type") {
-            None => return Ok(Vec::new()),
-            Some(Value::Array(names)) => names.iter().map(word).collect::<Read<Vec<_>>>()?,
-            Some(name) => vec![word(name)?],
-        };
-        if self.members.get("nullable") == Some(&Value::Bool(true)) && !types.contains(&"null") {
-            types.push("null");
-        }
-        Ok(types)
-    }
-
-    /// Names under a keyword; draft 3 has `true` or `false` here, which says nothing in a list.
-    fn names(&self, keyword: &str) -> Read<Vec<String>> {
-        match self.members.get(keyword) {
-            None | Some(Value::Bool(_)) => Ok(Vec::new()),
-            Some(Value::Array(names)) => strings(&self.place.below(keyword), names),
-            Some(_) => Err(self.wrong(keyword, "a list of names")),
-        }
-    }
-}
-
-fn strings(place: &Place, names: &[Value]) -> Read<Vec<String>> {
-    let text = |name: &Value| name.as_str().map(str::to_owned);
-    names.iter().map(text).collect::<Option<_>>().ok_or_else(|| place.error("it must be a list of names"))
-}
-
 /// Refuses schemas that hold a value against themselves before they look into it.
 fn endless(nodes: &[Node]) -> Result<(), SchemaError> {
     #[derive(Clone, Copy, PartialEq)]
@@ -458,10 +350,6 @@ fn endless(nodes: &[Node]) -> Result<(), SchemaError> {
         }
     }
     Ok(())
-}
-
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// A fragment without its percent signs; `None` if it is no text.

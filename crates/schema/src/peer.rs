@@ -116,8 +116,37 @@ proptest! {
             return Err(TestCaseError::fail(format!("one cannot read {schema}")));
         };
         for value in values {
-            let violations = ours.violations(&value);
+            let violations = ours.check(&value);
             prop_assert_eq!(violations.is_empty(), theirs.is_valid(&value), "{} {:?}", value, violations);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn coercion_changes_no_value_that_fits_and_calls_none_fitting_that_does_not(
+        schema in schema(),
+        values in prop::collection::vec(value(), 1..6),
+    ) {
+        let (Ok(ours), Ok(theirs)) = (Schema::new(&schema), jsonschema::draft202012::new(&schema)) else {
+            return Err(TestCaseError::fail(format!("one cannot read {schema}")));
+        };
+        for value in values {
+            let mut coerced = value.clone();
+            let violations = ours.coerce(&mut coerced);
+            prop_assert_eq!(violations.is_empty(), theirs.is_valid(&coerced), "{} {:?}", coerced, violations);
+            if theirs.is_valid(&value) {
+                // A number may be written otherwise: 2.0 as 2.
+                let constant = jsonschema::draft202012::new(&json!({ "const": value })).unwrap();
+                prop_assert!(constant.is_valid(&coerced), "{} became {}", value, coerced);
+            }
+            let once = coerced.clone();
+            ours.coerce(&mut coerced);
+            if violations.is_empty() {
+                prop_assert_eq!(coerced, once, "coercing twice changes nothing");
+            }
         }
     }
 }

@@ -1,35 +1,27 @@
 //! Holds a value against a schema.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
 
 use super::rules::{ArrayRules, Contains, Id, Node, Numbers, ObjectRules, Rules};
-use super::words::{MAX_PROBLEMS, shown, type_words};
+use super::values::{as_integer, is_multiple, is_written_whole, order, repeated, same};
+use super::words::{MAX_PROBLEMS, listed, shown};
 use super::{Schema, Violation};
 
 /// Steps before a value counts as too large to be checked.
-const MAX_STEPS: u64 = 1_000_000;
+pub(crate) const MAX_STEPS: u64 = 1_000_000;
 /// Schemas entered inside each other.
-const MAX_DEPTH: u32 = 256;
-/// Allowed values that are named.
-const MAX_CHOICES: usize = 20;
+pub(crate) const MAX_DEPTH: u32 = 256;
 
-pub(super) fn violations(schema: &Schema, value: &Value) -> Vec<Violation> {
-    let mut check = Check { schema, steps: MAX_STEPS, depth: 0, spent: false };
-    let mut found = Vec::new();
-    check.node(0, value, &Path::Root, &mut found);
-    if check.spent {
-        // What was left out might not fit.
-        let problem = "is too large or nested too deep to be checked".to_owned();
-        return vec![Violation { path: String::new(), problem }];
-    }
-    found
+pub(crate) fn check(schema: &Schema, value: &Value) -> Vec<Violation> {
+    Check::new(schema, MAX_STEPS).whole(value)
 }
 
 /// Where a value stands inside the value.
-enum Path<'p> {
+pub(crate) enum Path<'p> {
     Root,
     Key(&'p Path<'p>, &'p str),
     Index(&'p Path<'p>, usize),
@@ -62,30 +54,90 @@ impl Path<'_> {
 
 /// What of an object or array some keyword has looked at.
 #[derive(Default)]
-struct Seen {
-    names: HashSet<String>,
-    items: HashSet<usize>,
+pub(crate) struct Seen {
+    names: BTreeSet<String>,
+    items: BTreeSet<usize>,
 }
 
 impl Seen {
-    fn add(&mut self, other: Seen) {
-        self.names.extend(other.names);
-        self.items.extend(other.items);
+    pub(crate) fn add(&mut self, other: &Seen) {
+        self.names.extend(other.names.iter().cloned());
+        self.items.extend(other.items.iter().copied());
     }
 }
 
-type Found = Vec<Violation>;
+pub(crate) type Found = Vec<Violation>;
 
-struct Check<'s> {
-    schema: &'s Schema,
-    steps: u64,
+/// What a schema says of a value, apart from all else.
+pub(crate) struct Judged {
+    pub(crate) found: Found,
+    pub(crate) seen: Seen,
+}
+
+impl Judged {
+    pub(crate) fn fits(&self) -> bool {
+        self.found.is_empty()
+    }
+}
+
+/// One value held against one schema.
+pub(crate) struct Check<'s> {
+    pub(crate) schema: &'s Schema,
+    /// The steps that are left.
+    pub(crate) steps: u64,
     depth: u32,
     spent: bool,
+    /// Whether integers are read by programs, so that they are of 64 bits.
+    is_read: bool,
+    /// Whether an integer is written as a fraction.
+    pub(crate) has_fractions: bool,
+    /// Branches entered inside each other.
+    branches: u32,
+    /// What branches say of objects and arrays, by their addresses: a union inside a union asks again.
+    judged: HashMap<(Id, usize), Rc<Judged>>,
 }
 
 impl<'s> Check<'s> {
+    pub(crate) fn new(schema: &'s Schema, steps: u64) -> Self {
+        Self {
+            schema,
+            steps,
+            depth: 0,
+            spent: false,
+            is_read: false,
+            has_fractions: false,
+            branches: 0,
+            judged: HashMap::new(),
+        }
+    }
+
+    /// The same for a value that programs will read.
+    pub(crate) fn of_read(schema: &'s Schema, steps: u64) -> Self {
+        Self { is_read: true, ..Self::new(schema, steps) }
+    }
+
+    /// What is wrong with the whole value.
+    pub(crate) fn whole(&mut self, value: &Value) -> Found {
+        let found = self.part(0, value);
+        if self.spent {
+            // What was left out might not fit.
+            return vec![Violation::new("", "is too large or nested too deep to be checked")];
+        }
+        found
+    }
+
+    /// What is wrong with a part of it by the schema `id`; something, if steps are spent.
+    pub(crate) fn part(&mut self, id: Id, value: &Value) -> Found {
+        let mut found = Vec::new();
+        self.node(id, value, &Path::Root, &mut found);
+        if self.spent && found.is_empty() {
+            report(&mut found, &Path::Root, "is too large to be checked");
+        }
+        found
+    }
+
     /// Takes steps; `false` if there are none left.
-    fn spend(&mut self, steps: u64) -> bool {
+    pub(crate) fn spend(&mut self, steps: u64) -> bool {
         self.spent |= self.steps < steps;
         self.steps = self.steps.saturating_sub(steps);
         !self.spent
@@ -113,10 +165,21 @@ impl<'s> Check<'s> {
     }
 
     /// What is wrong with `value` by the schema `id`, apart from all else.
-    fn apart(&mut self, id: Id, value: &Value, path: &Path<'_>) -> (Found, Seen) {
+    pub(crate) fn apart(&mut self, id: Id, value: &Value, path: &Path<'_>) -> Rc<Judged> {
+        let key = (id, std::ptr::from_ref(value).addr());
+        let is_asked_again = self.branches > 0 && (value.is_object() || value.is_array());
+        if is_asked_again && let Some(judged) = self.judged.get(&key) {
+            return Rc::clone(judged);
+        }
         let mut found = Vec::new();
+        self.branches += 1;
         let seen = self.node(id, value, path, &mut found);
-        (found, seen)
+        self.branches -= 1;
+        let judged = Rc::new(Judged { found, seen });
+        if is_asked_again {
+            self.judged.insert(key, Rc::clone(&judged));
+        }
+        judged
     }
 
     fn rules(
@@ -127,14 +190,22 @@ impl<'s> Check<'s> {
         found: &mut Found,
         seen: &mut Seen,
     ) {
-        if !rules.types.is_empty() && !rules.types.iter().any(|name| is_of(name, value)) {
-            let words = type_words(rules.types.iter().copied());
-            report(found, path, &format!("must be {words}, not {}", shown(value)));
+        if !rules.kinds.is_empty() && !rules.kinds.holds(value) {
+            report(found, path, &format!("must be {}, not {}", rules.kinds.words(), shown(value)));
             return;
         }
         self.constants(rules, value, path, found);
         match value {
-            Value::Number(number) => numbers(&rules.numbers, number, path, found),
+            Value::Number(number) => {
+                if self.is_read && rules.kinds.is_integer() && !is_written_whole(number) {
+                    self.has_fractions = true;
+                    if as_integer(number).is_none() {
+                        report(found, path, &format!("must be an integer of at most 64 bits, not {number}"));
+                        return;
+                    }
+                }
+                numbers(&rules.numbers, number, path, found);
+            }
             Value::String(text) => self.text(rules, text, path, found),
             Value::Object(object) => {
                 if let Some(rules) = &rules.object {
@@ -151,7 +222,7 @@ impl<'s> Check<'s> {
         let dependent = rules.object.iter().flat_map(|object| &object.dependent_schemas);
         let dependent = dependent.filter(|(name, _)| value.get(name).is_some()).map(|(_, id)| *id);
         for part in rules.all_of.iter().copied().chain(rules.reference).chain(dependent) {
-            seen.add(self.node(part, value, path, found));
+            seen.add(&self.node(part, value, path, found));
         }
         if !rules.any_of.is_empty() {
             self.any_of(&rules.any_of, value, path, found, seen);
@@ -160,21 +231,21 @@ impl<'s> Check<'s> {
             self.one_of(&rules.one_of, value, path, found, seen);
         }
         if let Some(not) = rules.not
-            && self.apart(not, value, path).0.is_empty()
+            && self.apart(not, value, path).fits()
             && !self.spent
         {
             report(found, path, &format!("must not be {}, by the schema's \"not\"", shown(value)));
         }
         if let Some(condition) = &rules.condition {
-            let (against, saw) = self.apart(condition.when, value, path);
-            let next = if against.is_empty() {
-                seen.add(saw);
+            let judged = self.apart(condition.when, value, path);
+            let next = if judged.fits() {
+                seen.add(&judged.seen);
                 condition.then
             } else {
                 condition.otherwise
             };
             if let Some(next) = next {
-                seen.add(self.node(next, value, path, found));
+                seen.add(&self.node(next, value, path, found));
             }
         }
         // What all others have looked at is known only now.
@@ -185,10 +256,9 @@ impl<'s> Check<'s> {
         if let Some(constant) = rules.constant.as_ref().filter(|constant| !same(constant, value)) {
             report(found, path, &format!("must be {}, not {}", shown(constant), shown(value)));
         }
-        let Some(choices) = &rules.choices else { return };
-        if self.spend(count(choices.len())) && !choices.iter().any(|choice| same(choice, value)) {
-            let names: Vec<_> = choices.iter().take(MAX_CHOICES).map(shown).collect();
-            report(found, path, &format!("must be one of {}, not {}", names.join(", "), shown(value)));
+        if let Some(choices) = rules.choices.as_ref().filter(|choices| !choices.has(value)) {
+            let names = listed(choices.values().iter());
+            report(found, path, &format!("must be one of {names}, not {}", shown(value)));
         }
     }
 
@@ -215,7 +285,7 @@ impl<'s> Check<'s> {
     ) {
         for name in &rules.required {
             if !object.contains_key(name) {
-                let expected = self.expected(rules.properties.get(name).copied());
+                let expected = self.expected(rules.properties.get(name));
                 report(found, &Path::Key(path, name), &format!("is missing{expected}"));
             }
         }
@@ -225,7 +295,7 @@ impl<'s> Check<'s> {
             let mut known = false;
             if let Some(id) = rules.properties.get(name) {
                 known = true;
-                self.node(*id, value, &inner, found);
+                self.node(id, value, &inner, found);
             }
             for (pattern, id) in &rules.by_pattern {
                 // A pattern that cannot be matched might be meant for this name.
@@ -283,13 +353,8 @@ impl<'s> Check<'s> {
             self.contains(contains, items, path, found, seen);
         }
         if rules.unique {
-            for (at, item) in items.iter().enumerate() {
-                if !self.spend(count(at)) {
-                    return;
-                }
-                if items.iter().take(at).any(|before| same(before, item)) {
-                    report(found, &Path::Index(path, at), "is there before, and each item may stand once");
-                }
+            for at in repeated(items) {
+                report(found, &Path::Index(path, at), "is there before, and each item may stand once");
             }
         }
     }
@@ -304,7 +369,7 @@ impl<'s> Check<'s> {
     ) {
         let mut matching = 0;
         for (at, item) in items.iter().enumerate() {
-            if self.apart(contains.schema, item, path).0.is_empty() {
+            if self.apart(contains.schema, item, path).fits() {
                 matching += 1;
                 seen.items.insert(at);
             }
@@ -319,89 +384,6 @@ impl<'s> Check<'s> {
         if let Some(most) = contains.max.filter(|most| matching > *most) {
             report(found, path, &format!("must hold at most {most} items of the form that is asked for"));
         }
-    }
-
-    fn any_of(
-        &mut self,
-        branches: &[Id],
-        value: &Value,
-        path: &Path<'_>,
-        found: &mut Found,
-        seen: &mut Seen,
-    ) {
-        let (mut failures, mut fits) = (Vec::new(), false);
-        for branch in branches {
-            let (against, saw) = self.apart(*branch, value, path);
-            if against.is_empty() {
-                fits = true;
-                seen.add(saw);
-                if !self.schema.tracks {
-                    return;
-                }
-            }
-            failures.push((*branch, against));
-        }
-        if !fits {
-            self.none_fits(failures, value, path, found);
-        }
-    }
-
-    fn one_of(
-        &mut self,
-        branches: &[Id],
-        value: &Value,
-        path: &Path<'_>,
-        found: &mut Found,
-        seen: &mut Seen,
-    ) {
-        let (mut failures, mut fitting) = (Vec::new(), 0_usize);
-        for branch in branches {
-            let (against, saw) = self.apart(*branch, value, path);
-            if against.is_empty() {
-                fitting += 1;
-                seen.add(saw);
-            }
-            failures.push((*branch, against));
-        }
-        match fitting {
-            0 => self.none_fits(failures, value, path, found),
-            1 => {}
-            _ => report(
-                found,
-                path,
-                &format!("fits {fitting} of the forms that are allowed, and must fit one alone"),
-            ),
-        }
-    }
-
-    /// Says what is wrong by the branch that the value is nearest to.
-    fn none_fits(&self, failures: Vec<(Id, Found)>, value: &Value, path: &Path<'_>, found: &mut Found) {
-        let words: Vec<String> =
-            failures.iter().flat_map(|(id, _)| self.constants_of(*id)).map(shown).collect();
-        if words.len() >= failures.len() {
-            let words: Vec<_> = words.into_iter().take(MAX_CHOICES).collect();
-            report(found, path, &format!("must be one of {}, not {}", words.join(", "), shown(value)));
-            return;
-        }
-        // A branch of another type is not meant.
-        let meant = failures.into_iter().filter(|(id, against)| {
-            let types = self.rules_of(*id).map(|rules| rules.types.as_slice()).unwrap_or_default();
-            !against.is_empty() && (types.is_empty() || types.iter().any(|name| is_of(name, value)))
-        });
-        let mut meant: Vec<Found> = meant.map(|(_, against)| against).collect();
-        let depth = |found: &Found| found.iter().map(|one| one.path.len()).max().unwrap_or(0);
-        meant.sort_by_key(|against| (against.len(), std::cmp::Reverse(depth(against))));
-        let only = meant.len() == 1;
-        let Some(nearest) = meant.into_iter().next() else {
-            report(found, path, "fits none of the forms that are allowed");
-            return;
-        };
-        if only {
-            extend(found, nearest);
-            return;
-        }
-        let hint = nearest.first().map(|hint| format!(" (nearest: {hint})")).unwrap_or_default();
-        report(found, path, &format!("fits none of the forms that are allowed{hint}"));
     }
 
     fn unevaluated(
@@ -433,37 +415,22 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn rules_of(&self, id: Id) -> Option<&'s Rules> {
-        match self.schema.nodes.get(id) {
-            Some(Node::Rules(rules)) => Some(rules),
-            _ => None,
-        }
-    }
-
-    /// The values that a branch names.
-    fn constants_of(&self, id: Id) -> impl Iterator<Item = &'s Value> + use<'s> {
-        let rules = self.rules_of(id);
-        let choices = rules.and_then(|rules| rules.choices.as_ref()).into_iter().flatten();
-        rules.and_then(|rules| rules.constant.as_ref()).into_iter().chain(choices)
-    }
-
     /// What a missing property should be, in brackets.
     fn expected(&self, id: Option<Id>) -> String {
-        let types =
-            id.and_then(|id| self.rules_of(id)).map(|rules| rules.types.as_slice()).unwrap_or_default();
-        if types.is_empty() { String::new() } else { format!(" ({})", type_words(types.iter().copied())) }
+        let kinds = id.and_then(|id| self.schema.rules(id)).map(|rules| rules.kinds).unwrap_or_default();
+        if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.words()) }
     }
 }
 
-fn report(found: &mut Found, path: &Path<'_>, problem: &str) {
+pub(crate) fn report(found: &mut Found, path: &Path<'_>, problem: &str) {
     if found.len() < MAX_PROBLEMS {
-        found.push(Violation { path: path.text(), problem: problem.to_owned() });
+        found.push(Violation::new(path.text(), problem));
     }
 }
 
-fn extend(found: &mut Found, more: Found) {
+pub(crate) fn extend(found: &mut Found, more: &[Violation]) {
     let room = MAX_PROBLEMS.saturating_sub(found.len());
-    found.extend(more.into_iter().take(room));
+    found.extend(more.iter().take(room).cloned());
 }
 
 fn count(length: usize) -> u64 {
@@ -498,57 +465,5 @@ fn numbers(rules: &Numbers, number: &Number, path: &Path<'_>, found: &mut Found)
     }
     if let Some(step) = rules.multiple_of.as_ref().filter(|step| !is_multiple(number, step)) {
         report(found, path, &format!("must be a multiple of {step}, not {number}"));
-    }
-}
-
-/// A whole number that is written as one.
-fn whole(number: &Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
-}
-
-fn order(a: &Number, b: &Number) -> Option<std::cmp::Ordering> {
-    match (whole(a), whole(b)) {
-        (Some(a), Some(b)) => Some(a.cmp(&b)),
-        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
-    }
-}
-
-fn is_multiple(number: &Number, step: &Number) -> bool {
-    if let (Some(number), Some(step)) = (whole(number), whole(step)) {
-        return step == 0 || number % step == 0;
-    }
-    let (Some(number), Some(step)) = (number.as_f64(), step.as_f64()) else { return true };
-    let quotient = number / step;
-    // Decimal fractions are none in binary: 0.3 is a multiple of 0.1.
-    !quotient.is_finite() || (quotient - quotient.round()).abs() <= 1e-9 * quotient.abs().max(1.0)
-}
-
-/// Whether two values are the same in JSON, where 1 and 1.0 are one number and members have no order.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => order(a, b) == Some(std::cmp::Ordering::Equal),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
-        }
-        (a, b) => a == b,
-    }
-}
-
-fn is_of(name: &str, value: &Value) -> bool {
-    match name {
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "integer" => match value {
-            Value::Number(number) => {
-                whole(number).is_some() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-            }
-            _ => false,
-        },
-        "number" => value.is_number(),
-        "string" => value.is_string(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        _ => true,
     }
 }
