@@ -89,7 +89,7 @@ fn recordings_replay_as_expected_at_any_chunking() {
 
 // openai.md, golden rule 1: closed enums never stand on the way of a reply
 #[test]
-fn what_providers_add_leave_out_or_null_changes_nothing() {
+fn added_missing_and_null_members_change_nothing() {
     let mut misses = Vec::new();
     let mut compared = 0;
     for recorded in of_read_protocols() {

@@ -151,7 +151,7 @@ fn base64(bytes: &[u8]) -> String {
 
 // Invariant 4: the blocks of request n are a prefix of those of request n + 1; and the memo changes no byte (invariant 5)
 #[test]
-fn what_was_sent_stays_a_prefix() {
+fn a_request_is_a_prefix_of_the_next() {
     let mut compared = 0;
     for scenario in scenarios() {
         for api in APIS {

@@ -112,7 +112,7 @@ fn changed(body: &Bytes, change: Change) -> Bytes {
 
 // openai.md, golden rule 1
 #[test]
-fn what_servers_add_leave_out_or_null_changes_nothing() {
+fn added_missing_and_null_members_change_nothing() {
     const IDLE: [&str; 8] = [
         "object",
         "created",

@@ -75,7 +75,7 @@ fn bodies_of_every_kind_give_their_bytes() {
 }
 
 #[test]
-fn what_is_no_recording_is_an_error() {
+fn a_file_that_is_no_recording_is_an_error() {
     let with = |request: Value, response: Value| {
         Cassette::parse(&json!({"interactions": [{"request": request, "response": response}]}).to_string())
     };
