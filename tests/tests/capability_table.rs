@@ -181,7 +181,15 @@ fn the_tests_that_it_names_are_there() {
         for test in tests {
             let (file, name) = test.split_once("::").unwrap();
             let text = std::fs::read_to_string(root().join(Path::new(file))).unwrap_or_default();
-            assert!(text.contains(&format!("fn {name}(")), "{test} is gone");
+            let before = text.split_once(&format!("fn {name}(")).map(|(before, _)| before);
+            let before = before.unwrap_or_else(|| panic!("{test} is gone"));
+            // Its attributes stand right before it.
+            let lines = before.trim_end_matches("async ").lines().rev().map(str::trim);
+            let lines = lines.skip_while(|line| line.is_empty());
+            let attributes: Vec<&str> = lines.take_while(|line| line.starts_with('#')).collect();
+            let is = |start: &str| attributes.iter().any(|line| line.starts_with(start));
+            assert!(is("#[test]") || is("#[tokio::test"), "{test} is no test: {attributes:?}");
+            assert!(!is("#[ignore") && !is("#[cfg"), "{test} does not always run: {attributes:?}");
         }
     }
 }

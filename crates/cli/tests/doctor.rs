@@ -119,7 +119,8 @@ fn a_dead_proxy_is_named() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command =
         attache(&["doctor", "--model", "openai-chat/gpt-4o", "--base-url", "http://models.test/v1"]);
-    command.env("OPENAI_API_KEY", KEY).env("http_proxy", format!("http://ann:canary@{free}"));
+    command.env("OPENAI_API_KEY", KEY).env("COLUMNS", "200");
+    command.env("http_proxy", format!("http://ann:canary@{free}"));
     let output = command.output().unwrap();
     let shown = text(&output.stdout);
     assert!(shown.contains(&format!("through the proxy {free}")), "{shown}{}", text(&output.stderr));
