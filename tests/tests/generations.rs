@@ -268,7 +268,7 @@ fn completed(ran: &Ran) -> (FinishReason, attache_core::Usage) {
 
 // E10: the later reason, usage once, reasoning of all
 #[tokio::test]
-async fn what_belongs_to_generations_is_kept() {
+async fn parts_keep_their_generation() {
     for (party, whole) in with_choices() {
         let reply = Reply::new()
             .thinking("hm")

@@ -145,7 +145,7 @@ fn nothing_is_loosened_without_leave() {
 
 // bedrock.md §11: a model that takes no definitions cannot be offered a schema that leads back to itself
 #[test]
-fn what_has_no_form_is_refused() {
+fn schemas_that_an_api_cannot_express_are_refused() {
     let tree = json!({"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}},
         "minProperties": 1,
         "$defs": {"node": {"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}}}}});

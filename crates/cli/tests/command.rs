@@ -8,30 +8,19 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod common;
+
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use attache_core::{Content, Conversation, Document, Message, UserMessage};
 use attache_testkit::{MockProvider, Reply};
+use common::attache;
 use serde_json::{Value, json};
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn attache(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
-    command.args(arguments).current_dir(root());
-    for variable in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"] {
-        command.env_remove(variable);
-    }
-    command
-}
-
 fn run(arguments: &[&str]) -> Output {
-    attache(arguments).stdin(Stdio::null()).output().unwrap()
+    attache(arguments).output().unwrap()
 }
 
 fn with_input(arguments: &[&str], input: &[u8]) -> Output {
