@@ -105,10 +105,8 @@ impl Batch {
     /// These entries, from line `number` on.
     pub(super) fn entries(number: u64, entries: &[Entry]) -> Result<Self, StoreError> {
         let mut batch = Self::default();
-        let mut number = number;
-        for (entry, left) in entries.iter().zip((0..entries.len()).rev()) {
+        for ((number, entry), left) in (number..).zip(entries).zip((0..entries.len()).rev()) {
             batch.add(number, left, |text| write_entry(text, "entry", entry))?;
-            number += 1;
         }
         Ok(batch)
     }
