@@ -1,12 +1,18 @@
-use attache_core::{Arguments, ContentTree};
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, ContentTree, FinishReason, ResultStatus, ToolResult,
+};
 use serde_json::json;
 
 use super::*;
+use crate::log::{Disposition, Reply, Started};
 
 fn started(max_steps: u32) -> Entry {
     let limits = Limits { max_steps, ..Limits::default() };
     let started = Started {
         run_id: "r".to_owned(),
+        task: 0,
+        deadline: None,
+        families: vec![],
         messages: vec![Message::user("hi").with_id(MessageId::parse("u").unwrap()).shared()],
         limits,
         external_tools: vec![],
@@ -35,7 +41,6 @@ fn drive(max_steps: u32, replies: Vec<EntryKind>) -> (Run, Vec<Entry>) {
     loop {
         let entry = match run.next() {
             Action::Start => started(max_steps),
-            Action::TakeInbox { key } => Entry::new(key, EntryKind::Inbox(vec![])),
             Action::CallModel { key, .. } => match replies.next() {
                 Some(reply) => Entry::new(key, reply),
                 None => return (run, log),
@@ -43,12 +48,14 @@ fn drive(max_steps: u32, replies: Vec<EntryKind>) -> (Run, Vec<Entry>) {
             Action::AnswerCalls { calls } => {
                 let pending = calls.into_iter().next().expect("a phase without calls has ended");
                 let tree = ContentTree::text(pending.call.arguments.raw());
-                let result = ToolResult::new(&pending.call, ResultStatus::Ok, tree);
+                let fails = pending.call.name == "fails";
+                let status = if fails { ResultStatus::Error } else { ResultStatus::Ok };
+                let result = ToolResult::new(&pending.call, status, tree);
                 let call_id = pending.call.id.clone();
                 let outcome = ToolOutcome { call_id, result, disposition: Disposition::Executed };
                 Entry::new(pending.key, EntryKind::ToolOutcome(outcome))
             }
-            Action::End { reason } => Entry::new(Key::end(), EntryKind::Ended(Ended::new(reason))),
+            Action::End { reason, .. } => Entry::new(Key::end(), EntryKind::Ended(Ended::new(reason))),
             Action::Ended => return (run, log),
         };
         run.apply(&entry).expect("the driver does what it is told");
@@ -94,7 +101,9 @@ fn calls_come_before_results_and_usage_adds_up() {
     assert_eq!(run.outcome().calls.len(), 2);
     assert_eq!(Run::replay(&log).unwrap(), run);
     let ids: Vec<_> = run.history().iter().map(|message| message.id().as_str()).collect();
-    assert_eq!(ids, ["u", "r.1", "r.2", "r.3"]);
+    let made: Vec<_> = ids.iter().map(|id| id.replace(run.base(), "base")).collect();
+    assert_eq!(made, ["u", "base.1", "base.2", "base.3"]);
+    assert!(run.base().starts_with("r-"), "{}", run.base());
 }
 
 // A33, runtime.md §14
@@ -170,7 +179,7 @@ fn refusal_filter_pause_and_error() {
 #[test]
 fn going_round_in_circles_ends() {
     let mut replies: Vec<_> =
-        (0..5).map(|_| reply([call("a", "{\"same\":1}")], FinishReason::ToolCalls)).collect();
+        (0..5).map(|_| reply([call("fails", "{\"same\":1}")], FinishReason::ToolCalls)).collect();
     replies.push(reply([text("I give up")], FinishReason::Stop));
     let (run, log) = drive(20, replies);
     assert_eq!((run.outcome().reason, run.outcome().steps), (EndReason::NoProgress, 6));
@@ -200,7 +209,7 @@ fn return_direct_needs_all() {
 #[test]
 fn entries_that_do_not_fit_are_refused() {
     let (run, log) = drive(20, vec![reply([call("a", "{}")], FinishReason::ToolCalls)]);
-    assert!(matches!(run.next(), Action::TakeInbox { .. } | Action::CallModel { .. }));
+    assert!(matches!(run.next(), Action::CallModel { .. }));
     let mut again = Run::replay(&log).unwrap();
     assert_eq!(again.apply(&log[0]).unwrap_err().problem, "the run has begun already");
     assert_eq!(Run::new().apply(&log[1]).unwrap_err().problem, "the run has not begun");

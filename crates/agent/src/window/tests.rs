@@ -1,5 +1,5 @@
 use attache_core::{
-    Arguments, AssistantMessage, Content, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    Arguments, AssistantMessage, Content, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
 };
 use proptest::prelude::*;
 
@@ -54,10 +54,10 @@ fn whole_turns_leave() {
 #[test]
 fn a_cut_goes_down_to_the_low_mark_and_stays() {
     let window = MessageWindow::new(6).with_low_mark(2);
-    let mut state = WindowState::default();
+    let mut state = Marks::default();
     let all = history("uauauauauaua");
     let starts: Vec<String> =
-        (1..=12).map(|len| letters(&window.advance(&all[..len], &mut state).messages)).collect();
+        (1..=12).map(|len| letters(&window.look(&all[..len], usize::MAX, &mut state).messages)).collect();
     assert_eq!(starts[5], "uauaua");
     assert_eq!(starts[6], "u", "over the limit: down to the low mark");
     assert_eq!(starts[11], "uauaua", "the start stays until the limit is passed again");
@@ -93,9 +93,9 @@ proptest! {
     fn nothing_is_torn_apart(letters_in in conversation(), max in 1_usize..12, low in 1_usize..12) {
         let window = MessageWindow::new(max).with_low_mark(low);
         let all = history(&letters_in);
-        let mut state = WindowState::default();
+        let mut state = Marks::default();
         for len in 1..=all.len() {
-            let shown = window.advance(&all[..len], &mut state).messages;
+            let shown = window.look(&all[..len], usize::MAX, &mut state).messages;
             let text = letters(&shown);
             let body = text.strip_prefix('s').unwrap_or(&text);
             prop_assert!(body.starts_with('u') || body.is_empty(), "{} of {}", text, &letters_in[..len]);
@@ -111,10 +111,10 @@ proptest! {
     fn what_was_shown_stays_a_prefix(letters_in in conversation(), max in 1_usize..12) {
         let window = MessageWindow::new(max);
         let all = history(&letters_in);
-        let mut state = WindowState::default();
+        let mut state = Marks::default();
         let mut before: Vec<MessageId> = Vec::new();
         for len in 1..=all.len() {
-            let window = window.advance(&all[..len], &mut state);
+            let window = window.look(&all[..len], usize::MAX, &mut state);
             let ids: Vec<MessageId> = window.messages.iter().map(|m| m.id().clone()).collect();
             if window.evicted == 0 {
                 prop_assert!(ids.starts_with(&before), "{} of {}", letters(&window.messages), &letters_in[..len]);
