@@ -67,10 +67,19 @@ fn the_agent_names_no_provider_and_no_client() {
         "attache-transport",
         "attache-models",
         "attache-convert",
+        "attache-stores",
         "reqwest",
         "hyper",
     ]) {
         assert!(!reached.contains(*forbidden), "attache-agent reaches {forbidden}");
+    }
+}
+
+#[test]
+fn the_stores_name_no_provider_and_no_client() {
+    let reached = reach("attache-stores");
+    for forbidden in PROVIDERS.iter().chain(&["attache-transport", "attache-models", "reqwest", "hyper"]) {
+        assert!(!reached.contains(*forbidden), "attache-stores reaches {forbidden}");
     }
 }
 
@@ -103,6 +112,7 @@ fn nobody_must_depend_on_the_converters_or_the_testkit() {
         "attache-cohere",
         "attache-models",
         "attache-offline",
+        "attache-stores",
     ] {
         let reached = reach(package);
         assert!(!reached.contains("attache-testkit") && !reached.contains("attache-convert"), "{package}");
@@ -119,6 +129,7 @@ fn the_trees_stay_lean() {
         ("attache-gemini", 120),
         ("attache-cohere", 120),
         ("attache-agent", 75),
+        ("attache-stores", 80),
     ];
     for (package, limit) in limits {
         let crates = reach(package).len() + 1;

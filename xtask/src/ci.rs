@@ -16,6 +16,7 @@ const ALONE: &[&str] = &[
     "attache-offline",
     "attache-models",
     "attache-agent",
+    "attache-stores",
 ];
 
 /// The features of the registry, each of which builds without the others.
@@ -25,8 +26,18 @@ const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "bedrock", "offlin
 const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email"];
 
 /// The features of the facade, each of which builds without the others.
-const FEATURES: &[&str] =
-    &["agent", "macros", "openai", "anthropic", "gemini", "bedrock", "offline", "models", "convert"];
+const FEATURES: &[&str] = &[
+    "agent",
+    "stores",
+    "macros",
+    "openai",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "offline",
+    "models",
+    "convert",
+];
 
 pub(crate) fn run() -> Result<(), Failure> {
     tidy::run(&root())?;
