@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use attache::{Agent, Document, EndReason, EventKind, GuardedFetcher, Outcome, ToolError, tool};
-use attache_agent::{EntryKind, MemoryDocumentStore, MemoryJournal, Record, RunInput};
+use attache_agent::{Entry, EntryKind, MemoryDocumentStore, MemoryJournal, RunInput};
 use attache_core::{BoxFuture, DocumentId, DocumentStore, FetchError, Fetched, Fetcher, ProviderConfig};
 use attache_documents::{ExternalDocuments, RouteOptions, RoutingReport};
 use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
@@ -102,7 +102,11 @@ async fn run(
         builder = builder.fetcher(fetcher);
     }
     let input = RunInput::from("Until when does the lease run?").with_run_id("r");
-    let mut run = builder.build().unwrap().run_in(setting.journal.clone(), input);
+    let agent = builder.build().unwrap();
+    let mut run = match setting.journal.entries().is_empty() {
+        true => agent.run_in(setting.journal.clone(), input),
+        false => agent.resume(setting.journal.clone()),
+    };
     let mut reports = Vec::new();
     while let Some(event) = run.next().await {
         match event.kind {
@@ -149,14 +153,10 @@ async fn what_was_fetched_reaches_each_model_and_a_resumed_run_sends_the_same() 
 
         // Cut before the answer and taken up by another process, with the same journal and store. Nobody fetches there,
         // and the server is gone for it anyway.
-        let records = setting.journal.records();
-        let cut = records.iter().rposition(|record| match record {
-            Record::Entry(entry) => matches!(entry.kind, EntryKind::Reply(_)),
-            _ => false,
-        });
-        let kept = serde_json::to_string(&records[..cut.unwrap()]).unwrap();
-        let kept: Vec<Record> = serde_json::from_str(&kept).unwrap();
-        let journal = Arc::new(MemoryJournal::from_records(kept));
+        let entries = setting.journal.entries();
+        let cut = entries.iter().rposition(|entry| matches!(entry.kind, EntryKind::Reply(_)));
+        let kept = serde_json::to_string(&entries[..cut.unwrap()]).unwrap();
+        let journal = Arc::new(MemoryJournal::from_entries(serde_json::from_str::<Vec<Entry>>(&kept).unwrap()));
         let resumed = Setting { journal, store: Arc::clone(&setting.store) };
         let again = MockProvider::start().await.unwrap();
         again.enqueue(Reply::new().text("Until 30 June 2031."));

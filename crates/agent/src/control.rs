@@ -328,5 +328,11 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
     let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
     let entry = Entry::new(Key::result(&id), EntryKind::ToolOutcome(outcome));
     let stands = journal.deliver(entry.clone()).await.map_err(SubmitError::Journal)?;
-    if stands.kind == entry.kind { Ok(()) } else { Err(SubmitError::DuplicateResult { id }) }
+    match &stands.kind {
+        kind if *kind == entry.kind => Ok(()),
+        EntryKind::ToolOutcome(first) if first.disposition == Disposition::Cancelled => {
+            Err(SubmitError::ChatLoopClosed)
+        }
+        _ => Err(SubmitError::DuplicateResult { id }),
+    }
 }

@@ -1,8 +1,13 @@
 //! Puts the documents of messages and results into a store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::{Document, DocumentSource, DocumentStore, Message, StoreError, ToolResult};
+
+/// The waits before further attempts at storing what cannot be had again.
+pub(crate) const ATTEMPTS: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
 
 /// Puts the documents of messages into the store, as far as their bytes are in memory.
 pub(crate) async fn keep_of_messages(
@@ -32,8 +37,15 @@ async fn keep(
     documents: impl IntoIterator<Item = &Document>,
 ) -> Result<(), StoreError> {
     for document in documents {
-        if matches!(document.source(), DocumentSource::Bytes(_)) {
-            store.put(document).await?;
+        if !matches!(document.source(), DocumentSource::Bytes(_)) {
+            continue;
+        }
+        let mut waits = ATTEMPTS.iter();
+        while let Err(error) = store.put(document).await {
+            match waits.next().filter(|_| error.is_retryable()) {
+                Some(wait) => tokio::time::sleep(*wait).await,
+                None => return Err(error),
+            }
         }
     }
     Ok(())

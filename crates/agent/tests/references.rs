@@ -12,8 +12,8 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    Agent, AgentBuilder, Disposition, EntryKind, MemoryDocumentStore, MemoryJournal, MessageWindow,
-    NoArguments, Outcome, Record, RunInput, tool_fn, tool_fn_with_context,
+    Agent, AgentBuilder, Disposition, Entry, EntryKind, MemoryDocumentStore, MemoryJournal, MessageWindow,
+    NoArguments, Outcome, RunInput, tool_fn, tool_fn_with_context,
 };
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
@@ -298,19 +298,17 @@ async fn still_there_after_a_resume() {
     let (journal, store) = (Arc::new(MemoryJournal::new()), Arc::new(MemoryDocumentStore::default()));
     let uncut = agent(turns()).store(store.clone()).build().unwrap();
     uncut.run_in(journal.clone(), "go").outcome().await.unwrap();
-    let records = journal.records();
-    for cut in 0..=records.len() {
-        let kept = &records[..cut];
-        let replies = kept.iter().filter(
-            |record| matches!(record, Record::Entry(entry) if matches!(entry.kind, EntryKind::Reply(_))),
-        );
+    let entries = journal.entries();
+    for cut in 1..=entries.len() {
+        let kept = &entries[..cut];
+        let replies = kept.iter().filter(|entry| matches!(entry.kind, EntryKind::Reply(_)));
         let rest = turns().into_iter().skip(replies.count());
         // Stored and read back: no handle holds bytes any more.
         let stored = serde_json::to_string(kept).unwrap();
         let journal =
-            Arc::new(MemoryJournal::from_records(serde_json::from_str::<Vec<Record>>(&stored).unwrap()));
+            Arc::new(MemoryJournal::from_entries(serde_json::from_str::<Vec<Entry>>(&stored).unwrap()));
         let resumed = agent(rest).store(store.clone()).build().unwrap();
-        let outcome = resumed.run_in(journal, "go").outcome().await.unwrap();
+        let outcome = resumed.resume(journal).outcome().await.unwrap();
         assert_eq!(last(&outcome), MEASURED, "cut after {cut}");
     }
 }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    Agent, Disposition, EndReason, EntryKind, MemoryJournal, Outcome, Record, Run, RunInput, tool_fn,
+    Agent, Disposition, EndReason, Entry, EntryKind, MemoryJournal, Outcome, Run, RunInput, tool_fn,
 };
 use attache_core::{AssistantPart, Effect, Message, Tool, ToolError};
 use attache_testkit::{ScriptedModel, Turn};
@@ -55,8 +55,12 @@ fn agent(turns: Vec<Turn>, executions: &Executions) -> Agent {
 }
 
 async fn run(turns: Vec<Turn>, journal: &Arc<MemoryJournal>, executions: &Executions) -> Outcome {
-    let input = RunInput::from("go").with_run_id("r");
-    agent(turns, executions).run_in(journal.clone(), input).outcome().await.unwrap()
+    let agent = agent(turns, executions);
+    let run = match journal.entries().is_empty() {
+        true => agent.run_in(journal.clone(), RunInput::from("go").with_run_id("r")),
+        false => agent.resume(journal.clone()),
+    };
+    run.outcome().await.unwrap()
 }
 
 /// What the conversation says, without ids that are drawn anew.
@@ -95,18 +99,18 @@ proptest! {
             let uncut = run(turns(&rounds), &journal, &executions).await;
             prop_assert_eq!(&uncut.reason, &EndReason::Answer);
             prop_assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), uncut.clone());
-            let records = journal.records();
+            let entries = journal.entries();
 
-            for cut in 0..=records.len() {
-                let kept: Vec<Record> = records[..cut].to_vec();
-                let answered = kept.iter().filter(|record| matches!(record, Record::Entry(entry) if matches!(entry.kind, EntryKind::Reply(_)))).count();
-                let finished: Vec<String> = kept.iter().filter_map(|record| match record {
-                    Record::Entry(entry) if matches!(entry.kind, EntryKind::ToolOutcome(_)) => Some(entry.key.to_string()),
+            for cut in 0..=entries.len() {
+                let kept = &entries[..cut];
+                let answered = kept.iter().filter(|entry| matches!(entry.kind, EntryKind::Reply(_))).count();
+                let finished: Vec<_> = kept.iter().filter_map(|entry| match &entry.kind {
+                    EntryKind::ToolOutcome(outcome) => Some(outcome.call_id.clone()),
                     _ => None,
                 }).collect();
                 // Stored and read back, as a crash would have it.
-                let stored = serde_json::to_string(&kept).unwrap();
-                let journal = Arc::new(MemoryJournal::from_records(serde_json::from_str::<Vec<Record>>(&stored).unwrap()));
+                let stored = serde_json::to_string(kept).unwrap();
+                let journal = Arc::new(MemoryJournal::from_entries(serde_json::from_str::<Vec<Entry>>(&stored).unwrap()));
                 let executions = Executions::default();
                 let rest = turns(&rounds).split_off(answered);
                 let resumed = run(rest, &journal, &executions).await;
@@ -115,18 +119,21 @@ proptest! {
 
                 // No finished call runs again; every call runs once at the most.
                 let ran = executions.lock().unwrap().values().sum::<usize>();
-                let unknown: Vec<_> = log.iter().filter(|entry| matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Unknown)).collect();
+                let unknown: Vec<_> = log.iter().filter_map(|entry| match &entry.kind {
+                    EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Unknown => Some(outcome.call_id.clone()),
+                    _ => None,
+                }).collect();
                 let total = rounds.iter().map(Vec::len).sum::<usize>();
                 prop_assert_eq!(ran + finished.len() + unknown.len(), total);
                 prop_assert!(executions.lock().unwrap().values().all(|times| *times == 1));
 
                 // An effect whose intent was the last word comes back as unknown, and only that.
-                let begun: Vec<_> = kept.iter().filter_map(|record| match record {
-                    Record::Intent(key) if !finished.contains(&key.to_string()) => Some(key.to_string()),
+                let begun: Vec<_> = kept.iter().filter_map(|entry| match &entry.kind {
+                    EntryKind::Begun(begun) if begun.effect == Effect::Effect && !finished.contains(&begun.call_id) => Some(begun.call_id.clone()),
                     _ => None,
                 }).collect();
-                let unknown: Vec<_> = unknown.iter().map(|entry| entry.key.to_string()).collect();
                 prop_assert_eq!(&unknown, &begun);
+                prop_assert_eq!(resumed.unknown.iter().map(|call| &call.id).collect::<Vec<_>>(), begun.iter().collect::<Vec<_>>());
                 if begun.is_empty() {
                     prop_assert_eq!(story(&resumed), story(&uncut));
                 }

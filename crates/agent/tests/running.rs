@@ -194,12 +194,14 @@ async fn failures_are_observations() {
         .iter()
         .map(|result| (result.is_error(), result.tree.model_text().into_owned()))
         .collect();
+    let unknown = "this call was begun and its outcome is unknown: its effect may or may not have happened; it was \
+                   not repeated; verify before you try again";
     let expected = [
         (true, "the tool failed"),
         (true, "use a larger n"),
-        (true, "the tool failed unexpectedly"),
-        (true, "the tool failed unexpectedly"),
-        (true, "timed out after 0.02 s; the action may or may not have happened"),
+        (true, &*format!("the tool failed unexpectedly; {unknown}")),
+        (true, &*format!("the tool failed unexpectedly; {unknown}")),
+        (true, &*format!("timed out after 0.02 s; {unknown}")),
         (true, "double: the arguments must be a JSON object, not an array; allowed: n"),
     ];
     for (got, (error, text)) in texts.iter().zip(expected) {
@@ -317,7 +319,8 @@ async fn context_reaches_tools_and_nobody_else() {
     struct Tenant(&'static str);
     let who = tool_fn_with_context("who", "", |_: NoArguments, context: ToolContext| async move {
         assert_eq!(context.step, 1);
-        assert!(context.idempotency_key.as_ref().is_some_and(|key| key.ends_with("/tool/1/0")));
+        let call = context.call_id.as_ref().unwrap();
+        assert!(context.idempotency_key.as_ref().is_some_and(|key| key.ends_with(&format!("/tool/{call}"))));
         Ok::<_, ToolError>(context.require::<Tenant>()?.0)
     });
     let model = ScriptedModel::new([Turn::call("who", "{}"), Turn::text("done")]);
@@ -420,9 +423,10 @@ async fn cancelling() {
     let statuses: Vec<_> = results.results.iter().map(|result| result.status).collect();
     assert_eq!(
         statuses,
-        [ResultStatus::Ok, ResultStatus::Cancelled],
+        [ResultStatus::Ok, ResultStatus::Error],
         "finished work is kept, the pair is whole"
     );
+    assert_eq!(outcome.unknown.iter().map(|call| &*call.name).collect::<Vec<_>>(), ["hangs"]);
     assert!(!control.is_active());
 
     let thinking = ScriptedModel::new([Turn::text("partial").then_hang()]);
@@ -552,11 +556,11 @@ async fn a_run_goes_on_over_its_journal() {
         }
     }
     drop(run);
-    let resumed = agent(vec![Turn::text("done")]).run_in(journal.clone(), "ignored").outcome().await.unwrap();
+    let resumed = agent(vec![Turn::text("done")]).resume(journal.clone()).outcome().await.unwrap();
     assert_eq!((resumed.text.as_str(), calls.get(), resumed.calls.len()), ("done", 1, 1));
     let entries = journal.entries();
     assert_eq!(attache_agent::Run::replay(&entries).unwrap().outcome(), resumed);
-    let again = agent(vec![]).run_in(journal, "ignored").outcome().await.unwrap();
+    let again = agent(vec![]).resume(journal).outcome().await.unwrap();
     assert_eq!(again, resumed, "a run that has ended is told again, not run again");
 }
 
@@ -585,7 +589,7 @@ async fn effects_of_unknown_outcome_are_not_repeated() {
     drop(run);
     let second =
         Agent::builder(ScriptedModel::new([Turn::text("I shall check.")])).tool(pay()).build().unwrap();
-    let seen = events(second.run_in(journal, "go")).await;
+    let seen = events(second.resume(journal)).await;
     let unknown = seen.iter().any(|event| {
         matches!(&event.kind, EventKind::ToolFinished { disposition: Disposition::Unknown, .. })
     });

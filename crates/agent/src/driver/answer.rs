@@ -18,7 +18,7 @@ use crate::driver::interrupt::Interrupt;
 use crate::driver::open::{not_stored, time};
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, Place, Recorder, now};
-use crate::keep::{keep_of_result, released};
+use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall, unknown_outcome};
 use crate::tools::{Invocation, Resolved, invoke};
@@ -45,10 +45,6 @@ struct Ran {
     not_stored: Option<StoreError>,
     fault: Option<Fault>,
 }
-
-/// Waits before the next attempt at recording a result that cannot be had again.
-const ATTEMPTS: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
 
 /// The events of one round of calls; at most one `Err`, which comes last.
 pub(super) fn answer<'a>(
@@ -392,13 +388,14 @@ impl Driver {
         (events, fault.map(Stop::from))
     }
 
-    /// Records the end that a tool makes of its round. Results that the caller has delivered come first.
+    /// Records the end that a tool makes of its round. Results that the caller has delivered stand.
     async fn abort(&mut self, outcome: ToolOutcome) -> Result<Vec<EventKind>, Fault> {
-        let mut events = self.take_delivered().await?;
+        let mut events = Vec::new();
         let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
         events.extend(error.as_ref().map(not_stored));
-        let entry = self.record(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)).await?;
-        events.extend(finished_event(&entry));
+        let mut entries = self.closed_calls();
+        entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
+        events.extend(self.record_all(entries).await?.iter().filter_map(finished_event));
         Ok(events)
     }
 

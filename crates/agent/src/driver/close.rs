@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use attache_core::ToolResult;
 use tokio::time::timeout;
 
 use crate::driver::Driver;
 use crate::driver::fault::Fault;
 use crate::event::EventKind;
 use crate::keep::keep_of_messages;
-use crate::log::{Ended, EntryKind, Key};
+use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, interrupted};
 
@@ -19,13 +20,14 @@ const CLOSING: Duration = Duration::from_secs(5);
 impl Driver {
     /// Records the end of the run.
     pub(super) async fn end(&mut self, mut ended: Ended) -> Result<(), Fault> {
-        self.take_delivered().await?;
         ended.unread = self.control.inbox();
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
         }
         let taken = ended.unread.len();
-        self.record(Key::end(), EntryKind::Ended(ended)).await?;
+        let mut entries = self.closed_calls();
+        entries.push(Entry::new(Key::end(), EntryKind::Ended(ended)));
+        self.record_all(entries).await?;
         self.control.taken(taken);
         Ok(())
     }
@@ -42,6 +44,19 @@ impl Driver {
         self.run.end_unrecorded(&ended);
         let message = format!("the end of the run could not be recorded, and it can be resumed: {failed}");
         Some(EventKind::Warning { code: "end_not_recorded", message })
+    }
+
+    /// Entries that close the calls which wait for the caller. A result that was delivered meanwhile stands in their
+    /// place; one that comes later is refused.
+    pub(super) fn closed_calls(&self) -> Vec<Entry> {
+        let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
+        let closed =
+            calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
+                let result = ToolResult::cancelled(&call);
+                let outcome = ToolOutcome { call_id: call.id, result, disposition: Disposition::Cancelled };
+                Entry::new(key, EntryKind::ToolOutcome(outcome))
+            });
+        closed.collect()
     }
 
     /// Takes the results into the log that the caller has delivered and nobody took yet.

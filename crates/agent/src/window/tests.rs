@@ -45,7 +45,11 @@ fn whole_turns_leave() {
     assert_eq!(seen(4, 4, "suauau"), "suau");
     assert_eq!(seen(2, 2, "ucra"), "ucra", "the newest turn stays, its only round too");
     assert_eq!(seen(3, 3, "ucrdau"), "u");
-    assert_eq!(seen(1, 1, "ucrducra"), "ucra", "a prompt behind a document message opens a turn");
+    assert_eq!(
+        seen(1, 1, "ucrducra"),
+        "ucucra",
+        "what an author says during a turn stays with it, behind a marker"
+    );
     assert_eq!(seen(5, 5, "ucrdau"), "ucrdau", "document messages are free");
     assert_eq!(seen(40, 30, ""), "");
 }

@@ -1,0 +1,235 @@
+//! A world in which runs can be repeated: a model that answers by what it reads, tools that write down what they did.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use attache_agent::{Agent, MessageWindow, Tools, tool_fn, tool_fn_with_context};
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion, ConvertedText,
+    Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType, Message,
+    ModelCapabilities, ProviderConfig, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId, ToolContext,
+    ToolDefinition, ToolError, Usage, UserMessage,
+};
+use bytes::Bytes;
+use serde_json::json;
+
+use crate::journal::FaultyStore;
+
+/// Numbers from a seed (SplitMix64), so that a failure can be made again.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((bits ^ (bits >> 31)) % u64::try_from(end).unwrap()).unwrap()
+    }
+}
+
+/// The tools that a script may call.
+pub(crate) const TOOLS: [&str; 7] = ["reads", "repeats", "pays", "mails", "asks", "delegates", "reads_inside"];
+
+/// Rounds of tools, by their place in [`TOOLS`]; behind the last the model answers.
+pub(crate) type Script = Vec<Vec<usize>>;
+
+/// What happened in the world, whoever drove the run.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) script: Script,
+    /// How often each effect happened, by its call.
+    pub(crate) effects: Mutex<BTreeMap<String, usize>>,
+    /// The requests of each step, with the numbers of messages that had come in until then.
+    pub(crate) requests: Mutex<HashMap<(usize, usize), Vec<String>>>,
+    pub(crate) store: Arc<FaultyStore>,
+    /// Counts the turns of scheduling, so that tools finish in an order that the seed decides.
+    pub(crate) slow: usize,
+    /// Whether the outer run has a window that moves.
+    pub(crate) narrow: bool,
+}
+
+/// The beginning of an image, as far as it is text: a model takes it behind the results, not in them.
+const PNG: &str = "\u{89}PNG\r\n\u{1a}\n\0\0\0\rIHDR\0\0\0\u{10}\0\0\0\u{10}\u{8}\u{2}\0\0\0";
+
+/// A document whose id and content follow from the call that made it.
+fn document(call: &str, media: &str, text: String) -> Document {
+    let hash = call.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let id = format!("{hash:016x}-0000-4000-8000-000000000000");
+    // Each character is one byte.
+    let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(c).unwrap()).collect();
+    Document::from_bytes(bytes, media).with_file_name(format!("{call}.bin")).with_id(DocumentId::parse(id).unwrap())
+}
+
+/// The model: it takes the next step of the script by the steps that it reads.
+pub(crate) struct Scripted {
+    world: Arc<World>,
+    script: Script,
+    name: &'static str,
+    capabilities: Arc<ModelCapabilities>,
+}
+
+impl LlmProvider for Scripted {
+    fn model_id(&self) -> &str {
+        "openai-chat/gpt-4o"
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn config(&self) -> Arc<ProviderConfig> {
+        Arc::default()
+    }
+
+    fn set_config(&self, _: ProviderConfig) {}
+
+    fn state(&self) -> ProviderState {
+        ProviderState::default()
+    }
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        let said = request.messages.iter().rev().find_map(|message| match &**message {
+            Message::Assistant(reply) => reply.text().strip_prefix("step ").map(|n| n.parse::<usize>().unwrap()),
+            _ => None,
+        });
+        let began = request.messages.iter().any(|message| format!("{message:?}").contains("text: \"go\""));
+        // The window may have moved behind all steps: then the script is over.
+        let step = said.map_or(if began || self.name == "inner" { 0 } else { 1_000 }, |step| step + 1);
+        let heard = request.messages.iter().filter(|message| is_heard(message)).count();
+        let told: Vec<String> = request.messages.iter().map(|message| sent(message)).collect();
+        let told = format!("{} {:?}", told.join("\n"), request.tool_choice);
+        if self.name == "outer" {
+            self.world.requests.lock().unwrap().entry((step, heard)).or_default().push(told);
+        }
+        let mut parts = vec![AssistantPart::text(format!("step {step}"))];
+        if let Some(round) = self.script.get(step) {
+            for (place, tool) in round.iter().enumerate() {
+                let name = TOOLS[*tool];
+                let id = ToolCallId::parse(format!("{}_{step}_{place}", self.name)).unwrap();
+                let arguments = match name {
+                    // The document inside the mail of the first call of all.
+                    "reads_inside" => json!({"id": document("outer_0_0", "", String::new()).id().inside(1).as_str()}),
+                    _ => json!({}),
+                };
+                let name = if name == "reads_inside" { "read_document" } else { name };
+                parts.push(ToolCall::new(name, Arguments::new(arguments.to_string())).with_id(id).into());
+            }
+        }
+        let message = AssistantMessage::new(parts);
+        let reason = FinishReason::Stop.for_message(message.has_tool_calls());
+        let done = StreamChunk::Done(Box::new(Completion::new(message, reason, Usage::new(1, 1))));
+        Box::pin(async_stream::stream! {
+            tokio::task::yield_now().await;
+            yield Ok(done);
+        })
+    }
+}
+
+/// A message as it is sent: whether a handle still holds the bytes of a document makes no difference there.
+fn sent(message: &Message) -> String {
+    let text = format!("{message:?}");
+    let mut pieces = text.split("source: ");
+    let mut sent = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        sent.push_str(piece.split_once(" }").map_or(piece, |(_, rest)| rest));
+    }
+    sent
+}
+
+/// Whether a message came in from outside during the run.
+pub(crate) fn is_heard(message: &Message) -> bool {
+    matches!(message, Message::User(_)) && format!("{message:?}").contains("heard ")
+}
+
+/// Mails with one document inside.
+struct Mails;
+
+impl Converter for Mails {
+    fn converts(&self, media_type: &MediaType) -> bool {
+        media_type.essence() == "message/rfc822"
+    }
+
+    fn convert<'a>(&'a self, _: &'a Document, bytes: Bytes) -> BoxFuture<'a, Result<ConvertedText, String>> {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let inner = Document::from_bytes(format!("inside {text}"), "text/plain").with_file_name("inner.txt");
+        Box::pin(std::future::ready(Ok(ConvertedText::new(text).with_attachment(inner))))
+    }
+}
+
+impl World {
+    /// The agent of one process.
+    pub(crate) fn agent(self: &Arc<Self>) -> Agent {
+        let asks = ToolDefinition::new("asks", "", json!({"type": "object", "properties": {}}));
+        let inner = self.inner();
+        let delegates = tool_fn("delegates", "", move |_: attache_agent::NoArguments| {
+            let run = inner.run("pay it");
+            async move { run.outcome().await.map(|outcome| outcome.text).map_err(|error| ToolError::new(error.to_string())) }
+        })
+        .with_effect(Effect::Idempotent);
+        let window = if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
+        Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())))
+            .system("You are tested.")
+            .tool(self.tool("reads", Effect::Read))
+            .tool(self.tool("repeats", Effect::Idempotent))
+            .tool(self.tool("pays", Effect::Effect))
+            .tool(self.tool("mails", Effect::Read))
+            .tool(delegates)
+            .tool_set(Tools::new().with_external(asks))
+            .converter(Mails)
+            .read_document()
+            .store(self.store.clone())
+            .window(window)
+            .max_result_chars(120)
+            .build()
+            .unwrap()
+    }
+
+    /// The agent inside a tool: it pays twice.
+    fn inner(self: &Arc<Self>) -> Agent {
+        let model = self.model("inner", vec![vec![2], vec![0, 2]]);
+        Agent::builder(attache_core::ModelHandle::new(model))
+            .tool(self.tool("reads", Effect::Read))
+            .tool(self.tool("pays", Effect::Effect))
+            .build()
+            .unwrap()
+    }
+
+    fn model(self: &Arc<Self>, name: &'static str, script: Script) -> Scripted {
+        let capabilities = Arc::new(Matrix::bundled().resolve("openai-chat", "gpt-4o"));
+        Scripted { world: Arc::clone(self), script, name, capabilities }
+    }
+
+    fn tool(self: &Arc<Self>, name: &'static str, effect: Effect) -> impl Tool + 'static {
+        let world = Arc::clone(self);
+        let body = move |_: attache_agent::NoArguments, context: ToolContext| {
+            let world = Arc::clone(&world);
+            async move {
+                let call = context.call_id.as_ref().unwrap().to_string();
+                let run = context.run_id.clone().unwrap();
+                let turns = call.bytes().map(usize::from).sum::<usize>() % (world.slow + 1);
+                for _ in 0..turns {
+                    tokio::task::yield_now().await;
+                }
+                if effect == Effect::Effect {
+                    *world.effects.lock().unwrap().entry(format!("{run}/{call}")).or_default() += 1;
+                    tokio::task::yield_now().await;
+                }
+                let made = match name {
+                    "mails" => document(&call, "message/rfc822", format!("mail of {call}")),
+                    "reads" => document(&call, "image/png", format!("{PNG}{call}")),
+                    _ => document(&call, "text/plain", format!("{name} for {call} ").repeat(6)),
+                };
+                Ok::<_, ToolError>(json!({"did": name, "document": made, "long": "x".repeat(turns * 40)}))
+            }
+        };
+        tool_fn_with_context(name, "", body).with_effect(effect)
+    }
+}
+
+/// A message from outside, with a document.
+pub(crate) fn heard(number: usize) -> UserMessage {
+    let text = attache_core::Content::text(format!("heard {number}"));
+    let document = document(&format!("heard{number}"), "text/plain", format!("attached to {number}"));
+    UserMessage::new([text, document.into()])
+}
