@@ -26,6 +26,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/tools.md")]
     struct Tools;
 
+    #[doc = include_str!("../../docs/guide/running.md")]
+    struct Running;
+
     #[doc = include_str!("../../docs/guide/providers.md")]
     struct Providers;
 

@@ -18,6 +18,7 @@ const ALONE: &[&str] = &[
     "attache-offline",
     "attache-models",
     "attache-agent",
+    "attache-stores",
 ];
 
 /// The features of the registry, each of which builds without the others.
@@ -27,8 +28,18 @@ const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "bedrock", "offlin
 const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email"];
 
 /// The features of the facade, each of which builds without the others.
-const FEATURES: &[&str] =
-    &["agent", "macros", "openai", "anthropic", "gemini", "bedrock", "offline", "models", "convert"];
+const FEATURES: &[&str] = &[
+    "agent",
+    "stores",
+    "macros",
+    "openai",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "offline",
+    "models",
+    "convert",
+];
 
 /// A stage's name, and what it does.
 type Stage = (&'static str, fn() -> Result<(), Failure>);

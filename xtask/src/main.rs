@@ -25,6 +25,8 @@ cargo xtask TASK
   cassettes             replay the recorded traffic of real providers
   tidy                  what no compiler checks: file lengths, names, who may know whom
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
+  faults [N]            N random runs over journals that fail, and N kills of a run over files; 5,000 without N
+                        (hours, nightly)
   mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
   ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, test
 ";
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
         }
         ["tidy"] => tidy::run(&root()),
         ["bench", rest @ ..] => bench::run(rest),
+        ["faults"] => faults("5000"),
+        ["faults", times] => faults(times),
         ["mutants", packages @ ..] => mutants::run_all(packages),
         ["ci", stages @ ..] => ci::run(stages),
         _ => Err(format!("there is no such task\n\n{USAGE}")),
@@ -61,6 +65,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Random faults in memory and kills of a real process, as often as that; the test suite has fewer of both.
+fn faults(times: &str) -> Result<(), Failure> {
+    let often = |name: &str| [(name.to_owned(), times.to_owned())];
+    let test = ["test", "--release", "-p"];
+    let memory = ["attache-agent", "--test", "faults", "--", "random", "--nocapture"];
+    run_with("cargo", &[&test[..], &memory].concat(), &often("ATTACHE_FAULT_RUNS"))?;
+    let files = ["attache-stores", "--test", "crash", "--", "--nocapture"];
+    run_with("cargo", &[&test[..], &files].concat(), &often("ATTACHE_KILLS"))
 }
 
 /// The folder of the workspace.

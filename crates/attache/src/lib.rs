@@ -34,6 +34,7 @@
 //! | --- | --- | --- |
 //! | always | [`core`] | messages, documents, tools, the provider trait |
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
+//! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `openai` | `openai` | OpenAI Chat Completions and Responses, and compatible servers |
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
@@ -86,6 +87,9 @@ pub use attache_offline as offline;
 #[cfg(feature = "openai")]
 #[doc(inline)]
 pub use attache_openai as openai;
+#[cfg(feature = "stores")]
+#[doc(inline)]
+pub use attache_stores as stores;
 #[cfg(feature = "models")]
 #[doc(inline)]
 pub use attache_transport::GuardedFetcher;

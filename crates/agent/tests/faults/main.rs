@@ -1,7 +1,7 @@
 //! Random runs through a journal that fails, delays, cuts and repeats at any operation, and with second drivers: no
 //! effect twice, no message and no document lost, equal requests.
 //!
-//! `ATTACHE_FAULT_RUNS` sets how many runs there are; `cargo xtask faults` runs many.
+//! `ATTACHE_FAULT_RUNS` sets how many runs there are; `cargo xtask faults` runs 5,000.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

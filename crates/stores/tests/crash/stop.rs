@@ -1,0 +1,52 @@
+//! The moments at which a process may be told to stand still, so that it can be killed just there.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(crate) const STOPPED: &str = "stopped: ";
+pub(crate) const WAITS: &str = "waits for an approval";
+/// A moment behind a write that its caller does not know of yet; the length that the log had before follows.
+pub(crate) const WRITTEN: &str = "written after ";
+
+const ORDER: &str = "ATTACHE_CRASH_ORDER";
+
+/// What a process shall do.
+pub(crate) struct Order {
+    pub(crate) folder: PathBuf,
+    pub(crate) scenario: u64,
+}
+
+static MOMENT: AtomicU64 = AtomicU64::new(0);
+static STOP: AtomicU64 = AtomicU64::new(u64::MAX);
+
+pub(crate) fn give_order(command: &mut Command, folder: &Path, scenario: u64, moment: u64) {
+    command.env(ORDER, format!("{moment} {scenario} {}", folder.display()));
+}
+
+/// The order of this process, if it has one.
+pub(crate) fn order() -> Option<Order> {
+    let text = std::env::var(ORDER).ok()?;
+    let mut words = text.splitn(3, ' ');
+    STOP.store(words.next().unwrap().parse().unwrap(), Ordering::SeqCst);
+    let scenario = words.next().unwrap().parse().unwrap();
+    Some(Order { scenario, folder: words.next().unwrap().into() })
+}
+
+/// Counts a moment, and stands still for ever if it is the one.
+pub(crate) fn moment(name: &str) {
+    if MOMENT.fetch_add(1, Ordering::SeqCst) == STOP.load(Ordering::SeqCst) {
+        say(&format!("{STOPPED}{name}"));
+        loop {
+            std::thread::sleep(Duration::from_secs(60));
+        }
+    }
+}
+
+pub(crate) fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{line}").unwrap();
+    out.flush().unwrap();
+}
