@@ -190,7 +190,11 @@ async fn a_family_that_cannot_list_costs_only_its_own_tools() {
             assert_eq!(told(&end(&events).messages), ["good.x"]);
             assert_eq!(warnings(&events), ["tools_unavailable"], "{fault}");
         }
-        assert!(start.elapsed() <= Duration::from_secs(11), "{fault} held five runs up {:?}", start.elapsed());
+        assert!(
+            start.elapsed() <= Duration::from_secs(11),
+            "{fault} held five runs up {:?}",
+            start.elapsed()
+        );
         assert_eq!((good_listed.get(), bad_listed.get()), (1, 1), "{fault}");
         assert!(model.requests().iter().all(|request| request.tools.len() == 1));
         // It is asked again when some time has passed.
@@ -208,7 +212,10 @@ async fn a_family_whose_names_clash_costs_only_the_clashing_tool() {
     let family = Family::new("mcp:x", &["y", "y", "t"], "");
     let agent = Agent::builder(model.clone()).tool(own).handler(family).build().unwrap();
     let events = all(&mut agent.run("go")).await;
-    assert_eq!((end(&events).reason, told(&end(&events).messages)), (EndReason::Answer, vec!["y".to_owned()]));
+    assert_eq!(
+        (end(&events).reason, told(&end(&events).messages)),
+        (EndReason::Answer, vec!["y".to_owned()])
+    );
     assert_eq!(warnings(&events), ["tools_unavailable", "tools_unavailable"]);
     assert_eq!(model.requests()[0].tools.len(), 2);
 }
@@ -221,7 +228,11 @@ impl Converter for Panics {
         true
     }
 
-    fn convert<'a>(&'a self, _: &'a Document, _: bytes::Bytes) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        _: bytes::Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
         Box::pin(async { panic!("bad pdf") })
     }
 }

@@ -19,12 +19,14 @@ use attache_agent::{
     tool_fn, tool_fn_with_context,
 };
 use attache_core::{
-    BoxFuture, ChatRequest, Content, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect,
-    ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolContext, ToolError, Usage, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Content, ConvertedText, Converter,
+    Document, DocumentId, DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind,
+    ToolCall, ToolContext, ToolError, Usage, UserMessage,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use common::journals::{Away, Fault, Faulty, Method};
 use common::kit::{all, counting, end, keys, pdf, results, roles, told, warnings};
+use common::model::Says;
 use common::{Counter, Number};
 use serde_json::json;
 
@@ -218,8 +220,11 @@ async fn documents_that_left_the_window_leave_memory() {
         let document = Document::from_bytes(bytes::Bytes::from_owner(owner), "application/pdf");
         async move { Ok::<_, ToolError>(document.with_file_name("a.pdf")) }
     });
-    let turns = (0..30).map(|n| Turn::call("fetch", json!({"n": n}))).chain([Turn::text("done")]);
-    let model = ScriptedModel::new(turns).with_capabilities_of("anthropic", "claude-opus-4-8");
+    let call = |n: i64| ToolCall::new("fetch", Arguments::new(format!("{{\"n\":{n}}}")));
+    let replies = (0..30).map(|n| AssistantMessage::new([call(n).into()]));
+    let replies = replies.chain([AssistantMessage::new([AssistantPart::text("done")])]);
+    // A model that keeps its requests would keep what they show.
+    let model = Says::new(replies).with_capabilities_of("anthropic", "claude-opus-4-8");
     let builder = Agent::builder(model).tool(fetch.with_effect(Effect::Read)).max_steps(50);
     let agent = builder.store(Arc::new(Disk::default())).window(MessageWindow::new(6)).build().unwrap();
     let mut run = agent.run("go");
@@ -241,7 +246,11 @@ impl Converter for Counting {
         true
     }
 
-    fn convert<'a>(&'a self, _: &'a Document, _: bytes::Bytes) -> BoxFuture<'a, Result<ConvertedText, String>> {
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        _: bytes::Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
         self.0.add();
         Box::pin(async { Ok(ConvertedText::new("text")) })
     }
@@ -308,8 +317,7 @@ async fn a_tool_is_told_the_deadline_of_its_run() {
         *seen.lock().unwrap() = context.deadline.map(|at| at.duration_since(Instant::now()));
         async { Ok::<_, ToolError>("x") }
     });
-    let builder =
-        Agent::builder(ScriptedModel::new([Turn::call("t", "{}"), Turn::text("done")])).tool(tool);
+    let builder = Agent::builder(ScriptedModel::new([Turn::call("t", "{}"), Turn::text("done")])).tool(tool);
     builder.deadline(Duration::from_secs(5)).build().unwrap().run("go").outcome().await.unwrap();
     let left = left.lock().unwrap().unwrap();
     assert!(left <= Duration::from_secs(5) && left > Duration::from_secs(1), "{left:?}");

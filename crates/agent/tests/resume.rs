@@ -38,9 +38,8 @@ fn seeing(turns: impl IntoIterator<Item = Turn>) -> ScriptedModel {
 #[tokio::test]
 async fn synthetic_messages_are_told_again() {
     let (journal, store) = (Arc::new(MemoryJournal::new()), Arc::new(MemoryDocumentStore::default()));
-    let agent = |turns: Vec<Turn>| {
-        Agent::builder(seeing(turns)).tool(fetch()).store(store.clone()).build().unwrap()
-    };
+    let agent =
+        |turns: Vec<Turn>| Agent::builder(seeing(turns)).tool(fetch()).store(store.clone()).build().unwrap();
     let turns = vec![Turn::call("fetch", json!({"n": 1})), Turn::text("done")];
     let first = agent(turns).run_in(journal.clone(), "go").outcome().await.unwrap();
     assert_eq!(roles(&first.messages), "ucrda");
@@ -104,8 +103,7 @@ async fn documents_inside_documents_are_read_after_a_cut_at_any_entry() {
         .with_id(id.clone())
         .with_file_name("a.eml");
     let read = json!({"id": id.inside(1).as_str()});
-    let turns =
-        || [Turn::call("fetch", "{}"), Turn::call("read_document", read.clone()), Turn::text("done")];
+    let turns = || [Turn::call("fetch", "{}"), Turn::call("read_document", read.clone()), Turn::text("done")];
     let store = Arc::new(MemoryDocumentStore::default());
     let agent = |skip: usize| {
         let mail = mail.clone();

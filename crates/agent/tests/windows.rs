@@ -35,7 +35,11 @@ async fn a_resumed_run_asks_through_the_window_of_the_uncut_run() {
             let entries = before(&journal.entries(), &format!("model/{step}"));
             let model = ScriptedModel::new(turns().skip(step - 1));
             agent(&model).resume(holding(entries)).outcome().await.unwrap();
-            assert_eq!(ids(&model.requests()), uncut[step - 1..], "window {size}, resumed before step {step}");
+            assert_eq!(
+                ids(&model.requests()),
+                uncut[step - 1..],
+                "window {size}, resumed before step {step}"
+            );
         }
     }
 }

@@ -61,7 +61,8 @@ pub(crate) fn told(messages: &[Arc<Message>]) -> Vec<String> {
 
 /// The ids of the messages of each request.
 pub(crate) fn ids(requests: &[ChatRequest]) -> Vec<Vec<String>> {
-    let of = |request: &ChatRequest| request.messages.iter().map(|message| message.id().to_string()).collect();
+    let of =
+        |request: &ChatRequest| request.messages.iter().map(|message| message.id().to_string()).collect();
     requests.iter().map(of).collect()
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod journals;
 pub(crate) mod kit;
+pub(crate) mod model;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
