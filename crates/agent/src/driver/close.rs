@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use attache_core::ToolResult;
 use tokio::time::timeout;
 
 use crate::driver::Driver;
 use crate::driver::fault::Fault;
 use crate::event::EventKind;
 use crate::keep::keep_of_messages;
-use crate::log::{Ended, EntryKind, Key};
+use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, interrupted};
 
@@ -19,15 +20,30 @@ const CLOSING: Duration = Duration::from_secs(5);
 impl Driver {
     /// Records the end of the run.
     pub(super) async fn end(&mut self, mut ended: Ended) -> Result<(), Fault> {
-        self.take_delivered().await?;
         ended.unread = self.control.inbox();
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
         }
         let taken = ended.unread.len();
-        self.record(Key::end(), EntryKind::Ended(ended)).await?;
+        let mut entries = self.closed_calls();
+        entries.push(Entry::new(Key::end(), EntryKind::Ended(ended)));
+        self.record_all(entries).await?;
         self.control.taken(taken);
         Ok(())
+    }
+
+    /// The results of the calls that nobody answers any more. Appended with the end, they decide in one step whether
+    /// the caller's result came in time: one that was delivered before stands in their place, and whoever delivers one
+    /// afterwards learns that the run has ended.
+    fn closed_calls(&self) -> Vec<Entry> {
+        let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
+        let closed =
+            calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
+                let result = ToolResult::cancelled(&call);
+                let outcome = ToolOutcome { call_id: call.id, result, disposition: Disposition::Cancelled };
+                Entry::new(key, EntryKind::ToolOutcome(outcome))
+            });
+        closed.collect()
     }
 
     /// Records the end of a run that was interrupted. A journal that does not take it in time must not hold up whoever

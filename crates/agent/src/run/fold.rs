@@ -277,7 +277,13 @@ impl Run {
             self.close_round(calls);
             self.phase = ending(EndReason::ToolAbort);
         } else if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
-            self.finish_round(calls);
+            // Calls are closed without an answer just before the run ends.
+            if self.outcomes.values().any(|outcome| outcome.disposition == Disposition::Cancelled) {
+                self.close_round(calls);
+                self.phase = ending(EndReason::Cancelled);
+            } else {
+                self.finish_round(calls);
+            }
         }
     }
 
