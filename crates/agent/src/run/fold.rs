@@ -30,6 +30,11 @@ impl Run {
         self.direct.clone_from(&started.direct_tools);
         self.families.clone_from(&started.families);
         self.history.clone_from(&started.messages);
+        for message in &started.messages {
+            if let Message::Assistant(reply) = &**message {
+                self.call_ids.extend(reply.tool_calls().map(|call| call.id.clone()));
+            }
+        }
         self.task = started.task;
         self.phase = self.before_model();
     }
@@ -132,6 +137,7 @@ impl Run {
         if calls.iter().enumerate().any(again) {
             return Err("two calls have one id");
         }
+        self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
         self.step += 1;
         self.asked_at = at;
         self.usage.add(&reply.usage);
@@ -271,7 +277,13 @@ impl Run {
             self.close_round(calls);
             self.phase = ending(EndReason::ToolAbort);
         } else if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
-            self.finish_round(calls);
+            // Calls are closed without an answer just before the run ends.
+            if self.outcomes.values().any(|outcome| outcome.disposition == Disposition::Cancelled) {
+                self.close_round(calls);
+                self.phase = ending(EndReason::Cancelled);
+            } else {
+                self.finish_round(calls);
+            }
         }
     }
 

@@ -92,6 +92,17 @@ impl ToolError {
         Self::new(for_model).with_kind(ToolErrorKind::Abort)
     }
 
+    /// Adds a remark to the text for the model, behind a semicolon.
+    #[must_use]
+    pub fn with_remark(mut self, remark: &str) -> Self {
+        let text = match self.0.for_model.trim() {
+            "" => FAILED,
+            text => text,
+        };
+        self.0.for_model = format!("{text}; {remark}");
+        self
+    }
+
     /// Sets the kind.
     #[must_use]
     pub fn with_kind(mut self, kind: ToolErrorKind) -> Self {
