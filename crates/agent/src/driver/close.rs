@@ -60,19 +60,6 @@ impl Driver {
         Some(EventKind::Warning { code: "end_not_recorded", message })
     }
 
-    /// Entries that close the calls which wait for the caller. A result that was delivered meanwhile stands in their
-    /// place; one that comes later is refused.
-    pub(super) fn closed_calls(&self) -> Vec<Entry> {
-        let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
-        let closed =
-            calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
-                let result = ToolResult::cancelled(&call);
-                let outcome = ToolOutcome { call_id: call.id, result, disposition: Disposition::Cancelled };
-                Entry::new(key, EntryKind::ToolOutcome(outcome))
-            });
-        closed.collect()
-    }
-
     /// Takes the results into the log that the caller has delivered and nobody took yet.
     pub(super) async fn take_delivered(&mut self) -> Result<Vec<EventKind>, Fault> {
         let Action::AnswerCalls { calls } = self.run.next() else { return Ok(Vec::new()) };

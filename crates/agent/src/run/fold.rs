@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantMessage, AssistantPart, Content, FinishReason, Message, MessageId, Metadata, ResultStatus,
-    ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
+    StableHash, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
 };
 
 use crate::limits::EmptyReply;
