@@ -98,10 +98,10 @@ async fn an_injected_message_keeps_the_task_in_the_window() {
         }
     }
     let requests = model.requests();
-    let has = |at: usize, text: &str| heard(&requests[at].messages).iter().any(|heard| heard.contains(text));
-    for at in 0..requests.len() {
-        assert!(has(at, "THE TASK"), "request {at}: {}", roles(&requests[at].messages));
-        assert_eq!(has(at, "be brief"), at >= 22, "request {at}: {}", roles(&requests[at].messages));
+    for (at, request) in requests.iter().enumerate() {
+        let has = |text: &str| heard(&request.messages).iter().any(|heard| heard.contains(text));
+        assert!(has("THE TASK"), "request {at}: {}", roles(&request.messages));
+        assert_eq!(has("be brief"), at >= 22, "request {at}: {}", roles(&request.messages));
     }
     // The rounds since the last cut are there as well: nothing but the two messages would be a lost history.
     assert!(requests[22].messages.len() > 20, "{}", roles(&requests[22].messages));

@@ -262,7 +262,7 @@ pub enum Disposition {
     Unknown,
     /// The tool ended the run.
     Aborted,
-    /// The run ended before the call began.
+    /// The run ended before the call began, or before the caller answered it.
     Cancelled,
 }
 
