@@ -20,6 +20,9 @@ mod pages {
     #[doc = include_str!("../../README.md")]
     struct Readme;
 
+    #[doc = include_str!("../../docs/guide/documents.md")]
+    struct Documents;
+
     #[doc = include_str!("../../docs/guide/tools.md")]
     struct Tools;
 

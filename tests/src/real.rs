@@ -1,10 +1,9 @@
-//! Counterparts that are not ours: programs in Python, each in an environment that is made on first use.
+//! Counterparts that are not ours: programs in Python, each in an environment that `cargo xtask counterparts` makes.
 
 mod llama;
 mod official;
 
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,41 +17,66 @@ pub struct Python {
     folder: PathBuf,
 }
 
+/// The environments that tests run in, each with its packages in `tests/real/NAME.txt`.
+pub const ENVIRONMENTS: [&str; 2] = ["llama", "sdks"];
+
 impl Python {
-    /// The environment of `tests/real/NAME.txt` under `target`, made and filled if it is not there yet.
+    /// The environment of `tests/real/NAME.txt` under `target`.
+    ///
+    /// # Errors
+    /// If it is not there, or holds other packages.
+    pub fn installed(name: &str, target: &Path) -> Result<Self, String> {
+        let python = Self::at(name, target);
+        let wanted = wanted(name)?;
+        if fs::read_to_string(python.ready()).is_ok_and(|packages| packages == wanted)
+            && python.program.exists()
+        {
+            Ok(python)
+        } else {
+            Err(format!("the packages of tests/real/{name}.txt are not installed: cargo xtask counterparts"))
+        }
+    }
+
+    /// Makes and fills the environment of `tests/real/NAME.txt` under `target`, unless it is there.
     ///
     /// # Errors
     /// Why it cannot be had here: no Python, no `venv`, no network.
-    pub fn with(name: &str, target: &Path) -> Result<Self, String> {
-        let requirements = script(&format!("{name}.txt"));
-        let wanted = fs::read_to_string(&requirements)
-            .map_err(|error| format!("{} cannot be read: {error}", requirements.display()))?;
-        let base = target.join("python");
-        let folder = base.join(name);
-        fs::create_dir_all(&base).map_err(|error| format!("{} cannot be made: {error}", base.display()))?;
-        // Other tests may need it at this moment; the lock goes with the file handle.
-        let lock = File::create(base.join(format!("{name}.lock"))).map_err(|error| error.to_string())?;
-        lock.lock().map_err(|error| format!("the lock of {} fails: {error}", folder.display()))?;
-        let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-        let python = Self { program: folder.join(program), folder: base.join(format!("{name}.files")) };
-        // Written last: an environment without it is a torn one.
-        let ready = folder.join("ready.txt");
-        if fs::read_to_string(&ready).is_ok_and(|packages| packages == wanted) && python.program.exists() {
+    pub fn install(name: &str, target: &Path) -> Result<Self, String> {
+        let python = Self::at(name, target);
+        fs::create_dir_all(target.join("python"))
+            .map_err(|error| format!("{} cannot be made: {error}", target.display()))?;
+        // Somebody else may install it at this moment; the lock goes with the file handle.
+        let lock = File::create(target.join("python").join(format!("{name}.lock")))
+            .map_err(|error| error.to_string())?;
+        lock.lock().map_err(|error| format!("the lock of {name} fails: {error}"))?;
+        if let Ok(python) = Self::installed(name, target) {
             return Ok(python);
         }
-        say(&format!("installing Python packages of tests/real/{name}.txt"));
-        let _ = fs::remove_dir_all(&folder);
+        let environment = target.join("python").join(name);
+        let _ = fs::remove_dir_all(&environment);
         let system = ["python3", "python"]
             .into_iter()
             .find(|program| run(Command::new(program).arg("--version")).is_ok())
             .ok_or("there is no Python 3 here")?;
-        run(Command::new(system).args(["-m", "venv"]).arg(&folder))?;
+        run(Command::new(system).args(["-m", "venv"]).arg(&environment))?;
         let pip =
             ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
+        let requirements = script(&format!("{name}.txt"));
         run(Command::new(&python.program).args(pip).arg("--requirement").arg(&requirements))?;
-        fs::write(&ready, wanted)
-            .map_err(|error| format!("{} cannot be written: {error}", ready.display()))?;
+        fs::write(python.ready(), wanted(name)?)
+            .map_err(|error| format!("{} cannot be written: {error}", python.ready().display()))?;
         Ok(python)
+    }
+
+    fn at(name: &str, target: &Path) -> Self {
+        let base = target.join("python");
+        let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+        Self { program: base.join(name).join(program), folder: base.join(format!("{name}.files")) }
+    }
+
+    /// A file that is written last: an environment without it is a torn one.
+    fn ready(&self) -> PathBuf {
+        self.folder.with_extension("ready")
     }
 
     /// A command that runs `tests/real/FILE`.
@@ -68,25 +92,11 @@ impl Python {
     }
 }
 
-/// What is there, or `None` after the reason was said. Under `CI` nothing may be missing.
-///
-/// # Panics
-/// If it is missing and `CI` is set.
-pub fn or_skip<'a, T>(counterpart: &str, found: &'a Result<T, String>) -> Option<&'a T> {
-    let in_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false");
-    match found {
-        Ok(found) => Some(found),
-        Err(reason) => {
-            assert!(!in_ci, "{counterpart} is missing: {reason}");
-            say(&format!("SKIPPED: tests against {counterpart}, since {reason}"));
-            None
-        }
-    }
-}
-
-/// Says a line on the terminal, past the test harness, which keeps what passing tests print to itself.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "\n{line}");
+/// The packages of an environment, as its file lists them.
+fn wanted(name: &str) -> Result<String, String> {
+    let requirements = script(&format!("{name}.txt"));
+    fs::read_to_string(&requirements)
+        .map_err(|error| format!("{} cannot be read: {error}", requirements.display()))
 }
 
 fn script(file: &str) -> PathBuf {

@@ -45,12 +45,12 @@ const CAPABILITIES: [(&str, Cell, &[&str]); 12] = [
     ("reasoning goes back", |row| word(&row.reasoning_replay), &[E2E_REASONING]),
 ];
 
-const UPLOADS: &str = "tests/tests/uploads.rs::what_is_large_is_uploaded_once_and_named_at_every_step";
+const UPLOADS: &str = "tests/tests/uploads.rs::a_large_document_is_uploaded_once_and_named_at_every_step";
 const WIRE_DOCUMENTS: &str = "tests/tests/wire.rs::every_document_arrives";
 const WIRE_JUDGED: &str = "tests/tests/wire.rs::every_body_is_one_that_the_api_takes";
-const WIRE_PREFIX: &str = "tests/tests/wire.rs::what_was_sent_stays_a_prefix";
+const WIRE_PREFIX: &str = "tests/tests/wire.rs::a_request_is_a_prefix_of_the_next";
 const E2E_DOCUMENTS: &str = "tests/tests/end_to_end.rs::the_model_sees_the_documents";
-const EMITTERS: &str = "tests/tests/emitters.rs::what_a_row_declares_is_written_and_nothing_else";
+const EMITTERS: &str = "tests/tests/emitters.rs::emitters_write_every_declared_media_type_and_nothing_else";
 const OPTIONS: &str = "tests/tests/options.rs::each_option_reaches_its_member_or_is_refused";
 const CACHES: &str = "tests/tests/caching.rs::markers_hit";
 const E2E_REASONING: &str = "tests/tests/end_to_end.rs::reasoning_goes_back_over_three_turns";
@@ -181,7 +181,15 @@ fn the_tests_that_it_names_are_there() {
         for test in tests {
             let (file, name) = test.split_once("::").unwrap();
             let text = std::fs::read_to_string(root().join(Path::new(file))).unwrap_or_default();
-            assert!(text.contains(&format!("fn {name}(")), "{test} is gone");
+            let before = text.split_once(&format!("fn {name}(")).map(|(before, _)| before);
+            let before = before.unwrap_or_else(|| panic!("{test} is gone"));
+            // Its attributes stand right before it.
+            let lines = before.trim_end_matches("async ").lines().rev().map(str::trim);
+            let lines = lines.skip_while(|line| line.is_empty());
+            let attributes: Vec<&str> = lines.take_while(|line| line.starts_with('#')).collect();
+            let is = |start: &str| attributes.iter().any(|line| line.starts_with(start));
+            assert!(is("#[test]") || is("#[tokio::test"), "{test} is no test: {attributes:?}");
+            assert!(!is("#[ignore") && !is("#[cfg"), "{test} does not always run: {attributes:?}");
         }
     }
 }

@@ -171,7 +171,7 @@ fn encoded(bytes: &[u8]) -> String {
 
 // C25: what its author attached and the model cannot take fails before anything is sent, and says which and why
 #[tokio::test]
-async fn what_an_author_attached_fails_loudly() {
+async fn a_document_of_the_author_that_cannot_be_shown_fails_loudly() {
     for party in Party::all() {
         let mock = party.mock().await.unwrap();
         let model = party.connected(&mock, ProviderConfig::new()).unwrap();
@@ -196,7 +196,7 @@ async fn what_an_author_attached_fails_loudly() {
 
 // C25: what an event brought becomes a note and a line of the report, and fails only where that is asked for
 #[tokio::test]
-async fn what_an_event_brought_is_noted() {
+async fn a_document_of_an_event_that_cannot_be_shown_is_noted() {
     let event = || {
         let tree = Capture::new().finish(&vec![document("archive.zip", ZIP)]).unwrap();
         RunInput::new([Message::user("Wait.").shared(), Message::User(UserMessage::event(tree)).shared()])

@@ -98,7 +98,7 @@ fn encoded(
 }
 
 #[test]
-fn what_a_row_declares_is_written_and_nothing_else() {
+fn emitters_write_every_declared_media_type_and_nothing_else() {
     let tool = ToolDefinition::new("find", "Finds", json!({ "type": "object", "properties": {} }));
     let offered = Arc::new(ToolSet::new([tool]).unwrap());
     let (mut checked, mut misses) = (0, Vec::new());

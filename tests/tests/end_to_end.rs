@@ -170,7 +170,7 @@ async fn cancelling_hangs_up_and_keeps_what_was_said() {
         mock.enqueue(Reply::new().text_pieces(vec!["word "; 1_000]).delay_between(Duration::from_millis(10)));
         let mut run = agent(api, &mock, false).run("Talk");
         let control = run.control();
-        let mut said = String::new();
+        let (mut said, mut finished) = (String::new(), 0);
         while let Some(event) = run.next().await {
             match event.kind {
                 EventKind::Content(text) => {
@@ -178,11 +178,13 @@ async fn cancelling_hangs_up_and_keeps_what_was_said() {
                     control.cancel();
                 }
                 EventKind::Finished(outcome) => {
-                    assert_eq!((outcome.reason, outcome.text), (EndReason::Cancelled, said.clone()))
+                    finished += 1;
+                    assert_eq!((outcome.reason, outcome.text), (EndReason::Cancelled, said.clone()));
                 }
                 _ => {}
             }
         }
+        assert!(!said.is_empty() && finished == 1, "{}: {finished} endings after {said:?}", api.name());
         assert!(mock.wait_for_disconnect(Duration::from_secs(1)).await.is_some(), "{}", api.name());
     }
 }

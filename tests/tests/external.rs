@@ -128,7 +128,7 @@ fn inside() -> GuardedFetcher {
 }
 
 #[tokio::test]
-async fn what_was_fetched_reaches_each_model_and_a_resumed_run_sends_the_same() {
+async fn a_fetched_document_reaches_each_model_and_a_resumed_run_sends_the_same() {
     for api in APIS {
         let (url, served) = archive().await;
         let (mock, setting) = (MockProvider::start().await.unwrap(), Setting::new());

@@ -11,10 +11,10 @@
 #[path = "generations/ran.rs"]
 mod ran;
 
-use attache_agent::{Agent, EndReason, EventKind, FunctionTool, tool_fn};
+use attache_agent::{Agent, EndReason, EventKind, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ProviderConfig,
-    ReasoningPart, Role, TextPart, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
+    ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
     ToolSet, Unsupported,
 };
 use attache_testkit::{Reply, ReplyUsage};
@@ -268,7 +268,7 @@ fn completed(ran: &Ran) -> (FinishReason, attache_core::Usage) {
 
 // E10: the later reason, usage once, reasoning of all
 #[tokio::test]
-async fn what_belongs_to_generations_is_kept() {
+async fn parts_keep_their_generation() {
     for (party, whole) in with_choices() {
         let reply = Reply::new()
             .thinking("hm")
@@ -428,16 +428,8 @@ enum Output {
     Nothing(()),
 }
 
-fn returning(
-    output: fn() -> Output,
-) -> FunctionTool<
-    Query,
-    impl Fn(Query, attache_core::ToolContext) -> std::future::Ready<Result<Output, ToolError>>
-    + Send
-    + Sync
-    + 'static,
-> {
-    tool_fn("find", "Looks something up", move |_: Query| std::future::ready(Ok(output())))
+fn returning(output: fn() -> Output) -> impl Tool + 'static {
+    tool_fn("find", "Looks something up", move |_: Query| Ok::<_, ToolError>(output()))
 }
 
 // E19: an object for who wants one, and the plain text for everybody else

@@ -19,7 +19,7 @@ use attache_core::{
     ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_openai::{ChatCodec, OpenAi, OpenAiChat, Profile, ResponsesCodec};
-use attache_tests::real::{LlamaServer, Python, or_skip};
+use attache_tests::real::{LlamaServer, Python};
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
@@ -27,18 +27,15 @@ use serde_json::{Map, Value, json};
 /// How many tokens a reply may have.
 const TOKENS: u32 = 24;
 
-fn python() -> Option<&'static Python> {
-    static PYTHON: OnceLock<Result<Python, String>> = OnceLock::new();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    or_skip("a llama.cpp server", PYTHON.get_or_init(|| Python::with("llama", target)))
+fn python() -> Python {
+    Python::installed("llama", Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap()
 }
 
 /// The server that all tests share. It ends with this process.
-fn server() -> Option<&'static LlamaServer> {
+fn server() -> &'static LlamaServer {
     static SERVER: OnceLock<Result<LlamaServer, String>> = OnceLock::new();
-    let python = python()?;
-    match SERVER.get_or_init(|| LlamaServer::start(python)) {
-        Ok(server) => Some(server),
+    match SERVER.get_or_init(|| LlamaServer::start(&python())) {
+        Ok(server) => server,
         Err(error) => panic!("{error}"),
     }
 }
@@ -171,16 +168,18 @@ fn told_all_but(completion: &Completion, reason: &FinishReason) {
 }
 
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_answers() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = chat(server.plain(), None);
     let request = hello().with_options(endless()).answered_whole();
     told_all(&model.complete(request).await.unwrap());
 }
 
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_streams() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = chat(server.plain(), None);
     let seen = streamed(&model, hello().with_options(endless())).await;
     let end = seen.end.unwrap();
@@ -193,8 +192,9 @@ async fn it_streams() {
 
 // openai.md C.16: an object as tool choice would be ignored; `required` with one tool is not
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_calls_a_forced_tool() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = chat(server.tools(), Some(server.key()));
     let asked = || {
         let request = hello().with_tools(tools()).with_tool_choice(ToolChoice::Required);
@@ -222,8 +222,9 @@ async fn it_calls_a_forced_tool() {
 
 // The history of a call and its results is one that the server's template takes.
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_takes_what_a_tool_returned() {
-    let Some(server) = server() else { return };
+    let server = server();
     let call = ToolCall::new("menu.find", Arguments::new(r#"{"day":"friday"}"#));
     let result = ToolResult::new(&call, ResultStatus::Ok, ContentTree::text("Soup"));
     let history = [
@@ -244,8 +245,9 @@ async fn it_takes_what_a_tool_returned() {
 }
 
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_keeps_to_a_schema() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = chat(server.tools(), Some(server.key()));
     let format = ResponseFormat::JsonSchema { name: "Day".to_owned(), schema: day_schema(), strict: true };
     let options = ProviderConfig::new().with_max_tokens(600).with_response_format(format);
@@ -259,8 +261,9 @@ async fn it_keeps_to_a_schema() {
 }
 
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn its_errors_are_typed() {
-    let Some(server) = server() else { return };
+    let server = server();
     let plain = chat(server.plain(), None);
 
     let schema = json!({"type": "no such type"});
@@ -286,8 +289,9 @@ async fn its_errors_are_typed() {
 
 // interop.md 5: the server also speaks Anthropic's dialect
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_answers_and_streams_messages() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = messages(server.plain());
     let request = hello().with_options(endless());
     told_all(&model.complete(request.clone().answered_whole()).await.unwrap());
@@ -300,8 +304,9 @@ async fn it_answers_and_streams_messages() {
 
 // interop.md 5: and that of Responses
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_answers_and_streams_responses() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = responses(server.plain(), None);
     let request = hello().with_options(endless());
     // It calls each response complete, also one that reached its limit.
@@ -315,8 +320,9 @@ async fn it_answers_and_streams_responses() {
 }
 
 #[tokio::test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 async fn it_calls_a_forced_tool_in_responses() {
-    let Some(server) = server() else { return };
+    let server = server();
     let model = responses(server.tools(), Some(server.key()));
     let asked = || {
         let request = hello().with_tools(tools()).with_tool_choice(ToolChoice::Required);
@@ -354,9 +360,9 @@ async fn it_calls_a_forced_tool_in_responses() {
 
 // No test process leaves one behind, however it ends.
 #[test]
+#[ignore = "runs against Python packages, which `cargo xtask test` installs"]
 fn it_ends_when_nobody_listens() {
-    let Some(python) = python() else { return };
-    let server = LlamaServer::start(python).unwrap();
+    let server = LlamaServer::start(&python()).unwrap();
     let address = server.plain().strip_prefix("http://").unwrap().to_owned();
     assert!(std::net::TcpStream::connect(&address).is_ok());
     assert!(server.hang_up().unwrap());

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use attache_agent::{Agent, NoArguments, tool_fn};
 use attache_core::{
-    ChatRequest, Completion, Message, ModelHandle, ProviderConfig, ToolDefinition, ToolError, ToolSet,
+    ChatRequest, Completion, FinishReason, Message, ModelHandle, ProviderConfig, ToolDefinition, ToolError,
+    ToolSet,
 };
 use attache_testkit::{MockProvider, Reply, ReplyUsage, ScriptedModel, Turn, Writes};
 use attache_tests::{APIS, Api};
@@ -45,6 +46,38 @@ fn said(completion: &Completion) -> Value {
         "finish": completion.finish_reason,
         "raw": completion.raw_finish_reason,
         "usage": usage,
+    })
+}
+
+/// What a plan is to become at the caller's, whatever the API.
+fn planned(plan: &Plan, api: Api) -> Value {
+    let calls = plan
+        .calls
+        .iter()
+        .map(|(first, argument)| json!([if *first { "find" } else { "read" }, { "query": argument }]));
+    let (input, output, cached) = plan.usage;
+    let thinking = plan.thinking.as_deref().filter(|_| api == Api::Anthropic).unwrap_or_default();
+    json!({
+        "text": format!("x{}", plan.text),
+        "thinking": thinking,
+        "calls": calls.collect::<Vec<_>>(),
+        "finish": if plan.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls },
+        "usage": [input + cached, output, cached],
+    })
+}
+
+/// The same of a reply.
+fn told(completion: &Completion) -> Value {
+    let calls = completion.message.tool_calls();
+    let calls = calls.map(|call| json!([call.name, call.arguments.object().unwrap_or_default()]));
+    let usage = &completion.usage;
+    json!({
+        "text": completion.message.text(),
+        "thinking": completion.message.thinking(),
+        "calls": calls.collect::<Vec<_>>(),
+        "finish": completion.finish_reason,
+        // What was not cached need not be reported.
+        "usage": [usage.input_tokens, usage.output_tokens, Some(usage.cached_tokens.unwrap_or_default())],
     })
 }
 
@@ -98,6 +131,7 @@ proptest! {
                 let streamed = model.complete(request.clone()).await.unwrap();
                 let whole = model.complete(request.answered_whole()).await.unwrap();
                 prop_assert_eq!(said(&streamed), said(&whole), "{}", api.name());
+                prop_assert_eq!(told(&whole), planned(&plan, api), "{}", api.name());
                 prop_assert!(mock.violations().is_empty(), "{:?}", mock.violations());
             }
             Ok(())

@@ -22,7 +22,7 @@ use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api};
 use attache_transport::check_pairing;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What each API but one refuses at the root, and what one of them refuses everywhere.
 fn schema() -> Value {
@@ -43,7 +43,7 @@ impl Tool for Find {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Arguments, _: ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn run(&self, _: Map<String, Value>, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         self.1.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { Ok(ToolOutput::new(Capture::new().finish(&"found")?)) })
     }
@@ -145,7 +145,7 @@ fn nothing_is_loosened_without_leave() {
 
 // bedrock.md §11: a model that takes no definitions cannot be offered a schema that leads back to itself
 #[test]
-fn what_has_no_form_is_refused() {
+fn schemas_that_an_api_cannot_express_are_refused() {
     let tree = json!({"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}},
         "minProperties": 1,
         "$defs": {"node": {"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}}}}});

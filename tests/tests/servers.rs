@@ -81,6 +81,7 @@ fn every_server_accepts_every_scenario() {
         ProviderConfig::new().with_seed(1).with_top_k(2).with_presence_penalty(0.5),
     ];
     let mut problems = Vec::new();
+    let (mut judged, mut refused) = (0, 0);
     for (server, name, models) in SERVERS {
         let rules = Rules::for_server(server);
         for model in models {
@@ -89,7 +90,11 @@ fn every_server_accepts_every_scenario() {
             for scenario in scenarios() {
                 for (at, options) in options.iter().enumerate() {
                     for stream in [true, false] {
-                        let Some(body) = body(&codec, &scenario, options, stream) else { continue };
+                        let Some(body) = body(&codec, &scenario, options, stream) else {
+                            refused += 1;
+                            continue;
+                        };
+                        judged += 1;
                         if let Err(violation) = validate_chat_with(&body, &rules) {
                             let (case, path) = (scenario.name, &violation.path);
                             problems.push(format!(
@@ -103,6 +108,8 @@ fn every_server_accepts_every_scenario() {
     }
     problems.truncate(40);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+    // Options that a server cannot honour are refused before anything is sent.
+    assert!(judged > refused, "{judged} bodies judged, {refused} requests refused");
 }
 
 // Issue 4: "passed as a URL where the provider takes one"; openai.md C.2, C.6, C.9

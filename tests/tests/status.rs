@@ -261,7 +261,7 @@ async fn waits_that_servers_ask_for() {
 
 // P26: only what may work later, only so often
 #[tokio::test]
-async fn what_may_work_later_is_asked_again() {
+async fn retryable_statuses_are_retried() {
     for party in Party::all() {
         for whole in [false, true] {
             let context = format!("{} whole {whole}", party.name());

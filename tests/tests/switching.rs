@@ -14,10 +14,10 @@ use std::sync::Arc;
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_core::{
     BoxFuture, Content, ConvertedText, Converter, Document, DocumentId, Fitted, Form, MediaType, Message,
-    ProviderConfig, ToolError, UserMessage,
+    ModelHandle, ProviderConfig, ToolError, UserMessage,
 };
 use attache_documents::{Outcome, RoutingReport};
-use attache_testkit::{Reply, seen_documents, sha256_hex};
+use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_tests::Party;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -192,22 +192,35 @@ fn check(party: Party, body: &Value, report: &RoutingReport) -> Result<(), TestC
     Ok(())
 }
 
+fn takes(model: &ModelHandle, number: usize) -> bool {
+    model.capabilities().user.accepts(document(number).media_type())
+}
+
+/// The party of a turn, or the first after it that takes these documents of an author.
+async fn counterpart(turn: &Turn, documents: &[usize]) -> (Party, MockProvider, ModelHandle) {
+    let parties = Party::all();
+    let first = turn.party.index(parties.len());
+    for party in parties.iter().cycle().skip(first).take(parties.len()) {
+        let mock = party.mock().await.unwrap();
+        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        if documents.iter().all(|number| takes(&model, *number)) {
+            return (*party, mock, model);
+        }
+    }
+    panic!("nobody takes {documents:?}");
+}
+
 async fn converse(turns: Vec<Turn>) -> Result<(), TestCaseError> {
     let mut history: Vec<Arc<Message>> = Vec::new();
     // Every document of a tool so far, by call, and of an author.
     let mut expected: HashMap<(bool, usize), usize> = HashMap::new();
     for turn in turns {
-        let parties = Party::all();
-        let party = parties[turn.party.index(parties.len())];
-        let mock = party.mock().await.unwrap();
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
-        let takes = |number: usize| model.capabilities().user.accepts(document(number).media_type());
-        // What an author attaches and the model cannot take is an error, which other tests look at.
-        let attached = turn.attached.filter(|number| matches!(number % 7, 1 | 2) && takes(*number));
-        let earlier = expected.keys().filter(|(author, _)| *author).any(|(_, number)| !takes(*number));
-        if earlier {
-            continue;
-        }
+        // What an author attached and the model cannot take is an error, which other tests look at: the conversation
+        // moves to the next party that takes it.
+        let earlier: Vec<usize> =
+            expected.keys().filter(|(author, _)| *author).map(|(_, number)| *number).collect();
+        let (party, mock, model) = counterpart(&turn, &earlier).await;
+        let attached = turn.attached.filter(|number| matches!(number % 7, 1 | 2) && takes(&model, *number));
         let mut agent = Agent::builder(model).converter(Moody);
         let mut calls = Reply::new().text("I look.");
         for (at, (tree, fails)) in turn.outputs.iter().enumerate() {

@@ -160,7 +160,7 @@ fn unmarked(value: &mut Value) {
 }
 
 #[tokio::test]
-async fn what_is_large_is_uploaded_once_and_named_at_every_step() {
+async fn a_large_document_is_uploaded_once_and_named_at_every_step() {
     for (api, user_refers, result_refers) in keepers() {
         let mock = MockProvider::start().await.unwrap();
         let shared = uploads();
@@ -290,7 +290,7 @@ async fn other_credentials_have_files_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_is_about_to_expire_is_uploaded_again() {
+async fn an_upload_about_to_expire_is_repeated() {
     for (api, ..) in keepers() {
         let rules = Rules::new().with_file_lifetime(Duration::from_secs(60));
         let mock = MockProvider::start_with(Some(rules)).await.unwrap();
@@ -315,7 +315,7 @@ async fn what_is_about_to_expire_is_uploaded_again() {
 }
 
 #[tokio::test]
-async fn what_is_lost_is_uploaded_once_more_within_the_call() {
+async fn a_lost_upload_is_repeated_within_the_call() {
     for (api, ..) in keepers() {
         let mock = MockProvider::start().await.unwrap();
         mock.respond_with(|_| Reply::new().text("ok"));
@@ -367,7 +367,7 @@ async fn a_file_that_is_lost_at_once_goes_with_the_request() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_uploaded_goes_with_the_request_and_stays_there() {
+async fn a_document_that_cannot_be_uploaded_goes_with_the_request() {
     // Each with how often it is tried.
     let failures: [(usize, fn() -> Reply); 4] = [
         (3, || Reply::error(500, "busy")),
@@ -427,7 +427,7 @@ async fn an_account_that_takes_no_files_is_not_asked_for_each() {
 }
 
 #[tokio::test]
-async fn what_was_uploaded_can_be_deleted() {
+async fn uploads_can_be_deleted() {
     for (api, ..) in keepers() {
         let mock = MockProvider::start().await.unwrap();
         mock.respond_with(|_| Reply::new().text("ok"));

@@ -12,10 +12,36 @@ use std::path::Path;
 
 use attache_tests::viability::{fixtures, parties, table, viability};
 
+/// Cells as the providers' documentation has them: written down by hand, so that a wrong row of the capability table,
+/// which decides what is sent and what is expected, is not proof of itself. The APIs stand in the order of `parties`.
+const DOCUMENTED: [(&str, &str, [&str; 6]); 8] = [
+    // A file in a prompt: openai.md B.2 and A.3, anthropic.md 4, gemini.md 5, bedrock.md 3; deepseek: openai.md C.1.
+    ("single", "user", ["native", "native", "native", "native", "native", "error"]),
+    // Messages of the role `tool` are text in Chat Completions; all others take files in results.
+    ("single", "tool_result", ["native", "synthetic", "native", "native", "native", "converted"]),
+    // 100 pages with a window of 200,000 tokens for Claude, wherever it runs; 1,000 for Gemini.
+    ("pages_200", "user", ["native", "native", "error", "native", "error", "error"]),
+    ("pages_200", "tool_result", ["reencoded", "reencoded", "reencoded", "native", "reencoded", "converted"]),
+    // 8,000 pixels on a side for Claude, wherever it runs; others scale by themselves.
+    ("image_8k", "user", ["native", "native", "reencoded", "native", "reencoded", "error"]),
+    ("image_8k", "tool_result", ["native", "synthetic", "reencoded", "native", "reencoded", "note"]),
+    // No API takes BMP.
+    ("other_image", "user", ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "error"]),
+    ("other_image", "tool_result", ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "note"]),
+];
+
 #[tokio::test]
 async fn every_document_reaches_every_model() {
     let cells = viability().await;
     assert_eq!(cells.len(), fixtures().len() * parties().len() * 2, "no cell is empty");
+    for (fixture, place, outcomes) in DOCUMENTED {
+        let found: Vec<&str> = cells
+            .iter()
+            .filter(|cell| (cell.fixture, cell.place) == (fixture, place))
+            .map(|cell| cell.outcome.as_str())
+            .collect();
+        assert_eq!(found, outcomes, "{fixture} as {place}");
+    }
     let wrong: Vec<_> = cells.iter().filter(|cell| !cell.ok).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 

@@ -1,6 +1,8 @@
 //! Everything that CI runs, in the order in which it fails soonest.
 
-use crate::{Failure, root, run as command, run_with, test, tidy};
+use std::time::Instant;
+
+use crate::{Failure, environment, report, root, run as command, run_with, suite, tidy};
 
 /// The crates that a team may pick alone.
 const ALONE: &[&str] = &[
@@ -39,12 +41,42 @@ const FEATURES: &[&str] = &[
     "convert",
 ];
 
-pub(crate) fn run() -> Result<(), Failure> {
-    tidy::run(&root())?;
-    command("cargo", &["fmt", "--all", "--check"])?;
-    command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+/// A stage's name, and what it does.
+type Stage = (&'static str, fn() -> Result<(), Failure>);
+
+const STAGES: [Stage; 6] = [
+    ("tidy", || tidy::run(&root())),
+    ("fmt", || command("cargo", &["fmt", "--all", "--check"])),
+    ("lint", lint),
+    ("crates", crates),
+    ("docs", docs),
+    ("test", test),
+];
+
+/// Runs these stages in their order, or all of them.
+pub(crate) fn run(only: &[&str]) -> Result<(), Failure> {
+    if let Some(unknown) = only.iter().find(|name| !STAGES.iter().any(|(known, _)| known == *name)) {
+        return Err(format!("there is no stage {unknown}"));
+    }
+    // All that a later stage needs of a network, so that the last one can do without.
+    command("cargo", &["fetch", "--locked"])?;
+    for (name, stage) in STAGES.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
+        let started = Instant::now();
+        stage()?;
+        report(&format!("stage {name}: {} s", started.elapsed().as_secs()));
+    }
+    Ok(())
+}
+
+fn lint() -> Result<(), Failure> {
+    command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// Each crate and each feature builds without the others, and each crate's tests do without the workspace's.
+fn crates() -> Result<(), Failure> {
     for package in ALONE {
         command("cargo", &["check", "-p", package])?;
+        command("cargo", &["check", "-p", package, "--tests"])?;
     }
     for provider in PROVIDERS {
         command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
@@ -60,7 +92,15 @@ pub(crate) fn run() -> Result<(), Failure> {
     for feature in FEATURES {
         command("cargo", &["check", "-p", "attache", "--no-default-features", "--features", feature])?;
     }
-    run_with("cargo", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
-    // Nothing may be skipped for want of a counterpart.
-    test(&[], &[("CI", "true")])
+    Ok(())
+}
+
+fn docs() -> Result<(), Failure> {
+    let strict = [("RUSTDOCFLAGS".to_owned(), "-D warnings".to_owned())];
+    run_with("cargo", &["doc", "--workspace", "--no-deps"], &strict)
+}
+
+/// The whole suite, once, on a machine that does everything to disturb it.
+fn test() -> Result<(), Failure> {
+    suite::test(&environment::hostile()?)
 }

@@ -2,22 +2,33 @@
 
 mod bench;
 mod ci;
+mod environment;
+mod house;
+mod mutants;
+mod snapshots;
+mod suite;
 mod tidy;
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 const USAGE: &str = "\
 cargo xtask TASK
 
-  test                  every test of the workspace, doc tests included
-  snapshots [--accept]  the snapshots: check them, or write what the code does now
+  test [ARGUMENT…]      every test of the workspace, doc tests and real counterparts included; with arguments of
+                        `cargo test`: that alone
+  counterparts          install what tests run against: servers and SDKs in Python, under the target folder
+  snapshots [--accept] [PACKAGE…]
+                        the snapshots: check them, or write what the code does now; of these packages, or all
   viability [--json]    which document reaches which model how; --json: a line for each cell
   cassettes             replay the recorded traffic of real providers
-  tidy                  what no compiler checks: file lengths, names, generated files
+  tidy                  what no compiler checks: file lengths, names, who may know whom
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
-  ci                    everything that CI runs
+  faults [N]            N random runs over journals that fail, and N kills of a run over files; 5,000 without N
+                        (hours, nightly)
+  mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
+  ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, test
 ";
 
 /// Why a task failed, in one line.
@@ -27,9 +38,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["test", rest @ ..] => test(rest, &[]),
-        ["snapshots"] => snapshots(false),
-        ["snapshots", "--accept"] => snapshots(true),
+        ["test"] => suite::test(&[]),
+        ["test", rest @ ..] => run("cargo", &[&["test"], rest].concat()),
+        ["counterparts"] => suite::install_counterparts(),
+        ["snapshots", "--accept", packages @ ..] => snapshots::run(true, packages),
+        ["snapshots", packages @ ..] => snapshots::run(false, packages),
         ["cassettes"] => {
             run("cargo", &["test", "-p", "attache-tests", "--test", "cassettes", "--", "--nocapture"])
         }
@@ -39,7 +52,10 @@ fn main() -> ExitCode {
         }
         ["tidy"] => tidy::run(&root()),
         ["bench", rest @ ..] => bench::run(rest),
-        ["ci"] => ci::run(),
+        ["faults"] => faults("5000"),
+        ["faults", times] => faults(times),
+        ["mutants", packages @ ..] => mutants::run_all(packages),
+        ["ci", stages @ ..] => ci::run(stages),
         _ => Err(format!("there is no such task\n\n{USAGE}")),
     };
     match done {
@@ -51,22 +67,25 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every test. The workspace's own settings never write snapshots.
-fn test(rest: &[&str], variables: &[(&str, &str)]) -> Result<(), Failure> {
-    let mut arguments = vec!["test", "--workspace"];
-    arguments.extend(rest);
-    run_with("cargo", &arguments, &[&[("INSTA_UPDATE", "no")], variables].concat())
-}
-
-fn snapshots(accept: bool) -> Result<(), Failure> {
-    let update = if accept { "always" } else { "no" };
-    run_with("cargo", &["test", "--workspace", "--tests"], &[("INSTA_UPDATE", update)])
+/// Random faults in memory and kills of a real process, as often as that; the test suite has fewer of both.
+fn faults(times: &str) -> Result<(), Failure> {
+    let often = |name: &str| [(name.to_owned(), times.to_owned())];
+    let test = ["test", "--release", "-p"];
+    let memory = ["attache-agent", "--test", "faults", "--", "random", "--nocapture"];
+    run_with("cargo", &[&test[..], &memory].concat(), &often("ATTACHE_FAULT_RUNS"))?;
+    let files = ["attache-stores", "--test", "crash", "--", "--nocapture"];
+    run_with("cargo", &[&test[..], &files].concat(), &often("ATTACHE_KILLS"))
 }
 
 /// The folder of the workspace.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// The folder that cargo writes to.
+fn target() -> PathBuf {
+    env::var("CARGO_TARGET_DIR").map_or_else(|_| root().join("target"), |folder| root().join(folder))
 }
 
 /// Runs a program whose output is all that is wanted.
@@ -80,12 +99,24 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
     run_with(program, arguments, &[])
 }
 
-fn run_with(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), Failure> {
+fn run_with(program: &str, arguments: &[&str], variables: &[(String, String)]) -> Result<(), Failure> {
     report(&format!("$ {program} {}", arguments.join(" ")));
     let mut command = Command::new(program);
-    command.args(arguments).envs(variables.iter().copied()).current_dir(root());
+    let variables = variables.iter().map(|(name, value)| (name, value));
+    command.args(arguments).envs(variables).current_dir(root());
     let status = command.status().map_err(|error| format!("{program} cannot be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
+}
+
+/// What a program writes; what it says of itself goes to the terminal.
+fn output(program: &str, arguments: &[&str]) -> Result<String, Failure> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root()).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| format!("{program} cannot be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{program} {} failed", arguments.join(" ")));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("{program} writes no text"))
 }
 
 #[expect(clippy::print_stderr, reason = "a task runner talks to its terminal")]

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::{Failure, house};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
 
-/// Checks source files for length, and the facade for being a list.
+/// Checks source files for length and names, the facade for being a list, and who knows whom.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let mut problems = Vec::new();
     let mut files = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     for file in &files {
         let text = fs::read_to_string(file)
             .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        let shown = file.strip_prefix(root).unwrap_or(file).display();
+        let shown = file.strip_prefix(root).unwrap_or(file).display().to_string();
         let lines = text.lines().count();
         if lines > MAX_LINES {
             problems
@@ -29,17 +29,50 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
                 problems.push(format!("{shown} holds {word}"));
             }
         }
-    }
-    let facade = root.join("crates/attache/src/lib.rs");
-    let text = fs::read_to_string(&facade).unwrap_or_default();
-    let defines = ["fn ", "struct ", "enum ", "trait ", "impl ", "mod "];
-    for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
-        let item = line.trim_start().trim_start_matches("pub ");
-        if defines.iter().any(|word| item.starts_with(word)) && !item.ends_with('{') {
-            problems.push(format!("the facade defines something: {line}"));
+        if file.parent().is_some_and(|folder| folder.ends_with("tests")) {
+            problems.extend(by_feature(&text).map(|line| {
+                format!("{shown} is empty where a feature is off, and passes: {line} (turn it on for tests)")
+            }));
         }
     }
+    let facade = root.join("crates/attache/src/lib.rs");
+    let text = fs::read_to_string(&facade)
+        .map_err(|error| format!("{} cannot be read: {error}", facade.display()))?;
+    problems.extend(definitions(&text).map(|line| format!("the facade defines something: {line}")));
+    problems.extend(house::problems()?);
     if problems.is_empty() { Ok(()) } else { Err(format!("tidy found:\n  {}", problems.join("\n  "))) }
+}
+
+/// Lines that define something, in a file that should gather what others define.
+fn definitions(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| {
+        let mut words = line.split(|c: char| c.is_whitespace() || "!<(".contains(c));
+        let mut word = words.next().unwrap_or_default();
+        // `pub(crate)` is two words here.
+        while matches!(word, "pub" | "crate)" | "super)" | "async" | "unsafe" | "extern" | "default" | "auto")
+        {
+            word = words.next().unwrap_or_default();
+        }
+        const KEYWORDS: [&str; 11] = [
+            "const",
+            "enum",
+            "fn",
+            "impl",
+            "macro_rules",
+            "mod",
+            "static",
+            "struct",
+            "trait",
+            "type",
+            "union",
+        ];
+        KEYWORDS.contains(&word)
+    })
+}
+
+/// Lines that leave a whole file out.
+fn by_feature(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| line.starts_with("#![cfg(") && line.contains("feature"))
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
@@ -55,4 +88,47 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_facade_that_defines_something_is_found() {
+        for line in [
+            "pub fn run() {",
+            "pub(crate) fn run();",
+            "    async fn run() {",
+            "pub struct Agent {",
+            "struct Agent;",
+            "pub struct Agent(u8);",
+            "impl Agent {",
+            "impl<T> From<T> for Agent {",
+            "pub enum Kind {",
+            "pub trait Tool: Send {",
+            "mod prelude {",
+            "pub mod prelude;",
+            "pub type Result<T> = core::result::Result<T, Error>;",
+            "pub const LIMIT: usize = 1;",
+            "static ONE: u8 = 1;",
+            "macro_rules! agent {",
+        ] {
+            assert_eq!(definitions(line).count(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_facade_that_gathers_is_left_alone() {
+        let text = "//! fn main() {}\n/// struct\n#[cfg(feature = \"agent\")]\n#[doc(inline)]\n\
+                    pub use attache_agent::{\n    self as agent, Agent, tool_fn,\n};\npub use attache_core as core;\n";
+        assert_eq!(definitions(text).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_file_that_a_feature_leaves_out_is_found() {
+        let text = "//! Tests.\n#![allow(clippy::unwrap_used)]\n#![cfg(all(feature = \"a\", unix))]\n";
+        assert_eq!(by_feature(text).count(), 1);
+        assert_eq!(by_feature("#![cfg(unix)]\n#[cfg(feature = \"a\")]\nfn f() {}\n").count(), 0);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
 use tokio::sync::Notify;
 
-use crate::journal::{Journal, JournalError, Place};
+use crate::journal::{Journal, JournalError, Place, in_time};
 use crate::keep::keep_of_result;
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall, ReplayError, Run};
@@ -123,8 +123,7 @@ impl Control {
             let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
             let recorded = self.shared.place.deliver(entry).await.map_err(SubmitError::Journal)?;
             // The first entry stays. The run's end closes the calls that are open.
-            if matches!(&recorded.kind, EntryKind::ToolOutcome(first) if first.disposition == Disposition::Cancelled)
-            {
+            if recorded.closes_call() {
                 return Err(SubmitError::ChatLoopClosed);
             }
             open.unrecorded.pop_front();
@@ -307,7 +306,7 @@ impl Drop for Reserved<'_> {
 /// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::Journal`] if the journal
 /// fails.
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
-    let entries = journal.load().await.map_err(SubmitError::Journal)?;
+    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
     let unreadable = |error: ReplayError| JournalError::Unreadable { problem: error.to_string() };
     let own = entries.iter().filter(|entry| entry.key.outer_scope().is_none());
     let run = Run::replay(own).map_err(|error| SubmitError::Journal(unreadable(error)))?;
@@ -327,12 +326,10 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
     }
     let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
     let entry = Entry::new(Key::result(&id), EntryKind::ToolOutcome(outcome));
-    let stands = journal.deliver(entry.clone()).await.map_err(SubmitError::Journal)?;
-    match &stands.kind {
-        kind if *kind == entry.kind => Ok(()),
-        EntryKind::ToolOutcome(first) if first.disposition == Disposition::Cancelled => {
-            Err(SubmitError::ChatLoopClosed)
-        }
-        _ => Err(SubmitError::DuplicateResult { id }),
+    let stands = in_time(journal.deliver(entry.clone())).await.map_err(SubmitError::Journal)?;
+    match stands.kind == entry.kind {
+        true => Ok(()),
+        false if stands.closes_call() => Err(SubmitError::ChatLoopClosed),
+        false => Err(SubmitError::DuplicateResult { id }),
     }
 }

@@ -22,7 +22,7 @@ use attache_core::{
 };
 use attache_macros::tool;
 use attache_testkit::{ScriptedModel, Turn};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A tool of a schema written by hand, which counts its calls.
 struct Raw(ToolSpec, Arc<AtomicUsize>);
@@ -39,7 +39,7 @@ impl Tool for Raw {
         &self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Arguments, _: ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn run(&self, _: Map<String, Value>, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         self.1.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { Ok(ToolOutput::new(Capture::new().finish(&"ran")?)) })
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use attache_agent::{
     Agent, AgentBuilder, Disposition, Entry, EntryKind, MemoryDocumentStore, MemoryJournal, MessageWindow,
-    NoArguments, Outcome, RunInput, tool_fn, tool_fn_with_context,
+    NoArguments, Outcome, RunInput, tool_fn,
 };
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
@@ -222,7 +222,7 @@ async fn what_prompts_attached_and_addresses() {
         });
         named.collect::<Result<Vec<_>, _>>()
     };
-    let names = tool_fn_with_context("names", "", names).with_effect(Effect::Read);
+    let names = tool_fn("names", "", names).with_effect(Effect::Read);
     let link = tool_fn("link", "", |_: NoArguments| async {
         Ok::<_, ToolError>(Document::external(OWN).with_file_name("own.pdf"))
     });
@@ -319,7 +319,7 @@ async fn nobody_copies_the_list() {
     let held: Arc<Mutex<Vec<ConversationDocuments>>> = Arc::default();
     let hold = {
         let held = Arc::clone(&held);
-        tool_fn_with_context("hold", "", move |_: NoArguments, context: ToolContext| {
+        tool_fn("hold", "", move |_: NoArguments, context: ToolContext| {
             held.lock().unwrap().push(context.documents);
             async { Ok::<_, ToolError>(Document::inline("more")) }
         })

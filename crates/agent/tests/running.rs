@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use attache_agent::{
     Agent, BuildError, Disposition, EmptyReply, EndReason, Event, EventKind, MemoryJournal, NoArguments,
-    RunInput, ToolsError, tool_fn, tool_fn_with_context,
+    RunInput, ToolsError, tool_fn,
 };
 use attache_core::{
     Content, Document, Effect, ErrorKind, FinishReason, Message, ResultStatus, ToolChoice, ToolContext,
@@ -317,7 +317,7 @@ async fn families_of_tools() {
 #[tokio::test]
 async fn context_reaches_tools_and_nobody_else() {
     struct Tenant(&'static str);
-    let who = tool_fn_with_context("who", "", |_: NoArguments, context: ToolContext| async move {
+    let who = tool_fn("who", "", |_: NoArguments, context: ToolContext| async move {
         assert_eq!(context.step, 1);
         let call = context.call_id.as_ref().unwrap();
         assert!(context.idempotency_key.as_ref().is_some_and(|key| key.ends_with(&format!("/tool/{call}"))));
@@ -421,11 +421,7 @@ async fn cancelling() {
     assert_eq!(outcome.reason, EndReason::Cancelled);
     let Message::ToolResults(results) = &**outcome.messages.last().unwrap() else { panic!() };
     let statuses: Vec<_> = results.results.iter().map(|result| result.status).collect();
-    assert_eq!(
-        statuses,
-        [ResultStatus::Ok, ResultStatus::Error],
-        "finished work is kept, the pair is whole"
-    );
+    assert_eq!(statuses, [ResultStatus::Ok, ResultStatus::Error], "finished work is kept, the pair is whole");
     assert_eq!(outcome.unknown.iter().map(|call| &*call.name).collect::<Vec<_>>(), ["hangs"]);
     assert!(!control.is_active());
 

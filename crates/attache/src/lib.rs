@@ -49,8 +49,8 @@ pub use attache_core as core;
 #[doc(inline)]
 pub use attache_core::{
     ChatRequest, Content, Conversation, Document, DocumentRef, Effect, LlmProvider, Message, ModelHandle,
-    ProviderConfig, ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, UserMessage,
-    schemars,
+    ProviderConfig, ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, ToolReturn,
+    UserMessage, schemars,
 };
 
 #[cfg(feature = "agent")]

@@ -24,7 +24,7 @@ use crate::output::{answer, line};
 /// Runs the command.
 pub(crate) async fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
     if arguments.example {
-        return print(&example().to_json());
+        return example().to_json().map_or(Exit::Failed, |json| print(&json));
     }
     let Some(name) = arguments.model.as_deref() else { return Exit::Usage };
     let codec = match model::at(registry, arguments.base_url.as_deref()).codec(name).map_err(SetupError::from)

@@ -8,30 +8,19 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod common;
+
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use attache_core::{Content, Conversation, Document, Message, UserMessage};
 use attache_testkit::{MockProvider, Reply};
+use common::attache;
 use serde_json::{Value, json};
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn attache(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
-    command.args(arguments).current_dir(root());
-    for variable in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"] {
-        command.env_remove(variable);
-    }
-    command
-}
-
 fn run(arguments: &[&str]) -> Output {
-    attache(arguments).stdin(Stdio::null()).output().unwrap()
+    attache(arguments).output().unwrap()
 }
 
 fn with_input(arguments: &[&str], input: &[u8]) -> Output {
@@ -161,7 +150,7 @@ fn wire_prints_the_request_and_what_became_of_the_documents() {
 fn addresses_are_fetched_on_request_and_with_guards() {
     let far = Document::external("http://127.0.0.1/a.pdf?sig=canary");
     let question = Message::User(UserMessage::new([Content::text("What is it?"), far.into()]));
-    let input = Conversation::new([question.shared()]).to_json();
+    let input = Conversation::new([question.shared()]).to_json().unwrap();
     for (arguments, why) in [(&["--report"][..], "not fetched"), (&["--report", "--fetch"], "not public")] {
         let arguments = [&["wire", "--model", "anthropic/claude-sonnet-4-5"], arguments].concat();
         let output = with_input(&arguments, input.as_bytes());

@@ -8,16 +8,19 @@
     reason = "a broken expectation is a failed test"
 )]
 
-use std::process::{Command, Output};
+mod common;
+
+use std::process::Output;
 
 use attache_testkit::{MockProvider, Reply};
+use common::attache;
 use serde_json::Value;
 
 const KEY: &str = "sk-canary-1234567890";
 
 async fn doctor(url: &str, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
-    command.args(["doctor", "--model", "openai-chat/gpt-4o", "--base-url", &format!("{url}/v1")]);
+    let url = format!("{url}/v1");
+    let mut command = attache(&["doctor", "--model", "openai-chat/gpt-4o", "--base-url", &url]);
     command.args(arguments).env("OPENAI_API_KEY", KEY).env("COLUMNS", "120");
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
@@ -84,7 +87,7 @@ async fn a_key_that_is_not_accepted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_for_is_weighed_first() {
+async fn an_expensive_or_overwriting_run_is_refused_before_it_asks() {
     let mock = MockProvider::start().await.unwrap();
     let output = doctor(mock.url(), &["--max-tokens", "16000"]).await;
     assert_eq!((output.status.code(), mock.requests().len()), (Some(2), 0));
@@ -98,21 +101,28 @@ async fn what_is_asked_for_is_weighed_first() {
 
 #[test]
 fn the_offline_model_has_no_endpoint() {
-    let output = Command::new(env!("CARGO_BIN_EXE_attache"))
-        .args(["doctor", "--model", "offline/extractive"])
-        .output()
-        .unwrap();
+    let output = attache(&["doctor", "--model", "offline/extractive"]).output().unwrap();
     assert!(output.status.success());
     assert!(text(&output.stdout).contains("needs no network and no key"), "{}", text(&output.stdout));
 }
 
 #[test]
 fn a_missing_key_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_attache"))
-        .args(["doctor", "--model", "openai-chat/gpt-4o"])
-        .env_remove("OPENAI_API_KEY")
-        .output()
-        .unwrap();
+    let output = attache(&["doctor", "--model", "openai-chat/gpt-4o"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stderr).contains("OPENAI_API_KEY") && output.stdout.is_empty());
+}
+
+// Behind a proxy the name of a server may lead nowhere here, which says nothing.
+#[test]
+fn a_dead_proxy_is_named() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command =
+        attache(&["doctor", "--model", "openai-chat/gpt-4o", "--base-url", "http://models.test/v1"]);
+    command.env("OPENAI_API_KEY", KEY).env("COLUMNS", "200");
+    command.env("http_proxy", format!("http://ann:canary@{free}"));
+    let output = command.output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(shown.contains(&format!("through the proxy {free}")), "{shown}{}", text(&output.stderr));
+    assert!(!shown.contains("DNS") && !shown.contains("canary"), "{shown}");
 }

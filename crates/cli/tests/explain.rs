@@ -8,8 +8,9 @@
     reason = "a broken expectation is a failed test"
 )]
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+mod common;
+
+use std::process::Output;
 
 use serde_json::Value;
 
@@ -17,13 +18,7 @@ const SAMPLE: &str = "docs/examples/conversation.json";
 const MODELS: [&str; 3] = ["openai-chat/gpt-4.1", "anthropic/claude-opus-4-8", "llamacpp/some-model"];
 
 fn attache(arguments: &[&str], columns: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_attache"));
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    command.args(arguments).current_dir(root).env("COLUMNS", columns).stdin(Stdio::null());
-    for variable in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"] {
-        command.env_remove(variable);
-    }
-    command.output().unwrap()
+    common::attache(arguments).env("COLUMNS", columns).output().unwrap()
 }
 
 fn explained(columns: &str, more: &[&str]) -> String {
@@ -68,7 +63,7 @@ fn as_json_lines() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn wrong_arguments_and_files_are_reported() {
     let cases: [(&[&str], i32, &str); 4] = [
         (&["explain", SAMPLE, "--model", "antropic/x"], 3, "did you mean anthropic/x"),
         (&["explain", "no-such.json", "--model", "openai/gpt-4.1"], 1, "no-such.json"),

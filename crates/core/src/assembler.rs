@@ -67,9 +67,11 @@ impl<'a> ToolCallFragment<'a> {
 /// Assembles the tool calls of one reply from fragments in whatever order and completeness servers send them.
 ///
 /// A fragment belongs to the slot of its index, else to that of its id, else it opens a slot if it brings a name or
-/// an id, else it goes to the slot opened last. A server that reuses an index for the next call (another id, or
-/// another name once the arguments are complete) opens a new slot. The first id and the first name of a slot stay.
-/// Calls keep the order of first appearance.
+/// an id, else it goes to the slot opened last. A server that reuses an index for the next call (another id or, once the
+/// arguments are complete, another name, or the same name and further arguments) opens a new slot. A name that is merely
+/// repeated opens none. The first id and the first name of a slot stay. Calls keep the order of first appearance.
+///
+/// The text of the arguments is read once for this, however many pieces it has.
 #[derive(Debug, Default)]
 pub struct ToolCallAssembler {
     slots: Vec<Slot>,
@@ -82,6 +84,10 @@ struct Slot {
     provider_id: Option<ProviderCallId>,
     name: Option<String>,
     arguments: String,
+    /// How far the arguments are.
+    progress: Progress,
+    /// The name was repeated behind complete arguments: what follows belongs to another call of it.
+    named_again: bool,
     /// The arguments came as an object: complete, whatever follows.
     whole: bool,
     /// A later call of the same reply took the index over.
@@ -130,7 +136,11 @@ impl ToolCallAssembler {
     pub fn push(&mut self, fragment: &ToolCallFragment<'_>) -> StreamChunk {
         let id = fragment.id.filter(|id| !id.trim().is_empty() && *id != "null");
         let name = fragment.name.filter(|name| !name.trim().is_empty());
-        let at = self.slot_for(fragment.index, id, name);
+        let says_arguments = match fragment.object {
+            Some(object) => !object.is_null(),
+            None => fragment.arguments.is_some_and(|text| !text.trim().is_empty()),
+        };
+        let (at, announced) = self.slot_for(fragment.index, id, name, says_arguments);
         let Some(slot) = self.slots.get_mut(at) else {
             // `slot_for` yields an existing place; an empty delta is the harmless answer if it ever did not.
             return delta(at, ToolCallId::new(), None, None, String::new());
@@ -140,7 +150,7 @@ impl ToolCallAssembler {
         }
         let mut new_name = None;
         if slot.name.is_none() {
-            slot.name = name.map(str::to_owned);
+            slot.name = name.map(str::to_owned).or(announced);
             new_name = slot.name.clone();
         }
         let piece = match (fragment.object, fragment.arguments) {
@@ -156,7 +166,13 @@ impl ToolCallAssembler {
         delta(at, slot.id.clone(), slot.provider_id.clone(), new_name, piece)
     }
 
-    fn slot_for(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> usize {
+    fn slot_for(
+        &mut self,
+        index: Option<u64>,
+        id: Option<&str>,
+        name: Option<&str>,
+        says_arguments: bool,
+    ) -> (usize, Option<String>) {
         let same_id =
             |slot: &Slot| id.is_some() && slot.provider_id.as_ref().map(ProviderCallId::as_str) == id;
         let found = match index {
@@ -172,16 +188,18 @@ impl ToolCallAssembler {
                 (!opens || awaits).then_some(last)
             }),
         };
+        let mut announced = None;
         if let Some(at) = found
             && let Some(slot) = self.slots.get_mut(at)
         {
-            if !slot.is_reused_for(id, name) {
-                return at;
+            if !slot.is_reused_for(id, name, says_arguments) {
+                return (at, None);
             }
             slot.closed = true;
+            announced = slot.name.clone().filter(|_| slot.named_again && id.is_none() && name.is_none());
             // An id that was seen under this index before goes on where it was.
             if let Some(earlier) = self.slots.iter().rposition(same_id) {
-                return earlier;
+                return (earlier, None);
             }
         }
         self.slots.push(Slot {
@@ -190,10 +208,12 @@ impl ToolCallAssembler {
             provider_id: None,
             name: None,
             arguments: String::new(),
+            progress: Progress::default(),
+            named_again: false,
             whole: false,
             closed: false,
         });
-        self.slots.len() - 1
+        (self.slots.len() - 1, announced)
     }
 
     /// The calls in order of first appearance.
@@ -211,17 +231,69 @@ impl ToolCallAssembler {
 
 impl Slot {
     /// Whether a fragment under this slot's index belongs to another call.
-    fn is_reused_for(&self, id: Option<&str>, name: Option<&str>) -> bool {
+    fn is_reused_for(&mut self, id: Option<&str>, name: Option<&str>, says_arguments: bool) -> bool {
         match (id, &self.provider_id) {
             (Some(id), Some(own)) => id != own.as_str(),
-            _ => {
-                name.is_some()
-                    && self.name.is_some()
-                    && !self.arguments.trim().is_empty()
-                    && Arguments::new(self.arguments.as_str()).json().is_ok()
-                    && id.is_none()
+            (Some(_), None) => false,
+            (None, _) => match name {
+                Some(name) if self.name.is_some() && self.is_complete() => {
+                    let is_other = self.name.as_deref() != Some(name);
+                    // Whether a repeated name announces another call shows in what follows.
+                    self.named_again |= !is_other && !says_arguments;
+                    is_other || says_arguments
+                }
+                None => self.named_again && says_arguments,
+                Some(_) => false,
+            },
+        }
+    }
+
+    fn is_complete(&mut self) -> bool {
+        self.progress.read(&self.arguments);
+        self.progress.may_be_complete(&self.arguments) && {
+            let is_object = Arguments::new(self.arguments.as_str()).json().is_ok();
+            // Nothing that follows makes JSON of it.
+            self.progress.is_broken = !is_object;
+            is_object
+        }
+    }
+}
+
+/// How far the text of arguments is. It is read when that matters, each part of it once.
+#[derive(Debug, Default)]
+struct Progress {
+    read: usize,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    /// The last byte that is no white space.
+    last: u8,
+    is_broken: bool,
+}
+
+impl Progress {
+    fn read(&mut self, text: &str) {
+        for byte in text.bytes().skip(self.read) {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            if !byte.is_ascii_whitespace() {
+                self.last = byte;
             }
         }
+        self.read = text.len();
+    }
+
+    /// Whether the text is worth to be read as a whole.
+    fn may_be_complete(&self, text: &str) -> bool {
+        let is_closed = self.depth == 0 && !self.in_string && matches!(self.last, b'}' | b'"');
+        !self.is_broken && (is_closed || self.last == b'l' && text.len() < 64 && text.trim() == "null")
     }
 }
 

@@ -1,6 +1,6 @@
 //! A conversation as it is exported and imported.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,8 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// Messages with the bytes of their documents in a side table.
 ///
 /// The JSON form is `{"schemaVersion":1,"messages":[…],"documents":[{"id","contentType","fileName","data"}]}`,
-/// `data` being base64; an optional member `tools` holds definitions (`name`, `description`, `inputSchema`).
+/// `data` being base64; an optional member `tools` holds definitions (`name`, `description`, `inputSchema`). A document
+/// whose bytes were not at hand has `"missing":true` instead of `data`.
 /// Messages mention documents as references only. A member that is not understood is refused by name, since what it
 /// says would be lost; so is a newer version.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +53,16 @@ pub enum ConversationError {
         /// The document.
         id: DocumentId,
     },
-    /// Two entries of the side table have one id.
+    /// A message cannot be written.
+    #[error("the conversation cannot be written")]
+    Unwritable(#[source] serde_json::Error),
+    /// An entry of the side table has neither data nor says that they are missing, or has both.
+    #[error("the document {id:?} must have either data or the mark that they are missing")]
+    NoData {
+        /// The document.
+        id: DocumentId,
+    },
+    /// Two entries of the side table have one id, or two documents of one id have different bytes.
     #[error("the document {id:?} is in the table twice")]
     DuplicateDocument {
         /// The document.
@@ -81,7 +91,10 @@ struct StoredDocument {
     content_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file_name: Option<String>,
-    data: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    missing: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -130,8 +143,17 @@ impl Conversation {
             return Err(ConversationError::TooNew { found: stored.schema_version });
         }
         let mut table = HashMap::with_capacity(stored.documents.len());
+        let mut known = HashSet::with_capacity(stored.documents.len());
         for document in stored.documents {
-            let StoredDocument { id, content_type, file_name, data } = document;
+            let StoredDocument { id, content_type, file_name, data, missing } = document;
+            if !known.insert(id.clone()) {
+                return Err(ConversationError::DuplicateDocument { id });
+            }
+            let data = match (data, missing) {
+                (Some(data), false) => data,
+                (None, true) => continue,
+                _ => return Err(ConversationError::NoData { id }),
+            };
             let Ok(bytes) = base64_simd::STANDARD.decode_to_vec(data.as_bytes()) else {
                 return Err(ConversationError::BadData { id });
             };
@@ -140,9 +162,7 @@ impl Conversation {
             if let Some(name) = file_name {
                 handle = handle.with_file_name(name);
             }
-            if table.insert(id.clone(), handle).is_some() {
-                return Err(ConversationError::DuplicateDocument { id });
-            }
+            table.insert(id, handle);
         }
         let resolve = Resolve::from_table(&table);
         let messages = stored.messages.into_iter().map(|raw| {
@@ -159,8 +179,13 @@ impl Conversation {
         Ok(Self { messages, tools: tools.collect() })
     }
 
-    /// Writes the exported form. Documents whose bytes are not in memory are left out of the side table.
-    pub fn to_json(&self) -> String {
+    /// Writes the exported form. Of documents whose bytes are not in memory it says that they are
+    /// [`missing`](Self::missing).
+    ///
+    /// # Errors
+    /// [`ConversationError::Unwritable`] if a message cannot be written, [`ConversationError::DuplicateDocument`] if two
+    /// documents of one id have different bytes, of which the form could hold one.
+    pub fn to_json(&self) -> Result<String, ConversationError> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Export<'a> {
@@ -171,19 +196,34 @@ impl Conversation {
             #[serde(skip_serializing_if = "Vec::is_empty")]
             tools: Vec<StoredTool>,
         }
-        let mut documents: Vec<StoredDocument> = Vec::new();
-        for document in self.documents() {
-            let DocumentSource::Bytes(bytes) = document.source() else { continue };
-            if documents.iter().any(|known| known.id == *document.id()) {
-                continue;
+        // The handle with the bytes, where several stand for one document.
+        let mut at: HashMap<&DocumentId, usize> = HashMap::new();
+        let mut handles: Vec<&Document> = Vec::new();
+        for document in self.documents().filter(|document| needs_bytes(document)) {
+            let place = *at.entry(document.id()).or_insert(handles.len());
+            match handles.get_mut(place) {
+                None => handles.push(document),
+                Some(known) if known.has_other_content(document) => {
+                    return Err(ConversationError::DuplicateDocument { id: document.id().clone() });
+                }
+                Some(known) if !known.is_in_memory() => *known = document,
+                Some(_) => {}
             }
-            documents.push(StoredDocument {
+        }
+        let documents = handles.into_iter().map(|document| {
+            let data = match document.source() {
+                DocumentSource::Bytes(bytes) => Some(base64_simd::STANDARD.encode_to_string(bytes)),
+                _ => None,
+            };
+            StoredDocument {
                 id: document.id().clone(),
                 content_type: Some(document.media_type().to_string()),
                 file_name: document.file_name().map(str::to_owned),
-                data: base64_simd::STANDARD.encode_to_string(bytes),
-            });
-        }
+                missing: data.is_none(),
+                data,
+            }
+        });
+        let documents = documents.collect();
         let tools = self.tools.iter().map(|tool| StoredTool {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
@@ -195,11 +235,21 @@ impl Conversation {
             documents,
             tools: tools.collect(),
         };
-        serde_json::to_string_pretty(&export).unwrap_or_default()
+        serde_json::to_string_pretty(&export).map_err(ConversationError::Unwritable)
+    }
+
+    /// The documents whose bytes are not in memory, so that an export does not hold them: each mention, in order.
+    pub fn missing(&self) -> impl Iterator<Item = &Document> {
+        self.documents().filter(|document| matches!(document.source(), DocumentSource::Stored))
     }
 
     /// Every document that a message mentions, duplicates included, in order.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         self.messages.iter().flat_map(|message| message.documents())
     }
+}
+
+/// Whether the bytes are in the side table, not in the reference.
+fn needs_bytes(document: &Document) -> bool {
+    matches!(document.source(), DocumentSource::Bytes(_) | DocumentSource::Stored)
 }

@@ -15,9 +15,10 @@ use crate::provider::BoxFuture;
 
 /// A cheap handle on a document: identity, media type, name, and where its bytes are.
 ///
-/// Cloning copies a pointer. Serialising writes a *reference*, never the bytes, and tells the innermost active
-/// [`Capture`](crate::Capture) that the document was seen. There is deliberately no `Deserialize`: a reference in
-/// untrusted JSON must not become a document. A tool that takes a document takes a
+/// Cloning copies a pointer. Serialising writes a *reference*, never the bytes, an address or inline text, and tells the
+/// innermost active [`Capture`](crate::Capture) that the document was seen. Outside of a capture the reference says that
+/// its content is not available, since nobody keeps the document. There is deliberately no `Deserialize`: a reference
+/// in untrusted JSON must not become a document. A tool that takes a document takes a
 /// [`DocumentRef`](crate::DocumentRef).
 ///
 /// ```
@@ -101,17 +102,16 @@ impl Document {
         self
     }
 
-    /// Sets the file name; a blank one counts as none. The media type follows if it was unknown.
+    /// Sets the file name; a blank one counts as none. The media type follows if it was unknown, and becomes more exact
+    /// where the name agrees with it: plain text named `.csv` is CSV, a ZIP named `.docx` a DOCX. A type that says
+    /// something else than the name holds.
     #[must_use]
     pub fn with_file_name(self, name: impl Into<String>) -> Self {
         let name: String = name.into();
         self.edit(|inner| {
-            let generic = matches!(
-                inner.media_type.essence(),
-                "application/octet-stream" | "text/plain" | "application/zip"
-            );
-            if let Some(media_type) = MediaType::from_file_name(&name).filter(|_| generic) {
-                inner.media_type = media_type.with_charset_of(&inner.media_type);
+            let named = MediaType::from_file_name(&name);
+            if let Some(named) = named.filter(|named| inner.media_type.is_refined_by(named)) {
+                inner.media_type = named.with_charset_of(&inner.media_type);
             }
             inner.file_name = (!name.trim().is_empty()).then(|| Arc::from(name));
         })
@@ -137,6 +137,11 @@ impl Document {
     #[must_use]
     pub fn with_store_id(self, store_id: impl Into<String>) -> Self {
         self.edit(|inner| inner.store_id = Some(Arc::from(store_id.into())))
+    }
+
+    /// Names the store if none is named.
+    pub(crate) fn or_in_store(self, store_id: &str) -> Self {
+        if self.0.store_id.is_some() { self } else { self.with_store_id(store_id) }
     }
 
     pub(crate) fn with_optional_store_id(self, store_id: Option<String>) -> Self {
@@ -213,31 +218,66 @@ impl Document {
         }
     }
 
-    /// The SHA-256 of the content if it is in memory; computed once.
-    pub fn hash(&self) -> Option<[u8; 32]> {
-        let content: &[u8] = match &self.0.source {
-            DocumentSource::Bytes(bytes) => bytes,
-            DocumentSource::Inline { text } => text.as_bytes(),
-            DocumentSource::Stored | DocumentSource::External { .. } => return None,
-        };
-        Some(*self.0.hash.get_or_init(|| Sha256::digest(content).into()))
-    }
-
-    /// Whether both handles stand for the same document: the same id or, for external ones, the same URL.
-    pub fn is_same(&self, other: &Document) -> bool {
-        match (&self.0.source, &other.0.source) {
-            (DocumentSource::External { url: a }, DocumentSource::External { url: b }) if a == b => true,
-            _ => Arc::ptr_eq(&self.0, &other.0) || self.0.id == other.0.id,
+    fn content(&self) -> Option<&[u8]> {
+        match &self.0.source {
+            DocumentSource::Bytes(bytes) => Some(bytes),
+            DocumentSource::Inline { text } => Some(text.as_bytes()),
+            DocumentSource::Stored | DocumentSource::External { .. } => None,
         }
     }
 
-    /// Writes the reference. A capture decides whether the model sees a URL; stored conversations always hold it.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.content().is_some()
+    }
+
+    /// The SHA-256 of the content if it is in memory, or was when the hash was first asked for; computed once.
+    pub fn hash(&self) -> Option<[u8; 32]> {
+        match self.content() {
+            Some(content) => Some(*self.0.hash.get_or_init(|| Sha256::digest(content).into())),
+            None => self.0.hash.get().copied(),
+        }
+    }
+
+    /// Whether both handles stand for the same document: the same id and, where both contents are known, the same
+    /// content. External ones are the same at the same URL too. [`Identities`](crate::Identities) tells many apart.
+    pub fn is_same(&self, other: &Document) -> bool {
+        match (&self.0.source, &other.0.source) {
+            (DocumentSource::External { url: a }, DocumentSource::External { url: b }) if a == b => true,
+            _ => self.0.id == other.0.id && !self.has_other_content(other),
+        }
+    }
+
+    /// Whether both contents are known and differ.
+    pub(crate) fn has_other_content(&self, other: &Document) -> bool {
+        let known = |of: &Document| of.0.hash.get().copied();
+        match (self.content(), other.content()) {
+            // The same memory needs no look at its bytes.
+            (Some(own), Some(others)) => !std::ptr::eq(own, others) && own != others,
+            (Some(_), None) => known(other).is_some_and(|hash| self.hash() != Some(hash)),
+            (None, Some(_)) => known(self).is_some_and(|hash| other.hash() != Some(hash)),
+            (None, None) => known(self).zip(known(other)).is_some_and(|(own, others)| own != others),
+        }
+    }
+
+    /// The id under which it stands beside a document of its own id and other content. The same content has the same.
+    pub(crate) fn id_beside_another(&self) -> Option<DocumentId> {
+        let hash = self.hash()?;
+        let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        DocumentId::parse(format!("{}.{digits}", self.0.id))
+    }
+
+    /// Writes the reference for a reader.
     pub(crate) fn write_reference<S: Serializer>(
         &self,
         serializer: S,
-        seen_by_model: bool,
+        reader: Reader<'_>,
     ) -> Result<S::Ok, S::Error> {
         let inner = &*self.0;
+        let stored = matches!(reader, Reader::Store);
+        let (id, store) = match reader {
+            Reader::Model { id, store_id } => (id, store_id),
+            Reader::Store | Reader::Nobody => (&inner.id, None),
+        };
         let mut map = serializer.serialize_map(None)?;
         let kind = match &inner.source {
             DocumentSource::Bytes(_) | DocumentSource::Stored => "stored",
@@ -245,17 +285,15 @@ impl Document {
             DocumentSource::Inline { .. } => "inline",
         };
         map.serialize_entry(MARKER, kind)?;
-        map.serialize_entry("documentId", &inner.id)?;
+        map.serialize_entry("documentId", id)?;
         match &inner.source {
             DocumentSource::Bytes(_) | DocumentSource::Stored => {
-                let own = inner.store_id.as_deref().map(str::to_owned);
-                let store = own.or_else(|| seen_by_model.then(capture::store_id).flatten());
-                if let Some(store) = store {
-                    map.serialize_entry("storeId", &store)?;
+                if let Some(store) = inner.store_id.as_deref().or(store) {
+                    map.serialize_entry("storeId", store)?;
                 }
             }
-            DocumentSource::External { url } if !seen_by_model => map.serialize_entry("url", url)?,
-            DocumentSource::Inline { text } if !seen_by_model => map.serialize_entry("content", text)?,
+            DocumentSource::External { url } if stored => map.serialize_entry("url", url)?,
+            DocumentSource::Inline { text } if stored => map.serialize_entry("content", text)?,
             DocumentSource::External { .. } | DocumentSource::Inline { .. } => {}
         }
         map.serialize_entry(
@@ -266,9 +304,26 @@ impl Document {
                 size: inner.size,
             },
         )?;
+        if matches!(reader, Reader::Nobody) {
+            map.serialize_entry("problem", NOT_CAPTURED)?;
+        }
         map.end()
     }
 }
+
+/// Who reads a reference.
+#[derive(Clone, Copy)]
+pub(crate) enum Reader<'a> {
+    /// Whoever reads a stored conversation, which is whole.
+    Store,
+    /// A model, which sees no address and no content.
+    Model { id: &'a DocumentId, store_id: Option<&'a str> },
+    /// Nobody who has the document: as for a model, and it says so.
+    Nobody,
+}
+
+/// What a reference says that was written while no capture was active.
+const NOT_CAPTURED: &str = "the content is not available: it was serialised outside of a tool's call";
 
 /// The member that makes a JSON object a document reference.
 pub(crate) const MARKER: &str = "attache.document";
@@ -286,9 +341,12 @@ struct ReferenceMetadata<'a> {
 impl Serialize for Document {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match capture::register(self) {
-            capture::Registered::NoScope => self.write_reference(serializer, false),
-            capture::Registered::Yes => self.write_reference(serializer, true),
-            capture::Registered::Full => Err(S::Error::custom("too many documents in one result")),
+            Ok(Some(captured)) => {
+                let reader = Reader::Model { id: &captured.id, store_id: captured.store_id.as_deref() };
+                self.write_reference(serializer, reader)
+            }
+            Ok(None) => self.write_reference(serializer, Reader::Nobody),
+            Err(full) => Err(S::Error::custom(full)),
         }
     }
 }
@@ -335,12 +393,22 @@ pub trait DocumentStore: Send + Sync {
     fn id(&self) -> &str;
 
     /// Keeps the bytes of `document`, which must be in memory. Putting the same document again is no error.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::TooLarge`] if it does not fit, [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// The bytes kept under `id`.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::NotFound`] if nothing is kept under it, [`StoreErrorKind::Corrupt`] if it cannot be read,
+    /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>>;
 
     /// Forgets the bytes under `id`; an unknown id is no error.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Unavailable`] if the backend does not answer.
     fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
@@ -406,8 +474,29 @@ mod tests {
             .with_id(DocumentId::parse("d-1").unwrap());
         assert_eq!(
             serde_json::to_string(&document).unwrap(),
-            r#"{"attache.document":"stored","documentId":"d-1","storeId":"main","metadata":{"contentType":"application/pdf","fileName":"a.pdf","size":15}}"#
+            r#"{"attache.document":"stored","documentId":"d-1","storeId":"main","metadata":{"contentType":"application/pdf","fileName":"a.pdf","size":15},"problem":"the content is not available: it was serialised outside of a tool's call"}"#
         );
+    }
+
+    #[test]
+    fn a_reference_outside_of_a_capture_holds_no_address_and_no_content() {
+        let documents = [Document::external("https://x/a.pdf?sig=canary"), Document::inline("canary")];
+        let text = serde_json::to_string(&documents).unwrap();
+        assert!(!text.contains("canary"), "{text}");
+        assert_eq!(text.matches("the content is not available").count(), 2);
+    }
+
+    #[test]
+    fn a_document_is_its_id_and_its_content() {
+        let of = |bytes: &'static [u8]| {
+            Document::from_bytes(bytes, "text/plain").with_id(DocumentId::parse("contract-42").unwrap())
+        };
+        let (first, second) = (of(b"one"), of(b"two"));
+        assert!(first.is_same(&of(b"one")) && !first.is_same(&second));
+        let unknown = Document::stored(first.id().clone(), "main", "text/plain");
+        assert!(unknown.is_same(&first) && second.is_same(&unknown), "nothing says that they differ");
+        assert!(first.hash().is_some());
+        assert!(!first.without_bytes().is_same(&second), "a hash that is known goes with the handle");
     }
 
     #[test]
@@ -438,12 +527,25 @@ mod tests {
         }
         assert_eq!(named("text/plain; charset=iso-8859-1", "x.txt"), "text/plain; charset=iso-8859-1");
         assert_eq!(named("text/plain", "x.csv"), "text/csv");
-        assert_eq!(named("application/zip", "x.csv"), "text/csv");
-        assert_eq!(
-            named("text/plain; charset=iso-8859-1", "x.zip"),
-            "application/zip",
-            "a charset is of text"
-        );
+    }
+
+    #[test]
+    fn a_declared_type_wins_over_the_file_name() {
+        let named = |bytes: &'static [u8], media_type: &str, name: &str| {
+            let document = Document::from_bytes(bytes, media_type).with_file_name(name);
+            document.media_type().to_string()
+        };
+        assert_eq!(named(b"The lease ends in 2031.", "text/plain", "lease.pdf"), "text/plain");
+        assert_eq!(named(b"M\xfcller", "text/plain; charset=latin1", "x.zip"), "text/plain; charset=latin1");
+        assert_eq!(named(b"PK\x03\x04\0", "application/zip", "export.csv"), "application/zip");
+        // What the bytes say is no guess where a format has a signature, and these have none.
+        assert_eq!(named(b"The lease ends in 2031.", "", "lease.pdf"), "text/plain");
+        // Agreement: the name is only more exact.
+        assert_eq!(named(b"a,b", "text/plain", "x.csv"), "text/csv");
+        assert_eq!(named(b"From: a\r\n\r\nb", "text/plain", "x.eml"), "message/rfc822");
+        let docx = named(b"PK\x03\x04\0", "application/zip", "x.docx");
+        assert!(docx.ends_with("wordprocessingml.document"), "{docx}");
+        assert_eq!(named(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", "x.doc"), "application/msword");
     }
 
     #[test]

@@ -77,23 +77,48 @@ impl DocumentId {
     }
 
     /// The id of the `number`-th document inside this one, the same at each call: a UUID that whoever wrote the
-    /// document could not know, as this one is random.
+    /// document could not know, as this one is random. Its last part tells the outermost document, so that
+    /// [`is_inside`](Self::is_inside) can answer at any depth.
     pub fn inside(&self, number: usize) -> Self {
         let digest = Sha256::digest(format!("{}\0{number}", self.0).as_bytes());
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(digest.iter()).for_each(|(byte, hash)| *byte = *hash);
+        bytes.iter_mut().skip(ROOT_AT).zip(self.root()).for_each(|(byte, root)| *byte = root);
         Self(uuid_text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
-    /// What labels show in the `spec` profile: the text before the first `-`, or the whole id, at most 64
-    /// characters, when there is no dash or it comes first.
+    /// Whether this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
+    /// makes them.
+    pub fn is_inside(&self, outer: &DocumentId) -> bool {
+        self != outer && self.own_root() == Some(outer.root())
+    }
+
+    /// What stands for the outermost document in the ids of those inside it.
+    pub(crate) fn root(&self) -> [u8; 16 - ROOT_AT] {
+        self.own_root().unwrap_or_else(|| {
+            let digest = Sha256::digest(self.0.as_bytes());
+            let mut root = [0; 16 - ROOT_AT];
+            root.iter_mut().zip(digest.iter()).for_each(|(byte, hash)| *byte = *hash);
+            root
+        })
+    }
+
+    /// The same, of an id that [`inside`](Self::inside) made: it alone makes UUIDs of the custom version.
+    pub(crate) fn own_root(&self) -> Option<[u8; 16 - ROOT_AT]> {
+        let uuid = Uuid::parse_str(&self.0).ok().filter(|uuid| uuid.get_version_num() == 8)?;
+        uuid.as_bytes().last_chunk().copied()
+    }
+
+    /// What labels show in the `spec` profile: the text before the first `-`, or the whole id when there is no dash or
+    /// it comes first; at most 64 characters.
     pub fn short(&self) -> &str {
-        match self.0.find('-') {
+        let short = match self.0.find('-') {
             Some(dash) if dash > 0 => self.0.get(..dash).unwrap_or(&self.0),
-            _ => match self.0.char_indices().nth(64) {
-                Some((end, _)) => self.0.get(..end).unwrap_or(&self.0),
-                None => &self.0,
-            },
+            _ => &self.0,
+        };
+        match short.char_indices().nth(64) {
+            Some((end, _)) => short.get(..end).unwrap_or(short),
+            None => short,
         }
     }
 }
@@ -120,6 +145,10 @@ impl ToolCallId {
     }
 }
 
+/// Where the part of an id inside another document begins that stands for the outermost one: behind the bits of a UUID
+/// that are not free.
+const ROOT_AT: usize = 10;
+
 /// An id that needs to be unique but not hard to guess, so it costs no system call: a number drawn once in this
 /// process, and a count.
 fn unique(prefix: &str) -> Arc<str> {
@@ -127,7 +156,13 @@ fn unique(prefix: &str) -> Arc<str> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let drawn = *DRAWN.get_or_init(|| Uuid::new_v4().as_u128());
     let number = drawn.wrapping_add(u128::from(COUNT.fetch_add(1, Ordering::Relaxed)));
-    Arc::from(format!("{prefix}{number:032x}"))
+    let mut digits = [0_u8; uuid::fmt::Simple::LENGTH];
+    // Formatting a number of 128 bits costs thousands of instructions, writing a UUID's digits some dozens.
+    let digits = Uuid::from_u128(number).simple().encode_lower(&mut digits);
+    let mut text = String::with_capacity(prefix.len() + digits.len());
+    text.push_str(prefix);
+    text.push_str(digits);
+    Arc::from(text)
 }
 
 fn uuid_text(uuid: Uuid) -> Arc<str> {
@@ -147,6 +182,19 @@ mod tests {
         assert_eq!(short("plan7"), "plan7");
         assert_eq!(short("-abc-def"), "-abc-def");
         assert_eq!(short(&"é".repeat(100)), "é".repeat(64));
+        assert_eq!(short(&format!("{}-x", "é".repeat(100))), "é".repeat(64));
+    }
+
+    #[test]
+    fn ids_inside_tell_their_outermost_document() {
+        for outer in ["b20f6e91-93e5-4f6a-8b1d-2a6e5f0c9d34", "plan7"] {
+            let outer = DocumentId::parse(outer).unwrap();
+            let deep = outer.inside(1).inside(200).inside(3).inside(1);
+            assert!(deep.is_inside(&outer) && outer.inside(2).is_inside(&outer));
+            assert!(deep != outer.inside(1) && outer.inside(1) != outer.inside(2));
+            assert!(!deep.is_inside(&DocumentId::new()) && !outer.is_inside(&outer));
+            assert!(!DocumentId::new().is_inside(&outer));
+        }
     }
 
     #[test]
@@ -160,6 +208,8 @@ mod tests {
         let id = ToolCallId::new();
         assert!(id.as_str().len() <= 40);
         assert!(id.as_str().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        let digits = id.as_str().strip_prefix("call_").unwrap();
+        assert!(digits.len() == 32 && u128::from_str_radix(digits, 16).is_ok(), "{digits}");
         assert_ne!(id, ToolCallId::new());
     }
 }

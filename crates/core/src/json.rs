@@ -3,32 +3,34 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use crate::tree::TreeError;
+use crate::tree::Reason;
 
 /// Serialises `value` as compact JSON text, stopping as soon as a limit is passed.
 pub(crate) fn to_compact<T: Serialize + ?Sized>(
     value: &T,
     max_depth: usize,
     max_bytes: usize,
-) -> Result<String, TreeError> {
-    let mut buffer = Limited { bytes: Vec::with_capacity(128), max_bytes };
+) -> Result<String, Reason> {
+    let mut buffer = Limited { bytes: Vec::with_capacity(FIRST_BYTES.min(max_bytes)), max_bytes };
     let formatter = Bounded { inner: CompactFormatter, depth: 0, max_depth };
     let mut serializer = serde_json::Serializer::with_formatter(&mut buffer, formatter);
     value.serialize(&mut serializer).map_err(|error| {
         let limit = error.io_error_kind().filter(|kind| *kind == io::ErrorKind::Other);
         match (limit, error.to_string().as_str()) {
-            (Some(_), TOO_DEEP) => TreeError::TooDeep { limit: max_depth },
-            (Some(_), TOO_LARGE) => TreeError::TooLarge { limit: max_bytes },
-            _ => TreeError::Serialize(error),
+            (Some(_), TOO_DEEP) => Reason::TooDeep { limit: max_depth },
+            (Some(_), TOO_LARGE) => Reason::TooLarge { limit: max_bytes },
+            _ => Reason::Serialize(error),
         }
     })?;
     // serde_json writes nothing but UTF-8.
-    String::from_utf8(buffer.bytes)
-        .map_err(|_| TreeError::Serialize(serde::ser::Error::custom("invalid UTF-8")))
+    String::from_utf8(buffer.bytes).map_err(|_| Reason::Serialize(serde::ser::Error::custom("invalid UTF-8")))
 }
 
+/// Room for the usual result, so that it is not moved while it grows.
+const FIRST_BYTES: usize = 2048;
 const TOO_DEEP: &str = "nested too deep";
 const TOO_LARGE: &str = "too large";
 
@@ -43,9 +45,11 @@ impl Write for Limited {
         Ok(data.len())
     }
 
+    // It is called for each quote and comma.
+    #[inline]
     fn write_all(&mut self, data: &[u8]) -> io::Result<()> {
-        if self.bytes.len().saturating_add(data.len()) > self.max_bytes {
-            return Err(io::Error::other(TOO_LARGE));
+        if data.len() > self.max_bytes.saturating_sub(self.bytes.len()) {
+            return Err(limit_passed(TOO_LARGE));
         }
         self.bytes.extend_from_slice(data);
         Ok(())
@@ -54,6 +58,11 @@ impl Write for Limited {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+#[cold]
+fn limit_passed(limit: &'static str) -> io::Error {
+    io::Error::other(limit)
 }
 
 struct Bounded {
@@ -65,7 +74,7 @@ struct Bounded {
 impl Bounded {
     fn down(&mut self) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > self.max_depth { Err(io::Error::other(TOO_DEEP)) } else { Ok(()) }
+        if self.depth > self.max_depth { Err(limit_passed(TOO_DEEP)) } else { Ok(()) }
     }
 }
 
@@ -91,9 +100,11 @@ impl Formatter for Bounded {
     }
 
     fn write_raw_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        // Any type may claim to be raw JSON; a tree that is none could not be stored.
+        serde_json::from_str::<IgnoredAny>(fragment)?;
         let (text, depth) = compact(fragment);
         if self.depth.saturating_add(depth) > self.max_depth {
-            return Err(io::Error::other(TOO_DEEP));
+            return Err(limit_passed(TOO_DEEP));
         }
         writer.write_all(text.as_bytes())
     }
@@ -101,32 +112,45 @@ impl Formatter for Bounded {
 
 /// Valid JSON text without insignificant white space, and its depth. Iterative, so depth costs no stack.
 pub(crate) fn compact(json: &str) -> (String, usize) {
+    let bytes = json.as_bytes();
     let mut out = String::with_capacity(json.len());
     let (mut depth, mut deepest) = (0_usize, 0_usize);
-    let (mut in_string, mut escaped) = (false, false);
-    for c in json.chars() {
-        if in_string {
-            match c {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => in_string = false,
-                _ => {}
+    // What is kept is copied in runs.
+    let (mut at, mut run) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = end_of_string(bytes, at);
+                continue;
             }
-        } else {
-            match c {
-                ' ' | '\t' | '\n' | '\r' => continue,
-                '"' => in_string = true,
-                '{' | '[' => {
-                    depth += 1;
-                    deepest = deepest.max(depth);
-                }
-                '}' | ']' => depth = depth.saturating_sub(1),
-                _ => {}
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                out.push_str(json.get(run..at).unwrap_or_default());
+                run = at + 1;
             }
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
         }
-        out.push(c);
+        at += 1;
     }
+    out.push_str(json.get(run..).unwrap_or_default());
     (out, deepest)
+}
+
+/// Where the string ends that begins at `start`, its closing quote included.
+pub(crate) fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
 }
 
 #[cfg(test)]

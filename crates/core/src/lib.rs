@@ -41,7 +41,9 @@ mod document;
 mod error;
 mod fetcher;
 mod files;
+mod hash;
 mod id;
+mod identity;
 mod json;
 mod media;
 mod message;
@@ -67,7 +69,9 @@ pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErr
 pub use error::{ErrorKind, ProviderError};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 pub use files::{FileKey, FileReferences};
+pub use hash::StableHash;
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
+pub use identity::Identities;
 pub use media::{MediaKind, MediaType};
 pub use message::{
     Arguments, ArgumentsError, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart,
@@ -83,11 +87,15 @@ pub use secret::Secret;
 pub use tool::{
     ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, Tool, ToolContext,
     ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolLoosening, ToolMetadata, ToolOutput,
-    ToolRefusal, ToolSet, ToolSetError, ToolSpec, ToolsCheck, wire_name,
+    ToolRefusal, ToolReturn, ToolSet, ToolSetError, ToolSpec, ToolsCheck, WithMetadata, wire_name,
 };
 pub use transcript::Transcript;
-pub use tree::{ContentTree, NO_RESULT, TreeError, TreeLimits, reference_ids};
+pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};
 pub use usage::{RawUsage, Usage};
+
+/// The JSON Schema checker that reads the arguments of tools.
+#[doc(no_inline)]
+pub use attache_schema as schema;
 
 /// The JSON Schema crate whose [`schemars::JsonSchema`] tool arguments derive.
 #[doc(no_inline)]
@@ -96,5 +104,5 @@ pub use schemars;
 /// What the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::tool::bind::{Bound, Function, Parameters, run};
+    pub use crate::tool::bind::{Bound, Function, Parameters, Returned, Settled, run};
 }

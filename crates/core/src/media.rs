@@ -93,12 +93,15 @@ impl MediaType {
 
     /// The best of what was declared, what the bytes say and what the file name says.
     ///
-    /// A signature in the bytes wins over a declared image, PDF, sound or video type and over a missing or
-    /// meaningless one; otherwise the declared type holds.
+    /// A signature in the bytes wins over a declared image, PDF, sound or video type, over text that is none, and over a
+    /// missing or meaningless type; otherwise the declared type holds. A name speaks where neither does.
     pub fn resolve(declared: Option<&str>, bytes: Option<&[u8]>, file_name: Option<&str>) -> Self {
         let declared = declared.and_then(Self::parse).filter(|media| !media.is_unknown());
         let seen = bytes.and_then(signature).and_then(Self::parse);
+        // Text may begin with the letters of a signature.
+        let reads_as_text = || bytes.is_some_and(plain_text);
         match (declared, seen) {
+            (Some(declared), Some(_)) if declared.kind() == MediaKind::Text && reads_as_text() => declared,
             (Some(declared), Some(seen)) if declared.conflicts_with(&seen) => seen,
             (Some(declared), _) => declared,
             (None, seen) => {
@@ -106,6 +109,9 @@ impl MediaType {
                 match (named, seen) {
                     // A zip that is named .docx is a DOCX.
                     (Some(named), Some(seen)) if named.conflicts_with(&seen) => seen,
+                    (Some(named), None) if named.has_signature() && reads_as_text() => {
+                        Self::parse("text/plain").unwrap_or(named)
+                    }
                     (Some(named), _) => named,
                     (None, Some(seen)) => seen,
                     (None, None) => bytes.and_then(Self::sniff).unwrap_or_else(Self::octet_stream),
@@ -126,6 +132,25 @@ impl MediaType {
             matches!(&*seen.essence, "application/zip" | "application/x-ole-storage" | "application/gzip");
         !container && self.essence != seen.essence && self.kind() != MediaKind::Other
             || container && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
+    }
+
+    /// Whether `other` says the same more exactly, so that a file name may replace this type by it.
+    pub(crate) fn is_refined_by(&self, other: &MediaType) -> bool {
+        match &*self.essence {
+            "text/plain" => other.kind() == MediaKind::Text || other.essence() == "message/rfc822",
+            "application/zip" => ["openxmlformats", "opendocument", "epub+zip"]
+                .iter()
+                .any(|format| other.essence.contains(format)),
+            "application/x-ole-storage" => {
+                other.essence() == "application/msword" || other.essence.starts_with("application/vnd.ms-")
+            }
+            _ => self.is_unknown(),
+        }
+    }
+
+    /// Whether bytes of this type say it themselves.
+    fn has_signature(&self) -> bool {
+        matches!(self.kind(), MediaKind::Image | MediaKind::Pdf | MediaKind::Audio | MediaKind::Video)
     }
 
     /// This type with the charset of another, if it is one of text and names none.
@@ -238,9 +263,13 @@ fn signature(bytes: &[u8]) -> Option<&'static str> {
         (b"PK\x03\x04", "application/zip"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
         (b"\x1f\x8b", "application/gzip"),
-        (b"ID3", "audio/mpeg"),
-        (b"OggS", "audio/ogg"),
-        (b"fLaC", "audio/flac"),
+        // With the version, and the type of the first block: the letters alone may begin a text.
+        (b"ID3\x02", "audio/mpeg"),
+        (b"ID3\x03", "audio/mpeg"),
+        (b"ID3\x04", "audio/mpeg"),
+        (b"OggS\0", "audio/ogg"),
+        (b"fLaC\0", "audio/flac"),
+        (b"fLaC\x80", "audio/flac"),
         (b"\x1a\x45\xdf\xa3", "video/webm"),
         (b"{\\rtf", "application/rtf"),
     ];
@@ -250,9 +279,10 @@ fn signature(bytes: &[u8]) -> Option<&'static str> {
     match (bytes.get(..4), bytes.get(4..8), bytes.get(8..12)) {
         (Some(b"RIFF"), _, Some(b"WEBP")) => Some("image/webp"),
         (Some(b"RIFF"), _, Some(b"WAVE")) => Some("audio/wav"),
-        (_, Some(b"ftyp"), Some(b"heic" | b"heix" | b"mif1")) => Some("image/heic"),
-        (_, Some(b"ftyp"), Some(b"avif")) => Some("image/avif"),
-        (_, Some(b"ftyp"), Some(_)) => Some("video/mp4"),
+        // The box that says it is small.
+        (Some([0, ..]), Some(b"ftyp"), Some(b"heic" | b"heix" | b"mif1")) => Some("image/heic"),
+        (Some([0, ..]), Some(b"ftyp"), Some(b"avif")) => Some("image/avif"),
+        (Some([0, ..]), Some(b"ftyp"), Some(_)) => Some("video/mp4"),
         (Some(magic), Some(size), _) if magic.starts_with(b"BM") && size.ends_with(b"\0\0") => {
             Some("image/bmp")
         }
@@ -393,6 +423,29 @@ mod tests {
         assert_eq!(resolve(None, Some(b"\0\x01"), None), "application/octet-stream");
         assert_eq!(resolve(Some("application/json"), Some(b"{}"), Some("x.txt")), "application/json");
         assert_eq!(resolve(Some("text/csv"), Some(png), None), "image/png");
+    }
+
+    #[test]
+    fn text_that_begins_like_a_signature_stays_the_text_it_was_declared_to_be() {
+        let resolve = |declared: &str, bytes: &[u8]| {
+            MediaType::resolve(Some(declared), Some(bytes), None).essence().to_owned()
+        };
+        for text in [
+            "ID3,name\n1,ada\n",
+            "BM25 is a rank",
+            "OggS is",
+            "fLaC is",
+            "GIF89a is old",
+            "II*",
+            "%PDF- begins it",
+        ] {
+            assert_eq!(resolve("text/csv", text.as_bytes()), "text/csv", "{text}");
+        }
+        for text in ["ID3,name\n1,ada\n", "OggS is", "fLaC is", "what ftyp is"] {
+            assert_eq!(resolve("", text.as_bytes()), "text/plain", "{text}");
+        }
+        assert_eq!(resolve("text/csv", b"ID3\x04\0\0\0\0\0\x10"), "audio/mpeg");
+        assert_eq!(resolve("text/plain", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"), "application/pdf");
     }
 
     #[test]

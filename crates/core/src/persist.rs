@@ -3,7 +3,10 @@
 //! A message is read without tagged enums, so that embedded JSON keeps its member order and its numbers. What is not
 //! understood is refused by name: in a conversation of another program it may be what was said.
 
+mod any;
 mod reference;
+
+use std::collections::HashSet;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -68,6 +71,8 @@ struct PartRecord {
     object: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     documents: Vec<ReferenceRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    withheld: Vec<DocumentId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<ToolCallId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,10 +125,11 @@ impl Serialize for Message {
     }
 }
 
-/// Reads the persisted form; documents are references without bytes until somebody loads them.
+/// Reads the persisted form; documents are references without bytes until somebody loads them. Inside a tagged or
+/// flattened type, of which serde reads the text first, replay data and arguments lose their white space.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let raw = any::raw(deserializer)?;
         let record: MessageRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
         record.into_message(&Resolve::without_bytes()).map_err(serde::de::Error::custom)
     }
@@ -198,7 +204,8 @@ impl MessageRecord {
                 Ok(Message::Assistant(AssistantMessage { id, parts, metadata: metadata.into() }))
             }
             _ if is_results => {
-                let results = results.into_iter().map(|result| result.into_result(resolve)).collect();
+                let results = results.into_iter().map(|result| result.into_result(resolve));
+                let results = results.collect::<Result<_, _>>()?;
                 Ok(Message::ToolResults(ToolResultsMessage { id, results, metadata: metadata.into() }))
             }
             "user" => {
@@ -256,6 +263,7 @@ fn content_record(content: &Content) -> Result<PartRecord, serde_json::Error> {
         Content::Object(tree) => Ok(PartRecord {
             object: Some(raw(tree.json())?),
             documents: tree.documents().iter().cloned().map(ReferenceRecord).collect(),
+            withheld: tree.withheld().to_vec(),
             ..part("object")
         }),
     }
@@ -297,8 +305,9 @@ fn part_record(from: &AssistantPart) -> Result<PartRecord, serde_json::Error> {
 }
 
 fn result_record(result: &ToolResult) -> Result<ResultRecord, serde_json::Error> {
-    let shown: Vec<_> =
-        result.tree.documents().iter().filter(|document| !result.withheld.contains(document.id())).collect();
+    let withheld: HashSet<&DocumentId> = result.withheld.iter().collect();
+    let captured = result.tree.documents().iter();
+    let shown: Vec<_> = captured.filter(|document| !withheld.contains(document.id())).collect();
     let usual = shown.len() == result.documents.len()
         && shown.iter().zip(&result.documents).all(|(a, b)| a.id() == b.id());
     Ok(ResultRecord {
@@ -338,7 +347,7 @@ impl PartRecord {
             "text" => &["text", "refusal", "replay"],
             "reasoning" | "thinking" => &["text", "redacted", "replay"],
             "document" => &["document"],
-            "object" => &["object", "documents"],
+            "object" => &["object", "documents", "withheld"],
             "toolCall" | "tool_call" => &["id", "providerId", "name", "arguments", "truncated", "replay"],
             "opaque" => &["kind", "replay"],
             // The part is refused for its type.
@@ -351,6 +360,7 @@ impl PartRecord {
             ("document", self.document.is_some()),
             ("object", self.object.is_some()),
             ("documents", !self.documents.is_empty()),
+            ("withheld", !self.withheld.is_empty()),
             ("id", self.id.is_some()),
             ("providerId", self.provider_id.is_some()),
             ("name", self.name.is_some()),
@@ -378,8 +388,9 @@ impl PartRecord {
             ("document", Self { document: Some(document), .. }) => {
                 Ok(Some(Content::Document(resolve.one(document))))
             }
-            ("object", Self { object: Some(object), documents, .. }) => {
-                Ok(ContentTree::parse(object.get(), resolve.all(documents)).map(Content::Object))
+            ("object", Self { object: Some(object), documents, withheld, .. }) => {
+                let tree = ContentTree::parse(object.get(), resolve.all(documents));
+                Ok(tree.map(|tree| Content::Object(tree.with_withheld(withheld))))
             }
             (_, part) => Err(part.unknown("user")),
         }
@@ -421,26 +432,23 @@ impl PartRecord {
 }
 
 impl ResultRecord {
-    fn into_result(self, resolve: &Resolve<'_>) -> ToolResult {
+    fn into_result(self, resolve: &Resolve<'_>) -> Result<ToolResult, serde_json::Error> {
         let documents = resolve.all(self.documents);
         let content = self.content.as_ref().map_or("null", |content| content.get());
         let tree = ContentTree::parse(content, documents).unwrap_or_else(|| ContentTree::text(content));
         let status = match self.status.as_deref() {
             None | Some("ok") => ResultStatus::Ok,
+            Some("error") => ResultStatus::Error,
             Some("cancelled") => ResultStatus::Cancelled,
-            Some(_) => ResultStatus::Error,
+            Some(other) => return Err(refused(format!("unknown status of a tool result: `{other}`"))),
         };
+        let tree = tree.with_withheld(self.withheld.clone());
         let shown = match self.shown {
             Some(shown) => resolve.all(shown),
             None if status == ResultStatus::Cancelled => Vec::new(),
-            None => tree
-                .documents()
-                .iter()
-                .filter(|document| !self.withheld.contains(document.id()))
-                .cloned()
-                .collect(),
+            None => tree.shown().cloned().collect(),
         };
-        ToolResult {
+        Ok(ToolResult {
             call_id: self.call_id,
             provider_id: self.provider_id.and_then(ProviderCallId::parse),
             tool_name: self.name.filter(|name| !name.trim().is_empty()),
@@ -449,7 +457,7 @@ impl ResultRecord {
             documents: shown,
             withheld: self.withheld,
             routed: None,
-        }
+        })
     }
 }
 
@@ -483,8 +491,8 @@ impl Serialize for ToolResult {
 
 impl<'de> Deserialize<'de> for ToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let raw = any::raw(deserializer)?;
         let record: ResultRecord = serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)?;
-        Ok(record.into_result(&Resolve::without_bytes()))
+        record.into_result(&Resolve::without_bytes()).map_err(serde::de::Error::custom)
     }
 }

@@ -1,14 +1,20 @@
 //! What a tool returned: JSON text, and the documents in it.
 
+mod references;
+
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::document::{Document, MARKER};
+use crate::document::Document;
 use crate::id::DocumentId;
+pub use references::reference_ids;
+pub(crate) use references::references_within;
 
 /// What the model reads where a tool returned nothing, `null` or blank text.
 pub const NO_RESULT: &str = "Tool execution succeeded, but returned no result.";
@@ -31,35 +37,103 @@ impl Default for TreeLimits {
     }
 }
 
-/// Why an output could not become a [`ContentTree`].
-#[derive(Debug, thiserror::Error)]
+/// Why an output could not become a [`ContentTree`], and the documents that it holds all the same.
+///
+/// As a [`ToolError`](crate::ToolError) it keeps the documents, so that the model is shown them beside the failure.
+#[derive(Debug)]
+pub struct TreeError(Box<Failed>);
+
+#[derive(Debug)]
+struct Failed {
+    reason: Reason,
+    documents: Vec<Document>,
+    withheld: Vec<DocumentId>,
+}
+
+/// What kind of output could not become a [`ContentTree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TreeError {
+pub enum TreeErrorKind {
     /// Arrays and objects are nested deeper than the limit.
-    #[error("the output is nested deeper than {limit} levels")]
     TooDeep {
         /// The limit.
         limit: usize,
     },
     /// The JSON text is longer than the limit.
-    #[error("the output is larger than {limit} bytes")]
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The output's own serialisation failed, or it holds too many documents.
+    /// It holds more documents than the limit.
+    TooManyDocuments {
+        /// The limit.
+        limit: usize,
+    },
+    /// The output's own serialisation failed, or is none of JSON.
+    Serialize,
+}
+
+/// The kind, and the cause for the operator.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Reason {
+    #[error("the output is nested deeper than {limit} levels")]
+    TooDeep { limit: usize },
+    #[error("the output is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+    #[error("the output holds more than {limit} documents")]
+    TooManyDocuments { limit: usize },
     #[error("the output cannot be serialised")]
     Serialize(#[source] serde_json::Error),
+}
+
+impl TreeError {
+    pub(crate) fn new(reason: Reason, documents: Vec<Document>, withheld: Vec<DocumentId>) -> Self {
+        Self(Box::new(Failed { reason, documents, withheld }))
+    }
+
+    /// What is wrong with the output.
+    pub fn kind(&self) -> TreeErrorKind {
+        match self.0.reason {
+            Reason::TooDeep { limit } => TreeErrorKind::TooDeep { limit },
+            Reason::TooLarge { limit } => TreeErrorKind::TooLarge { limit },
+            Reason::TooManyDocuments { limit } => TreeErrorKind::TooManyDocuments { limit },
+            Reason::Serialize(_) => TreeErrorKind::Serialize,
+        }
+    }
+
+    /// The documents of the output as far as they could be found, up to the limit, withheld ones included.
+    pub fn documents(&self) -> &[Document] {
+        &self.0.documents
+    }
+
+    /// The documents among them that must not be shown.
+    pub fn withheld(&self) -> &[DocumentId] {
+        &self.0.withheld
+    }
+}
+
+impl fmt::Display for TreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.reason, f)
+    }
+}
+
+impl std::error::Error for TreeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.reason.source()
+    }
 }
 
 /// A tool's output, or an event's payload, as compact JSON text in source order with the documents in it.
 ///
 /// Documents stand in the text as references; only the listed documents are real. A reference in the text that is
-/// not in the list (forged, or of another conversation) is just text.
+/// not in the list (forged, or of another conversation) is just text. Some of the list may be withheld: they are never
+/// shown to a model, wherever the tree comes to stand.
 #[derive(Clone, Debug)]
 pub struct ContentTree {
     json: Arc<str>,
     documents: Arc<[Document]>,
+    withheld: Arc<[DocumentId]>,
 }
 
 impl ContentTree {
@@ -83,23 +157,18 @@ impl ContentTree {
 
     /// Compact JSON text and its documents, in the order in which they shall be shown.
     pub(crate) fn from_parts(json: String, documents: Vec<Document>) -> Self {
-        Self { json: Arc::from(json), documents: Arc::from(documents) }
+        Self { json: Arc::from(json), documents: Arc::from(documents), withheld: Arc::default() }
     }
 
-    /// Compact JSON text and captured documents, which are put in the order of their places in the text; what
-    /// has no place there comes last.
-    pub(crate) fn located(json: String, mut captured: Vec<Document>) -> Self {
-        if captured.len() < 2 {
-            return Self::from_parts(json, captured);
-        }
-        let mut ordered = Vec::with_capacity(captured.len());
-        for id in reference_ids(&json) {
-            if let Some(at) = captured.iter().position(|document| *document.id() == id) {
-                ordered.push(captured.remove(at));
-            }
-        }
-        ordered.append(&mut captured);
-        Self::from_parts(json, ordered)
+    pub(crate) fn with_documents(self, documents: Vec<Document>) -> Self {
+        Self { documents: Arc::from(documents), ..self }
+    }
+
+    /// Says which of the documents must not be shown, and that the others may be.
+    #[must_use]
+    pub fn with_withheld(mut self, withheld: Vec<DocumentId>) -> Self {
+        self.withheld = Arc::from(withheld);
+        self
     }
 
     /// The compact JSON text, members in source order.
@@ -107,22 +176,37 @@ impl ContentTree {
         &self.json
     }
 
-    /// The documents: in the order of their first reference in the text, then those without one.
+    /// The documents: in the order of their first reference in the text, then those without one. Withheld ones are
+    /// among them.
     pub fn documents(&self) -> &[Document] {
         &self.documents
+    }
+
+    /// The documents that must not be shown.
+    pub fn withheld(&self) -> &[DocumentId] {
+        &self.withheld
+    }
+
+    /// The documents that may be shown, in order.
+    pub fn shown(&self) -> impl Iterator<Item = &Document> {
+        let withheld: HashSet<&DocumentId> = self.withheld.iter().collect();
+        self.documents.iter().filter(move |document| withheld.is_empty() || !withheld.contains(document.id()))
     }
 
     /// The same text with other handles for its documents, for loading and storing them.
     #[must_use]
     pub fn map_documents(&self, change: impl FnMut(&Document) -> Document) -> Self {
-        Self { json: Arc::clone(&self.json), documents: self.documents.iter().map(change).collect() }
+        Self { documents: self.documents.iter().map(change).collect(), ..self.clone() }
     }
 
     /// References in the text that stand for none of its documents.
     pub fn unresolved(&self) -> Vec<DocumentId> {
-        reference_ids(&self.json)
-            .filter(|id| !self.documents.iter().any(|document| document.id() == id))
-            .collect()
+        let mut unresolved: Vec<DocumentId> = reference_ids(&self.json).collect();
+        if !unresolved.is_empty() {
+            let known: HashSet<&DocumentId> = self.documents.iter().map(Document::id).collect();
+            unresolved.retain(|id| !known.contains(id));
+        }
+        unresolved
     }
 
     /// Whether the model would read nothing but blank.
@@ -164,6 +248,8 @@ impl ContentTree {
     }
 }
 
+/// Two trees are equal if their texts and the ids of their documents are; which of them are withheld is the result's
+/// affair.
 impl PartialEq for ContentTree {
     fn eq(&self, other: &Self) -> bool {
         self.json == other.json
@@ -172,48 +258,14 @@ impl PartialEq for ContentTree {
     }
 }
 
-/// Serialises as the JSON itself. Inside a capture its documents are captured again, so a tool may return what
-/// another tool returned.
+/// Serialises as the JSON itself. Inside a capture its documents are captured again, so a tool may return a tree that
+/// another tool returned. Those that it withholds stay withheld.
 impl Serialize for ContentTree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        for document in &*self.documents {
-            if matches!(crate::capture::register(document), crate::capture::Registered::Full) {
-                return Err(S::Error::custom("too many documents in one result"));
-            }
-        }
+        crate::capture::register_tree(self).map_err(S::Error::custom)?;
         let raw: &RawValue = serde_json::from_str(&self.json).map_err(S::Error::custom)?;
         raw.serialize(serializer)
     }
-}
-
-/// The ids in the document references of compact JSON text, in source order, duplicates included.
-///
-/// A reference is an object with the member `attache.document`; text inside strings is never taken for one, since
-/// its quotes are escaped. Iterative: depth costs no stack.
-pub fn reference_ids(json: &str) -> impl Iterator<Item = DocumentId> {
-    #[derive(Deserialize)]
-    struct Reference {
-        #[serde(rename = "documentId")]
-        document_id: DocumentId,
-    }
-    let needle = [r#"""#, MARKER, r#"":"#].concat();
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let at = from + json.get(from..)?.find(&needle)?;
-            from = at + needle.len();
-            let opened = at.checked_sub(1).and_then(|before| json.as_bytes().get(before));
-            if !matches!(opened, Some(b'{' | b',')) {
-                continue;
-            }
-            // The rest of the object, read as one of its own; its reader stops at the closing brace.
-            let rest = std::io::Read::chain(&b"{"[..], json.get(at..)?.as_bytes());
-            let mut values = serde_json::Deserializer::from_reader(rest).into_iter::<Reference>();
-            if let Some(Ok(reference)) = values.next() {
-                return Some(reference.document_id);
-            }
-        }
-    })
 }
 
 #[cfg(test)]

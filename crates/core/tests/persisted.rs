@@ -14,6 +14,7 @@ use attache_core::{
     UserMessage, UserOrigin,
 };
 use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -94,14 +95,18 @@ fn everything() -> Conversation {
 #[test]
 fn golden_file_of_version_1() {
     let golden = include_str!("golden/conversation-v1.json");
-    assert_eq!(everything().to_json(), golden.trim_end(), "the persisted form of version 1 must not change");
+    assert_eq!(
+        everything().to_json().unwrap(),
+        golden.trim_end(),
+        "the persisted form of version 1 must not change"
+    );
     let read = Conversation::from_json(golden).unwrap();
     let expected = everything();
     for (read, expected) in read.messages.iter().zip(&expected.messages) {
         assert_eq!(read, expected);
     }
     assert_eq!(read.tools, expected.tools);
-    assert_eq!(read.to_json(), golden.trim_end());
+    assert_eq!(read.to_json().unwrap(), golden.trim_end());
 }
 
 #[test]
@@ -217,11 +222,118 @@ fn unknown_members_are_refused_by_name() {
 #[test]
 fn what_is_stored_inside_a_tool_is_whole_and_no_result_of_the_tool() {
     let conversation = everything();
-    let outside = conversation.to_json();
+    let outside = conversation.to_json().unwrap();
     let mut capture = Capture::new().with_store_id("main");
-    let inside = capture.run_blocking(|| conversation.to_json());
+    let inside = capture.run_blocking(|| conversation.to_json().unwrap());
     assert_eq!(inside, outside);
     assert!(capture.finish(&json!({})).unwrap().documents().is_empty());
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type")]
+enum Row {
+    Said { message: Message, count: u32 },
+    Returned { result: ToolResult },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stamped {
+    at: u64,
+    #[serde(flatten)]
+    message: Message,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Number(u64),
+    Message(Message),
+}
+
+fn value(of: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(of).unwrap()
+}
+
+// Rows of a database, log entries: serde has read the text before the message sees it, so white space is gone.
+#[test]
+fn messages_inside_tagged_untagged_and_flattened_types_read_back() {
+    for message in &everything().messages {
+        let row = Row::Said { message: (**message).clone(), count: 3 };
+        let read: Row = serde_json::from_str(&serde_json::to_string(&row).unwrap()).unwrap();
+        assert_eq!(value(&read), value(&row));
+        let stamped = Stamped { at: 7, message: (**message).clone() };
+        let read: Stamped = serde_json::from_str(&serde_json::to_string(&stamped).unwrap()).unwrap();
+        assert_eq!(value(&read), value(&stamped));
+        let either = Either::Message((**message).clone());
+        let read: Either = serde_json::from_value(serde_json::to_value(&either).unwrap()).unwrap();
+        assert_eq!(value(&read), value(&either));
+        if let Message::ToolResults(results) = &**message {
+            let row = Row::Returned { result: results.results[0].clone() };
+            let read: Row = serde_json::from_str(&serde_json::to_string(&row).unwrap()).unwrap();
+            assert_eq!(value(&read), value(&row));
+        }
+    }
+}
+
+#[test]
+fn an_unknown_status_of_a_result_is_refused_by_name() {
+    let of = |status: &str| {
+        let result = format!(r#"{{"callId":"c","status":"{status}","content":"x"}}"#);
+        format!(r#"{{"messages":[{{"role":"toolResults","results":[{result}]}}]}}"#)
+    };
+    assert_eq!(refusal(&of("deferred")), "unknown status of a tool result: `deferred`");
+    for (status, expected) in
+        [("ok", ResultStatus::Ok), ("error", ResultStatus::Error), ("cancelled", ResultStatus::Cancelled)]
+    {
+        let read = Conversation::from_json(&of(status)).unwrap();
+        let Message::ToolResults(results) = &*read.messages[0] else { panic!() };
+        assert_eq!(results.results[0].status, expected);
+    }
+}
+
+fn said(documents: impl IntoIterator<Item = Document>) -> Conversation {
+    let parts = documents.into_iter().map(Option::<Content>::from);
+    Conversation::new([Message::User(UserMessage::new(parts)).shared()])
+}
+
+#[test]
+fn an_export_says_which_bytes_it_does_not_hold() {
+    let held = document("held", b"%PDF-1.7 one", "a.pdf");
+    let elsewhere = Document::stored(DocumentId::parse("elsewhere").unwrap(), "main", "application/pdf");
+    // A handle without bytes beside one that has them is no loss.
+    let conversation =
+        said([held.clone().without_bytes(), held, elsewhere, Document::external("https://x/a")]);
+    let missing: Vec<_> = conversation.missing().map(|document| document.id().as_str()).collect();
+    assert_eq!(missing, ["held", "elsewhere"]);
+    let json = conversation.to_json().unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let table: Vec<_> = value["documents"].as_array().unwrap().iter().collect();
+    assert_eq!(table.len(), 2);
+    assert_eq!((&table[0]["id"], table[0].get("missing")), (&json!("held"), None));
+    assert_eq!((&table[1]["id"], &table[1]["missing"]), (&json!("elsewhere"), &json!(true)));
+    let read = Conversation::from_json(&json).unwrap();
+    assert_eq!(read.documents().filter(|document| document.bytes().is_some()).count(), 2);
+    for entry in [r#"{"id":"d"}"#, r#"{"id":"d","data":"","missing":true}"#] {
+        let json = format!(r#"{{"messages":[],"documents":[{entry}]}}"#);
+        assert!(matches!(Conversation::from_json(&json), Err(ConversationError::NoData { .. })));
+    }
+}
+
+#[test]
+fn an_export_that_would_lose_one_of_two_contents_is_refused() {
+    let conversation = said([document("d", b"%PDF-1", "a.pdf"), document("d", b"%PDF-2", "a.pdf")]);
+    assert!(matches!(conversation.to_json(), Err(ConversationError::DuplicateDocument { .. })));
+}
+
+#[test]
+fn what_an_event_withholds_is_stored() {
+    let mut capture = Capture::new();
+    capture.run_blocking(|| serde_json::to_string(&document("d", b"%PDF-1", "a.pdf")).unwrap());
+    let event = Message::User(UserMessage::event(capture.finish(&json!({"a": 1})).unwrap()));
+    let read: Message = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
+    let Message::User(user) = read else { panic!() };
+    let Content::Object(tree) = &user.parts[0] else { panic!() };
+    assert_eq!((tree.documents().len(), tree.shown().count()), (1, 0));
 }
 
 proptest! {

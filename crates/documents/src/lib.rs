@@ -8,12 +8,14 @@
 //!
 //! A step of an agent calls, with the window of messages that it is about to send:
 //!
-//! 1. [`plan`]: which documents must be loaded or converted for this model; the caller does that and puts the
-//!    outcome into [`Materials`], or has [`gather`] do both with a store, a fetcher and converters;
+//! 1. [`plan`]: which documents must be loaded, brought into another form or converted to text for this model; the
+//!    caller does that and puts the outcome into [`Materials`], or has [`gather`] do it with a store, a fetcher and
+//!    converters;
 //! 2. [`route`]: the messages as this model shall see them, and the report.
 //!
-//! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection: it reads originals and
-//! writes only `routed` content and synthetic messages, so it can be repeated at any time, for any model.
+//! Nothing here does I/O of its own, needs a runtime, reads a clock or draws a random number. Routing is a projection:
+//! it reads originals and writes only `routed` content and synthetic messages, so it can be repeated at any time, for
+//! any model.
 //!
 //! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
 //!
@@ -62,40 +64,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod address;
 mod decide;
-mod deliberate;
-mod estimate;
-mod external;
-mod fence;
-mod fits;
-mod gather;
+mod find;
 mod label;
-mod limits;
 mod materials;
 mod options;
-mod plan;
-mod reading;
-mod repeat;
+mod render;
 mod report;
-mod route;
-mod stamp;
-mod stand;
-mod survey;
 mod text;
-mod verdict;
-mod walk;
 
-/// What a converter made of a document, for [`Materials`].
+/// The text that a converter made of a document, for [`Materials`].
 #[doc(no_inline)]
 pub use attache_core::ConvertedText;
-pub use fence::unfence;
-pub use gather::gather;
+pub use find::walk::{walk, walk_value};
 pub use label::{Label, LabelProfile, ReadLabel};
 pub use materials::Materials;
+pub use materials::gather::gather;
+pub use materials::plan::{Plan, plan};
 pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};
-pub use plan::{Plan, plan};
-pub use reading::{decode_text, fence_text, tame};
+pub use render::{Routing, explain, route, unresolved};
 pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};
-pub use route::{Routing, explain, route, unresolved};
-pub use walk::{walk, walk_value};
+pub use text::fence::unfence;
+pub use text::{decode_text, fence_text, tame};

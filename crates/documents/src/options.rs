@@ -1,4 +1,4 @@
-//! What a caller can decide about routing.
+//! The choices that a caller has about routing.
 
 use attache_core::ModelCapabilities;
 
@@ -10,28 +10,28 @@ use crate::label::LabelProfile;
 pub struct RouteOptions {
     /// How labels look; [`LabelProfile::Spec`] by default.
     pub profile: LabelProfile,
-    /// What happens to a document that stood in the window before; [`Repeats::AcrossMessages`] by default.
+    /// The treatment of a document that stood in the window before; [`Repeats::AcrossMessages`] by default.
     pub repeats: Repeats,
-    /// Whether a label stands also before documents that go natively into tool results and authors' messages;
+    /// If true, a label stands also before documents that go natively into tool results and authors' messages;
     /// `false` by default. (All others are always labelled, and so are these where an API demands text beside
     /// them and there is none.)
     pub label_native: bool,
-    /// Whether labels of the `refs` profile show the URL of an external document; `false` by default, since a
+    /// If true, labels of the `refs` profile show the URL of an external document; `false` by default, since a
     /// model may repeat it anywhere.
     pub show_urls: bool,
     /// How the model gets what is at the address of an external document; [`ExternalDocuments::Fetch`] by default.
     pub external: ExternalDocuments,
-    /// Whether a document that an author attached may be shown as converted text where the model does not take
-    /// it; `false` by default: it is an error then.
+    /// If true, a document that an author attached to the last turn may be shown as converted text where the model does
+    /// not take it; `false` by default: it is an error then.
     pub convert_author_documents: bool,
-    /// Whether a document of an event that cannot be shown is an error instead of a note; `false` by default.
+    /// If true, a document of an event that cannot be shown is an error instead of a note; `false` by default.
     pub fail_on_event_documents: bool,
     /// The most bytes of text shown of one document of a tool or an event; 256 KiB by default. Longer text is cut
-    /// between lines, and its closing line says so. What an author attached is never cut.
+    /// between lines, and its closing line says so. An author's text documents are never cut.
     pub max_text_bytes: usize,
-    /// What the documents of a request may cost together; [`DocumentBudget::Window`] by default.
+    /// The most that the documents of a request cost together; [`DocumentBudget::Window`] by default.
     pub budget: DocumentBudget,
-    /// Whether HTML of tools and events is shown as its source although a converter makes readable text of it; `false`
+    /// If true, HTML of tools and events is shown as its source although a converter makes readable text of it; `false`
     /// by default.
     pub html_source: bool,
     /// The name of a tool with which the model can read more of a document; notes about what is left out name it.
@@ -70,7 +70,7 @@ impl RouteOptions {
         self
     }
 
-    /// Sets what happens to documents that stood in the window before.
+    /// Sets the treatment of documents that stood in the window before.
     #[must_use]
     pub fn with_repeats(mut self, repeats: Repeats) -> Self {
         self.repeats = repeats;
@@ -158,8 +158,8 @@ pub enum ExternalDocuments {
     PassUrl,
 }
 
-/// What the documents of a request may cost together, in estimated tokens. Of what is more, the oldest become notes, in
-/// blocks of a quarter; what the author's last message holds, and the newest content, are never left out. A PDF of a
+/// The most that the documents of a request cost together, in estimated tokens. Where they cost more, the oldest become
+/// notes, in blocks of a quarter; the author's last turn and the newest content are never left out. A PDF of a
 /// tool or an event is cut to the pages that three quarters of it pay for; the others follow as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -185,11 +185,11 @@ impl DocumentBudget {
     }
 }
 
-/// What happens to a document of a tool or an event whose content stands in the window already.
+/// The treatment of a document of a tool or an event whose content stands in the window already.
 ///
 /// The first occurrence keeps the content, so what was sent stays as it was when messages are added; when a window
-/// drops it, the next one shows the content. Documents are the same if their ids are, or the URLs of external
-/// ones. What an author attached is always shown where it was attached.
+/// drops it, the next one shows the content. Documents are the same if their ids and
+/// their contents are. A document that an author attached is always shown where it was attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Repeats {

@@ -1,12 +1,13 @@
-//! What routing decided about each document, and why.
+//! The decisions of routing about each document, with reasons.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use attache_core::{DocumentId, MediaType, Place};
 use serde::{Serialize, Serializer};
 
-/// What became of every document of the messages that were routed.
+/// The decisions about every document of the messages that were routed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RoutingReport {
@@ -28,17 +29,15 @@ impl RoutingReport {
     /// The documents whose content stood in the request of an earlier report and is left out of this one to keep a limit
     /// or the budget.
     pub fn left_out_since(&self, earlier: &RoutingReport) -> Vec<DocumentId> {
+        let shown = earlier.decisions.iter().filter(|decision| decision.bytes > 0);
+        let stood: HashSet<_> =
+            shown.map(|decision| (&decision.document_id, decision.tool_call_id.as_deref())).collect();
         let left_out = |decision: &&Decision| {
             let limit = matches!(
                 decision.reason.kind(),
                 ReasonKind::TooMany | ReasonKind::RequestFull | ReasonKind::OverBudget
             );
-            let stood = |before: &Decision| {
-                before.bytes > 0
-                    && before.document_id == decision.document_id
-                    && before.tool_call_id == decision.tool_call_id
-            };
-            limit && earlier.decisions.iter().any(stood)
+            limit && stood.contains(&(&decision.document_id, decision.tool_call_id.as_deref()))
         };
         self.decisions.iter().filter(left_out).map(|decision| decision.document_id.clone()).collect()
     }
@@ -61,7 +60,7 @@ pub struct Extraction {
     pub documents: usize,
 }
 
-/// What became of one document, and why.
+/// The decision about one document, and the reason.
 ///
 /// Its JSON form has the fields under their names: the media type without parameters, the place and the outcome as
 /// words in snake case, the reason as a sentence without full stop.
@@ -85,7 +84,7 @@ pub struct Decision {
     /// The document that it was found in, such as the e-mail that it is attached to; `None` for those that messages
     /// hold themselves.
     pub inside: Option<DocumentId>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why.
     pub reason: Reason,
@@ -100,7 +99,7 @@ fn essence<S: Serializer>(media_type: &MediaType, serializer: S) -> Result<S::Ok
     serializer.serialize_str(media_type.essence())
 }
 
-/// What became of a document.
+/// The form, if any, in which a document reaches the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -199,8 +198,6 @@ pub enum ReasonKind {
     Fitted,
     /// Its content stands in the window already.
     ShownBefore,
-    /// It is the same as another one of the same result, under another id.
-    Duplicate,
     /// The tool's handler keeps it from the model.
     Withheld,
     /// The call was cancelled.
@@ -243,7 +240,6 @@ impl ReasonKind {
             | Self::ReadsAsText
             | Self::MadeText
             | Self::Fitted
-            | Self::Duplicate
             | Self::Withheld
             | Self::Cancelled => None,
         }

@@ -24,7 +24,6 @@ pub(crate) struct ToolFn {
     pub(crate) receiver: Option<Receiver>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) is_async: bool,
-    pub(crate) returns_result: bool,
     /// Where errors about the output belong.
     pub(crate) output: Span,
     /// `#[cfg(…)]` attributes, which what is generated shares.
@@ -88,7 +87,6 @@ impl ToolFn {
             receiver,
             inputs,
             is_async: sig.asyncness.is_some(),
-            returns_result: is_named(&sig.output, "Result"),
             cfgs: attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).cloned().collect(),
             output: match &sig.output {
                 ReturnType::Default => sig.ident.span(),
@@ -240,10 +238,6 @@ fn duplicates(inputs: &[Input]) -> Vec<(Span, String)> {
         seen.push(&parameter.name);
     }
     twice
-}
-
-fn is_named(output: &ReturnType, name: &str) -> bool {
-    matches!(output, ReturnType::Type(_, ty) if last_segment(ty).is_some_and(|last| last == name))
 }
 
 fn last_segment(ty: &Type) -> Option<&Ident> {

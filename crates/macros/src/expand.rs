@@ -98,13 +98,11 @@ impl ToolFn {
         let awaited = self.is_async.then(|| quote! { .await });
         let called = quote_spanned! { self.ident.span() => #callee(#this #(#passed),*)#awaited };
         let krate = &at(krate, self.output);
-        let output = if self.returns_result {
-            quote_spanned! { self.output =>
-                ::core::result::Result::map_err(#called, ::core::convert::Into::<#krate::ToolError>::into)
-            }
-        } else {
-            quote! { ::core::result::Result::Ok::<_, #krate::ToolError>(#called) }
-        };
+        // Whether it is a `Result` the type says, whatever its name is here.
+        let output = quote_spanned! { self.output => {
+            use #krate::__private::Settled as _;
+            #krate::__private::Returned(#called).settled()
+        }};
         let run = quote_spanned! { self.output => #krate::__private::run(store_id, async move { #output }) };
         quote! {
             async move {

@@ -51,8 +51,10 @@ use syn::{Path, parse_quote};
 /// `serde::Deserialize` and `schemars::JsonSchema`, in which doc comments describe the fields. (Whoever does not depend
 /// on schemars derives it with `#[schemars(crate = "attache_core::schemars")]`.) What serde makes of nothing, an `Option`, need not be given. A `ToolContext` or
 /// `&ToolContext` is passed the call's context and is not in the schema. It returns anything that serde can
-/// serialise, with documents anywhere in it, or a `Result` of that with an error that converts into `ToolError`.
-/// (A result is recognised by its name: an alias of it has to end in `Result`.)
+/// serialise, with documents anywhere in it, or a `Result` of that, by whatever name, with an error that converts into
+/// `ToolError`.
+///
+/// What the attribute says of its treatment an application can change: `find_tool().with_metadata(…)`.
 ///
 /// # Options
 /// | `#[tool(…)]` | meaning |
@@ -76,7 +78,7 @@ use syn::{Path, parse_quote};
 /// | `example = …` | an example in the schema; if every required argument has one, so has the tool |
 /// | `default`, `default = …` | its value when it is left out: the type's default, or an expression |
 /// | `required` | it must be given, although its type is optional |
-/// | `flat` | the fields of its struct are arguments of their own; a tool whose type has no named fields is refused when tools are gathered |
+/// | `flat` | the fields of its struct are arguments of their own; a tool whose type has no named fields, or has one that another argument has, is refused when tools are gathered |
 ///
 /// # Arguments that do not fit
 /// The function is not called. The model reads which tool, every path that does not fit and what was expected there,

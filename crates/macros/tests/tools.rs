@@ -377,14 +377,113 @@ fn functions_and_methods_have_one_schema() {
     assert_eq!(method.spec().definition.name(), nested_tool().spec().definition.name());
 }
 
-// A12: 1,000 tools must be ready within 100 ms on a slow machine; a debug build is given ten times as long.
+/// A parameter that counts how often its schema is made.
+#[derive(Deserialize)]
+struct Counted;
+
+static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
+
+impl JsonSchema for Counted {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Counted".into()
+    }
+
+    fn json_schema(_: &mut attache_core::schemars::SchemaGenerator) -> attache_core::schemars::Schema {
+        SCHEMAS.fetch_add(1, Ordering::SeqCst);
+        attache_core::schemars::json_schema!({"type": "null"})
+    }
+}
+
+struct Counting;
+
+#[toolbox]
+impl Counting {
+    /// Counts.
+    #[tool]
+    fn count(&self, counted: Option<Counted>) -> bool {
+        counted.is_some()
+    }
+}
+
+// A12
 #[test]
-fn schemas_are_made_when_they_are_asked_for() {
-    let files = Arc::new(Files::new(&[]));
-    let started = std::time::Instant::now();
-    let tools: Vec<_> = (0..250).flat_map(|_| files.tools()).collect();
-    let total: usize = tools.iter().map(|tool| tool.spec().definition.name().len()).sum();
-    assert!(total > 0 && started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+fn schemas_are_made_when_they_are_asked_for_and_once() {
+    let counting = Arc::new(Counting);
+    let tools: Vec<_> = (0..250).flat_map(|_| counting.tools()).collect();
+    assert_eq!((tools.len(), SCHEMAS.load(Ordering::SeqCst)), (250, 0));
+    assert_eq!(tools[0].spec().definition.name(), "count");
+    let made = SCHEMAS.load(Ordering::SeqCst);
+    assert!(made > 0);
+    assert!(tools.iter().all(|tool| schema(&**tool)["properties"]["counted"].is_object()));
+    assert_eq!(SCHEMAS.load(Ordering::SeqCst), made, "all of them share it");
+}
+
+type Answer<T> = Result<T, std::io::Error>;
+
+/// Transfers.
+#[tool]
+fn transfer(eur: u32) -> Answer<String> {
+    if eur > 10 { Err(std::io::Error::other("blocked")) } else { Ok("done".to_owned()) }
+}
+
+/// Transfers later.
+#[tool]
+async fn transfer_later(eur: u32) -> Answer<()> {
+    transfer(eur).map(drop)
+}
+
+#[tokio::test]
+async fn an_alias_of_result_is_a_result() {
+    assert_eq!(text(&transfer_tool(), json!({"eur": 1})).await, "done");
+    for tool in [&transfer_tool() as &dyn Tool, &transfer_later_tool()] {
+        let error = call(tool, json!({"eur": 100})).await.unwrap_err();
+        assert_eq!(error.for_model(), "the tool failed");
+    }
+    assert_eq!(text(&transfer_later_tool(), json!({"eur": 1})).await, NO_RESULT);
+}
+
+/// Refuses what it does not know.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "attache_core::schemars")]
+#[serde(deny_unknown_fields)]
+struct Page {
+    limit: u8,
+}
+
+/// Lists.
+#[tool]
+fn list(#[arg(flat)] period: Period, #[arg(flat)] page: Page) -> String {
+    format!("{} {:?} {}", period.from, period.to, page.limit)
+}
+
+/// Cannot be called.
+#[tool]
+fn clash(#[arg(flat)] period: Period, from: String) -> String {
+    format!("{}{from}", period.from)
+}
+
+#[tokio::test]
+async fn flat_structs_side_by_side() {
+    assert_eq!(text(&list_tool(), json!({"from": "May", "limit": 3})).await, "May None 3");
+    let problem = clash_tool().spec().definition.problem().map(str::to_owned);
+    assert!(problem.is_some_and(|problem| problem.contains("two of its arguments are named `from`")));
+}
+
+// S10
+#[tokio::test]
+async fn the_metadata_of_a_tool_can_be_changed() {
+    let slow = inner::add_tool().with_metadata(|metadata| {
+        metadata.effect = Effect::Read;
+        metadata.timeout = Some(Duration::from_secs(5));
+    });
+    assert_eq!(slow.spec().metadata.effect, Effect::Read);
+    assert_eq!(slow.spec().definition, inner::add_tool().spec().definition);
+    assert_eq!(inner::add_tool().spec().metadata.effect, Effect::Effect, "the tool itself is as it was");
+    assert_eq!(text(&slow, json!({"a": 1, "b": "2"})).await, "3.0");
+    let shared = Files::new(&["a"]).into_tools().remove(0);
+    let hidden = shared.with_metadata(|metadata| metadata.enabled = false);
+    assert!(!hidden.spec().metadata.enabled);
+    assert_eq!(text(&hidden, json!({"limit": 1})).await, r#"["a"]"#);
 }
 
 /// Two leases and what is attached to one.

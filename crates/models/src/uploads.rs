@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_named() {
+    fn an_invalid_upload_setting_is_named() {
         for (text, said) in [
             ("uploads = 'large'", "\"large\" is no size"),
             ("uploads = '2 pages'", "\"2 pages\" is no size"),

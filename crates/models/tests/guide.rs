@@ -1,6 +1,5 @@
 //! The configuration that the guide page on providers of one's own shows makes a model.
 #![allow(clippy::unwrap_used, reason = "a broken expectation is a failed test")]
-#![cfg(feature = "openai")]
 
 use attache_models::Registry;
 use attache_transport::Environment;

@@ -5,7 +5,6 @@
     clippy::indexing_slicing,
     reason = "a broken expectation is a failed test"
 )]
-#![cfg(all(feature = "openai", feature = "anthropic"))]
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,5 @@
 //! Names that lead to models.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation is a failed test")]
-#![cfg(all(feature = "openai", feature = "anthropic", feature = "offline"))]
 
 use attache_core::{ErrorKind, Matrix, MediaType};
 use attache_models::{ConfigError, Registry, Unresolved};

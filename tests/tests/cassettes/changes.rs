@@ -159,10 +159,10 @@ fn respaced(recorded: &Recorded) -> Option<Bytes> {
     Some(format!("\u{feff}{}", lines.collect::<String>()).into())
 }
 
-type Frame = (Vec<(String, String)>, Vec<u8>);
+pub(crate) type Frame = (Vec<(String, String)>, Vec<u8>);
 
 /// The frames of a binary event stream; `None` for a body that is none.
-fn frames(body: &[u8]) -> Option<Vec<Frame>> {
+pub(crate) fn frames(body: &[u8]) -> Option<Vec<Frame>> {
     let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().ok()?).try_into().ok();
     let mut frames = Vec::new();
     let mut rest = body;
@@ -188,7 +188,8 @@ fn frames(body: &[u8]) -> Option<Vec<Frame>> {
     (!frames.is_empty()).then_some(frames)
 }
 
-fn frame(headers: &[(String, String)], payload: &[u8]) -> Bytes {
+/// A frame of these headers.
+pub(crate) fn frame(headers: &[(String, String)], payload: &[u8]) -> Bytes {
     let headers: Vec<(&str, &str)> =
         headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     event_frame(&headers, payload)

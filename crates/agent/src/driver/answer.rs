@@ -17,11 +17,11 @@ use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::{not_stored, time};
 use crate::event::{Event, EventKind};
-use crate::journal::{JournalError, Place, Recorder, now};
+use crate::journal::{JournalError, Place, Recorder, Scope, now};
 use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall, unknown_outcome};
-use crate::tools::{Invocation, Resolved, invoke};
+use crate::tools::{Invocation, Ready, Resolved, invoke};
 
 /// A result on its way.
 type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
@@ -40,8 +40,8 @@ enum Answered {
 
 struct Ran {
     entry: Entry,
-    /// The result with the bytes of its documents.
-    result: ToolResult,
+    /// The result with the bytes of its documents, unless another one stands.
+    result: Option<ToolResult>,
     not_stored: Option<StoreError>,
     fault: Option<Fault>,
 }
@@ -68,7 +68,15 @@ pub(super) fn answer<'a>(
         let mut inside = 0_usize;
         let mut alone = false;
         let mut late = false;
+        let mut fault: Option<Fault> = None;
         loop {
+            if fault.is_some() {
+                // The drive is over. Tools that run come to their end first: nobody else has their results.
+                waiting.clear();
+                if inside == 0 {
+                    break;
+                }
+            }
             // Start what may start: up to the limit side by side, a sequential call only by itself.
             let mut batch = Vec::new();
             while let Some(pending) = waiting.front() {
@@ -83,6 +91,10 @@ pub(super) fn answer<'a>(
             if !batch.is_empty() {
                 let (started, events) = match driver.start_calls(interrupt, batch).await {
                     Ok(started) => started,
+                    Err(Stop::Fault(failed, _)) => {
+                        fault.get_or_insert(failed);
+                        continue;
+                    }
                     Err(stop) => {
                         yield Err(stop);
                         return;
@@ -111,14 +123,11 @@ pub(super) fn answer<'a>(
                 Answered::Ran(ran) => {
                     inside = inside.saturating_sub(1);
                     alone = false;
-                    let (events, stop) = driver.take_result(*ran);
+                    let (events, failed) = driver.take_result(*ran);
                     for kind in events {
                         yield Ok(driver.event(kind));
                     }
-                    if let Some(stop) = stop {
-                        yield Err(stop);
-                        return;
-                    }
+                    fault = fault.or(failed);
                 }
                 Answered::Delivered(entry) => {
                     let recorded = interrupt.attempt(driver.record(entry.key, entry.kind)).await;
@@ -128,6 +137,7 @@ pub(super) fn answer<'a>(
                                 yield Ok(driver.event(kind));
                             }
                         }
+                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
                         Err(stop) => {
                             yield Err(stop);
                             return;
@@ -140,10 +150,11 @@ pub(super) fn answer<'a>(
                 Answered::Aborted(outcome) => {
                     drop(under_way);
                     match interrupt.attempt(driver.abort(outcome)).await {
-                        Ok(events) => {
+                        Ok((events, failed)) => {
                             for kind in events {
                                 yield Ok(driver.event(kind));
                             }
+                            fault = failed;
                         }
                         Err(stop) => {
                             yield Err(stop);
@@ -152,11 +163,12 @@ pub(super) fn answer<'a>(
                     }
                     break;
                 }
-                Answered::Failed(fault) => {
-                    yield Err(fault.into());
-                    return;
-                }
+                Answered::Failed(failed) => fault = fault.or(Some(failed)),
             }
+        }
+        if let Some(fault) = fault {
+            yield Err(fault.into());
+            return;
         }
         if late {
             // The caller may have delivered after its time, while our tools still ran.
@@ -188,6 +200,7 @@ async fn execute(
     store: Arc<dyn DocumentStore>,
     keeps: bool,
 ) -> Answered {
+    let scope = invocation.scope.clone();
     let outcome = invoke(invocation).await;
     if outcome.disposition == Disposition::Aborted {
         return Answered::Aborted(outcome);
@@ -195,8 +208,12 @@ async fn execute(
     let result = outcome.result.clone();
     let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
     let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
-    let (entry, fault) = record_result(&recorder, entry).await;
-    Answered::Ran(Box::new(Ran { entry, result, not_stored, fault }))
+    let is_result = scope.is_none_or(|scope| !scope.was_superseded());
+    let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
+    let stands = stand.into_iter().next_back().unwrap_or_else(|| entry.clone());
+    // A result that was recorded before stands.
+    let result = (stands.kind == entry.kind).then_some(result);
+    Answered::Ran(Box::new(Ran { entry: stands, result, not_stored, fault }))
 }
 
 /// Puts the documents of a result into the store; those that the user's store has are references from then on.
@@ -216,22 +233,29 @@ async fn store_documents(
     }
 }
 
-/// Records a result that cannot be had again: with several attempts and, where another driver has taken the run over,
-/// by leaving it for that one.
-async fn record_result(recorder: &Recorder, entry: Entry) -> (Entry, Option<Fault>) {
+/// Records a result that cannot be had again, the last of these entries: with several attempts and, where another driver
+/// has taken the run over, by leaving it for that one, if it is a result and not a word of that. Yields the entries that
+/// stand.
+async fn record_result(
+    recorder: &Recorder,
+    entries: Vec<Entry>,
+    is_result: bool,
+) -> (Vec<Entry>, Option<Fault>) {
     let mut waits = ATTEMPTS.iter();
     loop {
-        let error = match recorder.append(vec![entry.clone()]).await {
-            Ok(mut stands) => return (stands.pop().unwrap_or(entry), None),
+        let error = match recorder.append(entries.clone()).await {
+            Ok(stand) => return (stand, None),
             Err(error) => error,
         };
         match (&error, waits.next()) {
             (JournalError::Fenced, _) => {
-                leave_receipt(recorder.place(), &entry).await;
-                return (entry, Some(error.into()));
+                if let Some(result) = entries.last().filter(|_| is_result) {
+                    leave_receipt(recorder.place(), result).await;
+                }
+                return (entries, Some(error.into()));
             }
             (JournalError::Store(_), Some(wait)) => tokio::time::sleep(*wait).await,
-            _ => return (entry, Some(error.into())),
+            _ => return (entries, Some(error.into())),
         }
     }
 }
@@ -242,6 +266,10 @@ async fn leave_receipt(place: &Place, entry: &Entry) {
     let EntryKind::ToolOutcome(outcome) = &entry.kind else { return };
     let left = match place.deliver(entry.clone()).await {
         Ok(stands) if stands.kind == entry.kind => Ok(stands),
+        // This driver knows no more than is recorded already.
+        Ok(stands) if matches!(outcome.disposition, Disposition::TimedOut | Disposition::Panicked) => {
+            Ok(stands)
+        }
         Ok(_) => {
             let receipt = EntryKind::Receipt(outcome.clone());
             place.deliver(Entry::new(Key::receipt(&outcome.call_id), receipt)).await
@@ -288,7 +316,7 @@ impl Driver {
         let mut running = Vec::new();
         for pending in batch {
             match self.judge(&pending) {
-                Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome))),
+                Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(*outcome))),
                 Ok(entry) => {
                     let effect = entry.spec.metadata.effect;
                     if effect != Effect::Read && pending.begun.is_none() {
@@ -318,7 +346,7 @@ impl Driver {
                 call: call.clone(),
                 limit: left.map_or(own, |left| own.min(left)),
                 pace: self.pace.clone(),
-                recorder: self.recorder.clone(),
+                scope: Scope::of(&self.recorder, &call.id),
             };
             let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
             answers.push(Box::pin(execute(invocation, recorder, store, self.setup.keeps)));
@@ -328,16 +356,18 @@ impl Driver {
     }
 
     /// The tool that runs a call, or the result of a call that is not run.
-    fn judge(&self, pending: &PendingCall) -> Result<crate::tools::ToolEntry, ToolOutcome> {
+    fn judge(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
         let call = &pending.call;
         // It was begun before an interruption. Only a call that may be repeated is.
         if pending.begun.is_some_and(|effect| !matches!(effect, Effect::Read | Effect::Idempotent)) {
-            return Err(unknown_outcome(call));
+            return Err(Box::new(unknown_outcome(call)));
         }
-        let refused = |text: &str| ToolOutcome {
-            call_id: call.id.clone(),
-            result: ToolResult::error(call, text),
-            disposition: Disposition::Refused,
+        let refused = |text: &str| {
+            Box::new(ToolOutcome {
+                call_id: call.id.clone(),
+                result: ToolResult::error(call, text),
+                disposition: Disposition::Refused,
+            })
         };
         if pending.beyond_limit {
             let limit = self.run.limits().max_tool_calls;
@@ -346,57 +376,57 @@ impl Driver {
             )));
         }
         match self.toolbox.resolve(&call.name) {
-            Resolved::Tool(entry) => match entry.unfit(&call.arguments) {
-                None => Ok(entry.clone()),
-                Some(text) => Err(refused(&text)),
-            },
+            Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
             Resolved::External(entry) => {
                 let unfit = entry.unfit(&call.arguments);
                 Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
             }
             // The tool of a call that was begun is no longer there.
-            Resolved::Unknown(_) if pending.begun.is_some() => Err(unknown_outcome(call)),
+            Resolved::Unknown(_) if pending.begun.is_some() => Err(Box::new(unknown_outcome(call))),
             Resolved::Unknown(text) => Err(refused(&text)),
         }
     }
 
     /// Folds in the result of a tool.
-    fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Stop>) {
+    fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Fault>) {
         let Ran { entry, result, not_stored: error, fault } = ran;
         let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
         if let Err(error) = self.run.apply(&entry) {
             return (events, Some(error.into()));
         }
         let held = |document: &&Document| matches!(document.source(), DocumentSource::Bytes(_));
-        if error.is_some() {
-            self.unstored.extend(result.tree.documents().iter().filter(held).cloned());
-        } else if self.setup.keeps {
-            // The next request shows them; their bytes leave with the window.
-            for document in result.documents.iter().filter(held) {
-                if let Some(bytes) = document.bytes() {
-                    self.library.materials.insert_bytes(document, bytes);
+        if let Some(result) = &result {
+            if error.is_some() {
+                self.unstored.extend(result.tree.documents().iter().filter(held).cloned());
+            } else if self.setup.keeps {
+                // The next request shows them; their bytes leave with the window.
+                for document in result.documents.iter().filter(held) {
+                    if let Some(bytes) = document.bytes() {
+                        self.library.materials.insert_bytes(document, bytes);
+                    }
                 }
             }
         }
         if let EntryKind::ToolOutcome(outcome) = &entry.kind {
             let disposition = outcome.disposition;
-            // A result that was recorded before stands.
-            let result =
-                if outcome.result.call_id == result.call_id { result } else { outcome.result.clone() };
+            let result = result.unwrap_or_else(|| outcome.result.clone());
             events.push(EventKind::ToolFinished { result: Box::new(result), disposition });
         }
-        (events, fault.map(Stop::from))
+        (events, fault)
     }
 
-    /// Records the end that a tool makes of its round. Results that the caller has delivered stand.
-    async fn abort(&mut self, outcome: ToolOutcome) -> Result<Vec<EventKind>, Fault> {
-        let mut events = Vec::new();
+    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller.
+    async fn abort(&mut self, outcome: ToolOutcome) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
         let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
-        events.extend(error.as_ref().map(not_stored));
+        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
         let mut entries = self.closed_calls();
         entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
-        events.extend(self.record_all(entries).await?.iter().filter_map(finished_event));
-        Ok(events)
+        let (stand, fault) = record_result(&self.recorder, entries, true).await;
+        for entry in &stand {
+            self.run.apply(entry)?;
+        }
+        events.extend(stand.iter().filter_map(finished_event));
+        Ok((events, fault))
     }
 
     /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.

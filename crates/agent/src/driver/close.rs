@@ -32,6 +32,20 @@ impl Driver {
         Ok(())
     }
 
+    /// The results of the calls that nobody answers any more. Appended with the end, they decide in one step whether
+    /// the caller's result came in time: one that was delivered before stands in their place, and whoever delivers one
+    /// afterwards learns that the run has ended.
+    pub(super) fn closed_calls(&self) -> Vec<Entry> {
+        let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
+        let closed =
+            calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
+                let result = ToolResult::cancelled(&call);
+                let outcome = ToolOutcome { call_id: call.id, result, disposition: Disposition::Cancelled };
+                Entry::new(key, EntryKind::ToolOutcome(outcome))
+            });
+        closed.collect()
+    }
+
     /// Records the end of a run that was interrupted. A journal that does not take it in time must not hold up whoever
     /// cancelled: the run ends for them, and somebody may resume it.
     pub(super) async fn end_interrupted(&mut self, ended: Ended) -> Option<EventKind> {

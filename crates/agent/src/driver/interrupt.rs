@@ -5,6 +5,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use tokio::time::{Instant, sleep_until};
 
 use crate::control::Control;
 use crate::driver::fault::{Fault, Stop};
@@ -20,6 +21,8 @@ pub(super) enum Interrupted {
 pub(super) struct Interrupt {
     future: Pin<Box<dyn Future<Output = Interrupted> + Send>>,
     control: Control,
+    /// When the run's time is up.
+    until: Option<Instant>,
 }
 
 impl Interrupt {
@@ -27,23 +30,25 @@ impl Interrupt {
     pub(super) fn new(control: &Control, deadline: Option<u64>) -> Self {
         let waiting = control.clone();
         let left = deadline.map(|deadline| Duration::from_millis(deadline.saturating_sub(now())));
+        // A time too far away to be told is none.
+        let until = left.and_then(|left| Instant::now().checked_add(left));
         let future = Box::pin(async move {
             let cancelled = pin!(waiting.cancelled());
-            match left {
+            match until {
                 None => Interrupted::Cancelled(cancelled.await),
-                Some(left) => match select(cancelled, pin!(tokio::time::sleep(left))).await {
+                Some(until) => match select(cancelled, pin!(sleep_until(until))).await {
                     Either::Left((why, _)) => Interrupted::Cancelled(why),
                     Either::Right(_) => Interrupted::Deadline,
                 },
             }
         });
-        Self { future, control: control.clone() }
+        Self { future, control: control.clone(), until }
     }
 
-    /// The value of `work`, unless the run is interrupted first. Work that is ready at each poll cannot keep a
-    /// cancellation out.
+    /// The value of `work`, unless the run is interrupted first. Work that is ready at each poll cannot keep it
+    /// out.
     pub(super) async fn guard<F: Future>(&mut self, work: F) -> Result<F::Output, Interrupted> {
-        if self.control.is_cancelled() {
+        if self.control.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now()) {
             return Err(self.future.as_mut().await);
         }
         match select(pin!(work), self.future.as_mut()).await {

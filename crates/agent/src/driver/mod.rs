@@ -85,7 +85,10 @@ fn drive(
             let mut stop = None;
             match driver.run.next() {
                 Action::CallModel { key, step, landing } => match driver.take_messages(&mut interrupt).await {
-                    Ok(_) => {
+                    Ok((_, warning)) => {
+                        if let Some(kind) = warning {
+                            yield driver.event(kind);
+                        }
                         let mut asking = pin!(ask::ask(&mut driver, &mut interrupt, key, step, landing));
                         while let Some(item) = next(&mut asking).await {
                             match item {
@@ -106,10 +109,15 @@ fn drive(
                     }
                 }
                 Action::End { reason, open } => {
-                    let more = if open { driver.take_messages(&mut interrupt).await } else { Ok(false) };
+                    let more = if open { driver.take_messages(&mut interrupt).await } else { Ok((false, None)) };
                     stop = match more {
-                        Ok(true) => None,
-                        Ok(false) => interrupt.attempt(driver.end(Ended::new(reason))).await.err(),
+                        Ok((true, warning)) => {
+                            if let Some(kind) = warning {
+                                yield driver.event(kind);
+                            }
+                            None
+                        }
+                        Ok((false, _)) => interrupt.attempt(driver.end(Ended::new(reason))).await.err(),
                         Err(stopped) => Some(stopped),
                     };
                 }
@@ -187,25 +195,29 @@ impl Driver {
     }
 
     /// Takes what came from outside into the log: messages of the inbox, and receipts of calls of unknown outcome.
-    /// Says whether there was something.
-    async fn take_messages(&mut self, interrupt: &mut Interrupt) -> Result<bool, Stop> {
+    /// Says whether there was something, and warns if a document of it is in memory only.
+    async fn take_messages(&mut self, interrupt: &mut Interrupt) -> Result<(bool, Option<EventKind>), Stop> {
+        let mut warning = None;
         let mut taken = interrupt.attempt(self.take_receipts()).await?;
         let messages = self.control.inbox();
         if !messages.is_empty() {
             let count = messages.len();
-            interrupt.attempt(self.take_inbox(messages)).await?;
+            warning = interrupt.attempt(self.take_inbox(messages)).await?;
             self.control.taken(count);
             taken = true;
         }
-        Ok(taken)
+        Ok((taken, warning))
     }
 
-    async fn take_inbox(&mut self, messages: Vec<Arc<attache_core::Message>>) -> Result<(), Fault> {
+    async fn take_inbox(
+        &mut self,
+        messages: Vec<Arc<attache_core::Message>>,
+    ) -> Result<Option<EventKind>, Fault> {
         let kept = crate::keep::keep_of_messages(&*self.setup.store, &messages).await;
-        self.unless_kept(kept)?;
+        let warning = self.unless_kept(kept)?;
         let key = Key::inbox(self.run.inboxes());
         self.record(key, EntryKind::Inbox(messages)).await?;
-        Ok(())
+        Ok(warning)
     }
 
     async fn take_receipts(&mut self) -> Result<bool, Fault> {

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use attache_core::{BoxFuture, StoreError};
 
 pub use memory::MemoryJournal;
-pub(crate) use scope::{Place, Recorder, Scope, ambient};
+pub(crate) use scope::{Place, Recorder, Scope, ambient, in_time};
 
 use crate::log::{Entry, Key};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +15,8 @@ use crate::log::{Entry, Key};
 
 /// How long one call of a journal may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a log is loaded again that somebody else writes meanwhile.
+const CLAIMS: usize = 100;
 
 /// Where the entries of a run are: nowhere, in a journal, or in a scope of the journal of the run around it.
 #[derive(Clone)]
@@ -64,7 +66,15 @@ impl Place {
             Self::Volatile(volatile) => Ok(volatile.wait(key, until).await),
             Self::Kept(kept) => {
                 let key = key.within(&kept.scope);
-                Ok(kept.journal.wait(&key, until).await?.map(|entry| kept.outside(entry)))
+                let waiting = kept.journal.wait(&key, until);
+                let found = match until {
+                    None => waiting.await,
+                    Some(until) => {
+                        let left = until.duration_since(SystemTime::now()).unwrap_or_default();
+                        answered(left.saturating_add(PATIENCE), waiting).await
+                    }
+                };
+                Ok(found?.map(|entry| kept.outside(entry)))
             }
         }
     }
@@ -87,6 +97,8 @@ pub(crate) struct Recorder {
     fence: Fence,
     /// The entries of runs inside tools that the log held when it was loaded, by their scope.
     nested: Arc<Mutex<HashMap<String, Vec<Entry>>>>,
+    /// Whether another driver has taken the run over.
+    superseded: Arc<AtomicBool>,
 }
 
 impl Recorder {
@@ -97,26 +109,29 @@ impl Recorder {
     ) -> Result<(Self, T), E> {
         let kept = match place {
             Place::Volatile(_) => {
-                let recorder = Self { place: place.clone(), fence: Fence::default(), nested: Arc::default() };
-                return Ok((recorder, read(&[])?));
+                return Ok((Self::new(place, Fence::default(), HashMap::new()), read(&[])?));
             }
             Place::Kept(kept) => kept,
         };
+        let mut claims = 0;
         loop {
+            claims += 1;
             let entries = in_time(kept.journal.load()).await?;
             let length = entries.len();
             let (own, nested) = split(entries, "");
             let folded = read(&own)?;
             match in_time(kept.journal.claim(length)).await {
-                Ok(fence) => {
-                    let nested = Arc::new(Mutex::new(nested));
-                    return Ok((Self { place: place.clone(), fence, nested }, folded));
-                }
-                // Somebody wrote meanwhile.
-                Err(JournalError::Moved { .. }) => {}
+                Ok(fence) => return Ok((Self::new(place, fence, nested), folded)),
+                // Somebody wrote meanwhile. One who writes always must not keep a cancellation out.
+                Err(JournalError::Moved { .. }) if claims < CLAIMS => tokio::task::yield_now().await,
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn new(place: &Place, fence: Fence, nested: HashMap<String, Vec<Entry>>) -> Self {
+        let nested = Arc::new(Mutex::new(nested));
+        Self { place: place.clone(), fence, nested, superseded: Arc::default() }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -134,15 +149,20 @@ impl Recorder {
                 if !kept.scope.is_empty() {
                     entries.iter_mut().for_each(|entry| entry.key = entry.key.within(&kept.scope));
                 }
-                let stand = in_time(kept.journal.append(self.fence, entries)).await?;
+                let stand = in_time(kept.journal.append(self.fence, entries)).await;
+                if let Err(JournalError::Fenced) = &stand {
+                    self.superseded.store(true, Ordering::Relaxed);
+                }
+                let stand = stand?;
                 Ok(stand.into_iter().map(|entry| kept.outside(entry)).collect())
             }
         }
     }
 
     /// Where the `number`-th run writes that a tool starts while it answers `call`, and what it wrote before.
-    fn nested(&self, call: &ToolCallId, number: u32) -> Option<(Self, Vec<Entry>)> {
+    fn nested(&self, scope: &Scope, number: u32) -> Option<(Self, Vec<Entry>)> {
         let Place::Kept(kept) = &self.place else { return None };
+        let Scope { call, superseded, .. } = scope;
         let scope = Key::scope(call, number);
         let written = self.nested.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope);
         let (own, nested) = split(written.unwrap_or_default(), &scope);
@@ -151,15 +171,25 @@ impl Recorder {
             place: Place::Kept(Arc::new(within)),
             fence: self.fence,
             nested: Arc::new(Mutex::new(nested)),
+            superseded: Arc::clone(superseded),
         };
         Some((recorder, own))
     }
 }
 
 /// A journal that does not answer is one that failed.
-async fn in_time<T>(work: impl Future<Output = Result<T, JournalError>>) -> Result<T, JournalError> {
-    timeout(PATIENCE, work).await.unwrap_or_else(|_| {
-        let text = format!("the journal did not answer within {} s", PATIENCE.as_secs());
+pub(crate) async fn in_time<T>(
+    work: impl Future<Output = Result<T, JournalError>>,
+) -> Result<T, JournalError> {
+    answered(PATIENCE, work).await
+}
+
+async fn answered<T>(
+    within: Duration,
+    work: impl Future<Output = Result<T, JournalError>>,
+) -> Result<T, JournalError> {
+    timeout(within, work).await.unwrap_or_else(|_| {
+        let text = format!("the journal did not answer within {} s", within.as_secs());
         Err(StoreError::new(StoreErrorKind::Unavailable, text).into())
     })
 }
@@ -185,6 +215,8 @@ pub(crate) struct Scope {
     recorder: Recorder,
     call: ToolCallId,
     started: AtomicU32,
+    /// Whether another driver has taken one of these runs over.
+    superseded: Arc<AtomicBool>,
 }
 
 tokio::task_local! {
@@ -192,13 +224,26 @@ tokio::task_local! {
 }
 
 impl Scope {
-    /// Runs a tool's future as the answer to `call`.
-    pub(crate) async fn around<F: Future>(recorder: &Recorder, call: &ToolCallId, work: F) -> F::Output {
-        if recorder.place.is_volatile() {
-            return work.await;
+    /// The scope of a tool that answers `call`, where the log is kept.
+    pub(crate) fn of(recorder: &Recorder, call: &ToolCallId) -> Option<Arc<Self>> {
+        let scope = || {
+            let (recorder, call) = (recorder.clone(), call.clone());
+            Self { recorder, call, started: AtomicU32::new(0), superseded: Arc::default() }
+        };
+        (!recorder.place.is_volatile()).then(|| Arc::new(scope()))
+    }
+
+    /// Runs a tool's future in its scope.
+    pub(crate) async fn around<F: Future>(scope: Option<Arc<Self>>, work: F) -> F::Output {
+        match scope {
+            None => work.await,
+            Some(scope) => AMBIENT.scope(scope, work).await,
         }
-        let scope = Self { recorder: recorder.clone(), call: call.clone(), started: AtomicU32::new(0) };
-        AMBIENT.scope(Arc::new(scope), work).await
+    }
+
+    /// Whether another driver has taken a run over that the tool started: what the tool says of it is no result.
+    pub(crate) fn was_superseded(&self) -> bool {
+        self.superseded.load(Ordering::Relaxed)
     }
 }
 
@@ -206,7 +251,7 @@ impl Scope {
 pub(crate) fn ambient() -> Option<(Recorder, Vec<Entry>)> {
     let next = |scope: &Arc<Scope>| {
         let number = scope.started.fetch_add(1, Ordering::Relaxed);
-        scope.recorder.nested(&scope.call, number)
+        scope.recorder.nested(scope, number)
     };
     AMBIENT.try_with(next).ok().flatten()
 }

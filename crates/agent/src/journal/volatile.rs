@@ -26,11 +26,14 @@ impl Volatile {
     pub(super) fn append(&self, entry: &mut Entry) {
         entry.at = now();
         let mut awaited = self.lock();
-        if let Some(place) = awaited.get_mut(&entry.key) {
-            match place {
-                Some(delivered) => entry.kind.clone_from(&delivered.kind),
-                None => *place = Some(entry.clone()),
+        match awaited.get_mut(&entry.key) {
+            Some(Some(delivered)) => entry.kind.clone_from(&delivered.kind),
+            Some(place) => *place = Some(entry.clone()),
+            // Whoever delivers it now comes too late, and learns so.
+            None if entry.closes_call() => {
+                awaited.insert(entry.key.clone(), Some(entry.clone()));
             }
+            None => {}
         }
     }
 

@@ -41,6 +41,11 @@ impl Entry {
     pub fn new(key: Key, kind: EntryKind) -> Self {
         Self { version: Version, key, at: 0, kind }
     }
+
+    /// Whether it closes a call that nobody answered before its run ended.
+    pub(crate) fn closes_call(&self) -> bool {
+        matches!(&self.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Cancelled)
+    }
 }
 
 /// The version of an entry: there is one so far.

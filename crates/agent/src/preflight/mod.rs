@@ -13,8 +13,6 @@ use attache_core::{
     Converter, ModelHandle, ProviderConfig, ToolLoosening, ToolRefusal, ToolSet, ToolSpec, ToolsCheck,
 };
 
-use crate::schema::Schema;
-
 pub use media::{DeclaredMedia, MediaFate};
 
 /// What is known of tools before they are offered to a model; see [`Agent::preflight`](crate::Agent::preflight).
@@ -122,13 +120,14 @@ impl Screen<'_> {
     pub(crate) fn look<'t>(
         &self,
         set: &ToolSet,
-        tools: impl Iterator<Item = (&'t ToolSpec, &'t Schema)>,
+        tools: impl Iterator<Item = &'t ToolSpec>,
     ) -> (Preflight, Vec<ToolRefusal>) {
         let ToolsCheck { loosened, refused, .. } = self.model.check_tools(set, self.options);
         let mut preflight = Preflight { model: self.model.id().to_owned(), loosened, ..Preflight::default() };
-        for (spec, schema) in tools {
+        for spec in tools {
             let tool = spec.definition.name();
-            preflight.unchecked.extend(schema.unchecked().iter().map(|unchecked| UncheckedKeyword {
+            let unchecked = spec.definition.schema().map(|schema| schema.unchecked()).unwrap_or_default();
+            preflight.unchecked.extend(unchecked.iter().map(|unchecked| UncheckedKeyword {
                 tool: tool.to_owned(),
                 pointer: unchecked.pointer.clone(),
                 keyword: unchecked.keyword.to_owned(),

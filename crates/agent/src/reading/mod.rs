@@ -63,7 +63,11 @@ impl ReadDocument {
         }
     }
 
-    async fn read(&self, arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn read(
+        &self,
+        arguments: &Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
         let Request { document, part, query } = request::read(arguments)?;
         let document = context.document(&document)?;
         let query = match query {
@@ -219,15 +223,17 @@ impl Tool for ReadDocument {
         &self.spec
     }
 
-    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
-        request::mended(arguments).map(Some)
+    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        let named = request::named(written)?;
+        request::read(&named)?;
+        Ok(named)
     }
 
-    fn call<'a>(
-        &'a self,
-        arguments: &'a Arguments,
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
         context: ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move { self.read(arguments, &context).await })
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { self.read(&arguments, &context).await })
     }
 }

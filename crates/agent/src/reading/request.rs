@@ -42,12 +42,12 @@ pub(super) fn schema() -> Value {
 
 /// The arguments by their own names and as strings, as the schema has them: names and forms that models use instead
 /// are forgiven, and what is blank counts as not given.
-pub(super) fn mended(arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
+pub(super) fn named(arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
     let mut given = arguments.object()?;
-    let mut mended = Map::new();
+    let mut named = Map::new();
     if let Some(id) = first(&mut given, &["id", "document", "documentId", "document_id", "reference"]) {
         let id: DocumentRef = serde_json::from_value(id).map_err(|error| misfit("id", &error.to_string()))?;
-        mended.insert("id".to_owned(), id.as_str().into());
+        named.insert("id".to_owned(), id.as_str().into());
     }
     let further: [(&[&str], &str); 3] = [
         (&["pages", "page", "sheets", "sheet", "slides", "slide"], ","),
@@ -56,15 +56,14 @@ pub(super) fn mended(arguments: &Arguments) -> Result<Map<String, Value>, ToolEr
     ];
     for (names, separator) in further {
         if let (Some(text), Some(name)) = (words(&mut given, names, separator)?, names.first()) {
-            mended.insert((*name).to_owned(), text.into());
+            named.insert((*name).to_owned(), text.into());
         }
     }
-    Ok(mended)
+    Ok(named)
 }
 
-/// Reads the arguments.
-pub(super) fn read(arguments: &Arguments) -> Result<Request, ToolError> {
-    let given = mended(arguments)?;
+/// Reads arguments as [`named`] yields them.
+pub(super) fn read(given: &Map<String, Value>) -> Result<Request, ToolError> {
     let text = |name: &str| given.get(name).and_then(Value::as_str);
     let ranges_of = |name: &str| -> Result<Option<Vec<Range>>, ToolError> {
         let parsed = text(name).map(ranges::parse).transpose();
@@ -134,7 +133,8 @@ mod tests {
     use super::*;
 
     fn asked(arguments: &Value) -> Result<(Part, Option<String>), String> {
-        read(&Arguments::new(arguments.to_string()))
+        named(&Arguments::new(arguments.to_string()))
+            .and_then(|given| read(&given))
             .map(|request| {
                 assert_eq!(request.document.as_str(), "d-1");
                 (request.part, request.query)

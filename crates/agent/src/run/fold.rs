@@ -30,6 +30,11 @@ impl Run {
         self.direct.clone_from(&started.direct_tools);
         self.families.clone_from(&started.families);
         self.history.clone_from(&started.messages);
+        for message in &started.messages {
+            if let Message::Assistant(reply) = &**message {
+                self.call_ids.extend(reply.tool_calls().map(|call| call.id.clone()));
+            }
+        }
         self.task = started.task;
         self.phase = self.before_model();
     }
@@ -132,6 +137,7 @@ impl Run {
         if calls.iter().enumerate().any(again) {
             return Err("two calls have one id");
         }
+        self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
         self.step += 1;
         self.asked_at = at;
         self.usage.add(&reply.usage);
@@ -271,7 +277,13 @@ impl Run {
             self.close_round(calls);
             self.phase = ending(EndReason::ToolAbort);
         } else if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
-            self.finish_round(calls);
+            // Calls are closed without an answer just before the run ends.
+            if self.outcomes.values().any(|outcome| outcome.disposition == Disposition::Cancelled) {
+                self.close_round(calls);
+                self.phase = ending(EndReason::Cancelled);
+            } else {
+                self.finish_round(calls);
+            }
         }
     }
 
@@ -382,9 +394,7 @@ fn notice(text: impl Into<String>) -> Message {
 /// A number that tells the turns of a conversation apart. A run id may be used again, the message that a turn begins
 /// with is another one each time.
 fn turn_number(messages: &[Arc<Message>]) -> u64 {
-    // FNV-1a: it must stay the same across versions, which the standard library's hashers do not promise.
-    let bytes = messages.iter().flat_map(|message| message.id().as_str().bytes().chain([0xff]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    messages.iter().fold(StableHash::new(), |hash, message| hash.text(message.id().as_str())).finish()
 }
 
 fn is_truncated(call: &ToolCall) -> bool {

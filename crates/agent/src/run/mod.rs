@@ -7,7 +7,7 @@ mod results;
 pub(crate) use fold::interrupted;
 pub(crate) use results::{UNKNOWN_OUTCOME, unknown_outcome};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
@@ -104,6 +104,8 @@ pub struct Run {
     inboxes: u32,
     made: u64,
     calls: Vec<ToolCall>,
+    /// The ids of all calls of the conversation, also of those that were closed.
+    call_ids: HashSet<ToolCallId>,
     outcomes: HashMap<ToolCallId, ToolOutcome>,
     begun: HashMap<ToolCallId, Effect>,
     unknown: Vec<ToolCall>,
@@ -373,9 +375,9 @@ impl Run {
         &self.found
     }
 
-    /// Whether a call of that id was made before.
+    /// Whether a call of that id was made before, in this run or earlier in the conversation.
     pub(crate) fn knows_call(&self, id: &ToolCallId) -> bool {
-        self.calls.iter().any(|call| call.id == *id)
+        self.call_ids.contains(id)
     }
 
     /// How many calls the last reply made.

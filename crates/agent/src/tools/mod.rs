@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use attache_core::{DynToolHandler, Tool, ToolDefinition, ToolHandler, ToolRefusal, ToolSetError, ToolSpec};
 
-use crate::schema::Schema;
 use crate::tools::family::Family;
 
-pub use function::{FunctionTool, NoArguments, tool_fn, tool_fn_with_context};
+pub use function::{FunctionTool, NoArguments, ToolFunction, ToolReply, tool_fn};
 pub(crate) use invoke::{Invocation, invoke};
 pub(crate) use resolve::Resolved;
 pub(crate) use toolbox::{Listed, Toolbox};
+pub(crate) use validate::{Ready, Work};
 
 /// Tools, families of tools, and definitions whose calls the caller answers.
 #[derive(Clone, Default)]
@@ -143,6 +143,4 @@ pub(crate) enum Executor {
 pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
     pub(crate) executor: Executor,
-    /// The whole schema of the arguments.
-    pub(crate) schema: Arc<Schema>,
 }

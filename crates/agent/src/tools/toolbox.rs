@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::log::FamilyTools;
 use crate::preflight::{Preflight, Screen};
-use crate::schema::Schema;
 use crate::setup::Setup;
 use crate::tools::family::Family;
 use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
@@ -185,12 +184,11 @@ impl List {
         if !spec.metadata.enabled {
             return Ok(());
         }
-        let schema = match readable(&spec.definition) {
-            Ok(schema) => Arc::new(schema),
-            Err(problem) => return Err(ToolsError::Unusable { name, origin: origin(&spec), problem }),
-        };
+        if let Err(problem) = readable(&spec.definition) {
+            return Err(ToolsError::Unusable { name, origin: origin(&spec), problem });
+        }
         self.order.push(spec.definition.clone());
-        self.entries.insert(name, ToolEntry { spec, executor, schema });
+        self.entries.insert(name, ToolEntry { spec, executor });
         Ok(())
     }
 
@@ -204,8 +202,7 @@ impl List {
         loop {
             let set = ToolSet::new(self.order.iter().cloned())?.with_validation(true);
             let listed = self.order.iter().filter_map(|definition| self.entries.get(definition.name()));
-            let (mut preflight, refused) =
-                screen.look(&set, listed.map(|entry| (&entry.spec, &*entry.schema)));
+            let (mut preflight, refused) = screen.look(&set, listed.map(|entry| &entry.spec));
             let of_family = |refusal: &ToolRefusal| {
                 let entry = refusal.tool.as_ref().and_then(|tool| self.entries.get(tool));
                 entry.is_some_and(|entry| matches!(entry.executor, Executor::Family(_)))
@@ -235,8 +232,8 @@ impl List {
     }
 }
 
-/// The schema of a tool's arguments, if they can be held against it.
-fn readable(definition: &ToolDefinition) -> Result<Schema, String> {
+/// Says why arguments cannot be held against a tool's schema, if so.
+fn readable(definition: &ToolDefinition) -> Result<(), String> {
     let root = definition.input_schema();
     let is_object = match root.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
@@ -246,7 +243,7 @@ fn readable(definition: &ToolDefinition) -> Result<Schema, String> {
     if !is_object {
         return Err("its arguments are an object, and its schema asks for something else".to_owned());
     }
-    Schema::new(root).map_err(|error| format!("its schema cannot be read: {error}"))
+    definition.schema().map(drop).map_err(|error| format!("its schema cannot be read: {error}"))
 }
 
 fn origin(spec: &ToolSpec) -> String {

@@ -1,48 +1,48 @@
-//! Holds the arguments of a call against the whole schema of its tool, before anything runs.
+//! Reads the arguments of a call by the schema of its tool, before anything runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use attache_core::{Arguments, ToolDefinition};
-use serde_json::Value;
+use attache_core::{Arguments, DynToolHandler, Tool, ToolSpec};
+use serde_json::{Map, Value};
 
 use crate::tools::{Executor, ToolEntry};
 
-impl ToolEntry {
-    /// What the model is told instead of a call whose arguments do not fit: which paths, and what was expected there.
-    pub(crate) fn unfit(&self, arguments: &Arguments) -> Option<String> {
-        let definition = &self.spec.definition;
-        let mended = match &self.executor {
-            // A tool that panics here does so again when it is called, where it is caught and told.
-            Executor::Tool(tool) => match catch_unwind(AssertUnwindSafe(|| tool.mended(arguments))) {
-                Ok(Ok(mended)) => mended,
-                Ok(Err(error)) => return Some(error.for_model().to_owned()),
-                Err(_) => return None,
-            },
-            Executor::Family(_) | Executor::External => None,
-        };
-        let name = definition.name();
-        let problem = match mended.map_or_else(|| arguments.object(), Ok) {
-            Ok(object) => {
-                let violations = self.schema.violations(&Value::Object(object));
-                if violations.is_empty() {
-                    return None;
-                }
-                let problems: Vec<String> = violations.iter().map(ToString::to_string).collect();
-                format!("the arguments of {name} do not fit: {}", problems.join("; "))
-            }
-            Err(error) => format!("{name}: {error}"),
-        };
-        Some(problem + &allowed(definition))
-    }
+/// A tool and what one call asks of it.
+pub(crate) struct Ready {
+    pub(crate) spec: ToolSpec,
+    pub(crate) work: Work,
 }
 
-fn allowed(definition: &ToolDefinition) -> String {
-    let properties = definition.input_schema().get("properties").and_then(Value::as_object);
-    match properties.filter(|properties| !properties.is_empty()) {
-        Some(properties) => {
-            let names: Vec<_> = properties.keys().map(String::as_str).collect();
-            format!("; allowed: {}", names.join(", "))
-        }
-        None => String::new(),
+/// The way a call is run.
+pub(crate) enum Work {
+    /// The tool, with the arguments as it takes them.
+    Tool(Arc<dyn Tool>, Map<String, Value>),
+    /// A family, which reads the arguments as they are written.
+    Family(Arc<dyn DynToolHandler>),
+}
+
+impl ToolEntry {
+    /// What runs a call with these arguments; or what the model is told instead, if they do not fit: which paths, and
+    /// what was expected there.
+    pub(crate) fn ready(&self, arguments: &Arguments) -> Result<Ready, String> {
+        let work = match &self.executor {
+            Executor::Tool(tool) => match catch_unwind(AssertUnwindSafe(|| tool.arguments(arguments))) {
+                Ok(Ok(read)) => Work::Tool(Arc::clone(tool), read),
+                Ok(Err(error)) => return Err(error.for_model().to_owned()),
+                Err(_) => return Err("the tool failed unexpectedly".to_owned()),
+            },
+            Executor::Family(family) => match self.unfit(arguments) {
+                None => Work::Family(Arc::clone(family)),
+                Some(problem) => return Err(problem),
+            },
+            Executor::External => return Err("the caller answers this tool".to_owned()),
+        };
+        Ok(Ready { spec: self.spec.clone(), work })
+    }
+
+    /// What the model is told instead of a call whose arguments, as they are written, do not fit.
+    pub(crate) fn unfit(&self, arguments: &Arguments) -> Option<String> {
+        self.spec.definition.check(arguments).err().map(|error| error.for_model().to_owned())
     }
 }

@@ -1,6 +1,10 @@
 //! What the tests share: tools that count their calls.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod journals;
+pub(crate) mod kit;
+pub(crate) mod model;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

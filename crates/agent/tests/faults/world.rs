@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use attache_agent::{Agent, MessageWindow, Tools, tool_fn, tool_fn_with_context};
+use attache_agent::{Agent, MessageWindow, Tools, tool_fn};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion, ConvertedText,
-    Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType, Message,
-    ModelCapabilities, ProviderConfig, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId, ToolContext,
-    ToolDefinition, ToolError, Usage, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
+    ConvertedText, Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType,
+    Message, ModelCapabilities, ProviderConfig, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId,
+    ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
 };
 use bytes::Bytes;
 use serde_json::json;
@@ -29,7 +29,8 @@ impl Random {
 }
 
 /// The tools that a script may call.
-pub(crate) const TOOLS: [&str; 7] = ["reads", "repeats", "pays", "mails", "asks", "delegates", "reads_inside"];
+pub(crate) const TOOLS: [&str; 7] =
+    ["reads", "repeats", "pays", "mails", "asks", "delegates", "reads_inside"];
 
 /// Rounds of tools, by their place in [`TOOLS`]; behind the last the model answers.
 pub(crate) type Script = Vec<Vec<usize>>;
@@ -53,12 +54,14 @@ pub(crate) struct World {
 const PNG: &str = "\u{89}PNG\r\n\u{1a}\n\0\0\0\rIHDR\0\0\0\u{10}\0\0\0\u{10}\u{8}\u{2}\0\0\0";
 
 /// A document whose id and content follow from the call that made it.
-fn document(call: &str, media: &str, text: String) -> Document {
+fn document(call: &str, media: &str, text: &str) -> Document {
     let hash = call.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let id = format!("{hash:016x}-0000-4000-8000-000000000000");
     // Each character is one byte.
     let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(c).unwrap()).collect();
-    Document::from_bytes(bytes, media).with_file_name(format!("{call}.bin")).with_id(DocumentId::parse(id).unwrap())
+    Document::from_bytes(bytes, media)
+        .with_file_name(format!("{call}.bin"))
+        .with_id(DocumentId::parse(id).unwrap())
 }
 
 /// The model: it takes the next step of the script by the steps that it reads.
@@ -90,7 +93,9 @@ impl LlmProvider for Scripted {
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
         let said = request.messages.iter().rev().find_map(|message| match &**message {
-            Message::Assistant(reply) => reply.text().strip_prefix("step ").map(|n| n.parse::<usize>().unwrap()),
+            Message::Assistant(reply) => {
+                reply.text().strip_prefix("step ").map(|n| n.parse::<usize>().unwrap())
+            }
             _ => None,
         });
         let began = request.messages.iter().any(|message| format!("{message:?}").contains("text: \"go\""));
@@ -109,7 +114,9 @@ impl LlmProvider for Scripted {
                 let id = ToolCallId::parse(format!("{}_{step}_{place}", self.name)).unwrap();
                 let arguments = match name {
                     // The document inside the mail of the first call of all.
-                    "reads_inside" => json!({"id": document("outer_0_0", "", String::new()).id().inside(1).as_str()}),
+                    "reads_inside" => {
+                        json!({"id": document("outer_0_0", "", "").id().inside(1).as_str()})
+                    }
                     _ => json!({}),
                 };
                 let name = if name == "reads_inside" { "read_document" } else { name };
@@ -164,10 +171,16 @@ impl World {
         let inner = self.inner();
         let delegates = tool_fn("delegates", "", move |_: attache_agent::NoArguments| {
             let run = inner.run("pay it");
-            async move { run.outcome().await.map(|outcome| outcome.text).map_err(|error| ToolError::new(error.to_string())) }
+            async move {
+                run.outcome()
+                    .await
+                    .map(|outcome| outcome.text)
+                    .map_err(|error| ToolError::new(error.to_string()))
+            }
         })
         .with_effect(Effect::Idempotent);
-        let window = if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
+        let window =
+            if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
         Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())))
             .system("You are tested.")
             .tool(self.tool("reads", Effect::Read))
@@ -216,20 +229,20 @@ impl World {
                     tokio::task::yield_now().await;
                 }
                 let made = match name {
-                    "mails" => document(&call, "message/rfc822", format!("mail of {call}")),
-                    "reads" => document(&call, "image/png", format!("{PNG}{call}")),
-                    _ => document(&call, "text/plain", format!("{name} for {call} ").repeat(6)),
+                    "mails" => document(&call, "message/rfc822", &format!("mail of {call}")),
+                    "reads" => document(&call, "image/png", &format!("{PNG}{call}")),
+                    _ => document(&call, "text/plain", &format!("{name} for {call} ").repeat(6)),
                 };
                 Ok::<_, ToolError>(json!({"did": name, "document": made, "long": "x".repeat(turns * 40)}))
             }
         };
-        tool_fn_with_context(name, "", body).with_effect(effect)
+        tool_fn(name, "", body).with_effect(effect)
     }
 }
 
 /// A message from outside, with a document.
 pub(crate) fn heard(number: usize) -> UserMessage {
     let text = attache_core::Content::text(format!("heard {number}"));
-    let document = document(&format!("heard{number}"), "text/plain", format!("attached to {number}"));
+    let document = document(&format!("heard{number}"), "text/plain", &format!("attached to {number}"));
     UserMessage::new([text, document.into()])
 }

@@ -3,23 +3,22 @@
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
+use attache_transport::HttpClient;
 use http::Uri;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use crate::output::short;
 
-/// The variables that send requests another way.
-const PROXIES: [&str; 6] =
-    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-
 /// How far one gets, told in a sentence. `error` is what a request met; `None` if its time ran out.
 pub(super) async fn diagnose(url: &str, error: Option<&ProviderError>, limit: Duration) -> String {
-    let told = step(url, error, limit).await;
-    match PROXIES.iter().any(|name| std::env::var(name).is_ok_and(|value| !value.trim().is_empty())) {
-        // What was tried here went straight.
-        true => format!("{told} (the environment names a proxy, which may be the reason)"),
-        false => told,
+    match (HttpClient::shared().proxy(url), error) {
+        // What is tried here goes straight, which says nothing of the way through a proxy.
+        (Some(_), Some(error)) => short(error.message(), 300),
+        (Some(proxy), None) => {
+            format!("nothing was answered through the proxy {proxy} within {} s", limit.as_secs_f64())
+        }
+        (None, error) => step(url, error, limit).await,
     }
 }
 

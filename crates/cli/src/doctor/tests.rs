@@ -170,7 +170,7 @@ async fn a_server_that_takes_more_than_the_table_says() {
 
 // What an API has no form for is not sent, and says nothing against the table's row.
 #[tokio::test]
-async fn what_an_api_cannot_say_is_not_sent() {
+async fn probes_that_an_api_cannot_express_are_not_sent() {
     let mock = MockProvider::start().await.unwrap();
     let registry = registry(mock.url());
     serve(&mock, |_, _| Sight::Reads);
@@ -333,7 +333,7 @@ async fn a_wrong_key_and_an_unknown_model_end_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_reached() {
+async fn an_absent_server_is_diagnosed_as_unreachable() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = format!("http://{}", free.local_addr().unwrap());
     drop(free);

@@ -128,6 +128,29 @@ fn a_repeated_name_is_not_appended() {
     assert_eq!(assemble(&rows), [call("a", "f", "{\"x\":1}")]);
 }
 
+// The id comes once, the name with every piece, and the last one is empty.
+#[test]
+fn a_name_repeated_behind_complete_arguments_is_no_call() {
+    let pay = |id, arguments| (Some(0), id, Some("pay"), Some(arguments));
+    let rows = [pay(Some("call_1"), "{\"to\":\"bob\","), pay(None, "\"eur\":100}"), pay(None, "")];
+    let expected = [call("call_1", "pay", "{\"to\":\"bob\",\"eur\":100}")];
+    assert_eq!(assemble(&rows), expected);
+    assert_eq!(assemble(&[&rows[..], &[pay(None, " "), pay(None, "\n")]].concat()), expected);
+}
+
+#[test]
+fn a_name_repeated_before_further_arguments_is_the_next_call() {
+    let rows = [
+        (Some(0), None, Some("f"), Some("{\"x\":1}")),
+        (Some(0), None, Some("f"), Some("")),
+        (Some(0), None, None, Some("{\"x\":")),
+        (Some(0), None, None, Some("2}")),
+        (Some(0), None, Some("f"), Some("{\"x\":3}")),
+    ];
+    let expected = ["{\"x\":1}", "{\"x\":2}", "{\"x\":3}"].map(|arguments| call("", "f", arguments));
+    assert_eq!(assemble(&rows), expected);
+}
+
 // P10: one malformed call leaves its sibling alone
 #[test]
 fn malformed_arguments_stay_with_their_call() {

@@ -1,6 +1,6 @@
 //! The table of capabilities: bundled, and overridden by configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -14,9 +14,10 @@ use crate::provider::Effort;
 /// API family × model pattern → capabilities.
 ///
 /// The bundled table is TOML: `[family]` holds a family's defaults, `[family.models."pattern"]` what differs for
-/// models whose id matches (`*` stands for any run of characters). A configuration has the same form and wins cell
-/// by cell. A list replaces a list, unless its entries start with `+` or `-`: then they are added to and removed from
-/// what would hold without it.
+/// models whose id matches (`*` stands for any run of characters); of several patterns the longest holds. A
+/// configuration has the same form and wins cell by cell: all its patterns that match apply, the least specific first.
+/// A list replaces a list, unless its entries start with `+` or `-`: then they are added to and removed from what would
+/// hold without it.
 ///
 /// ```
 /// use attache_core::{Matrix, MediaType};
@@ -34,19 +35,93 @@ pub struct Matrix {
 /// What the table says of a family.
 #[derive(Clone, Debug)]
 enum Section {
-    Read(Value),
+    Read(Rows),
     /// Of the bundled table: read at its first use, since a program asks for few of many families.
-    Bundled(&'static str, OnceLock<Value>),
+    Bundled(&'static str, OnceLock<Rows>),
+}
+
+/// The rows of a family.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rows {
+    /// The family's defaults.
+    own: Table,
+    /// What differs for models: the bundled rows and each configuration's, the one that counts least first.
+    layers: Vec<Layer>,
+}
+
+/// Patterns with what differs for the models that they match.
+#[derive(Clone, Debug, PartialEq)]
+struct Layer {
+    models: Table,
+    /// Whether each row is written as one whole, so that the longest pattern alone applies.
+    is_whole: bool,
+}
+
+impl Rows {
+    /// # Errors
+    /// Names the row that is none, below the family.
+    fn new(value: Value, is_whole: bool) -> Result<Self, (Option<String>, &'static str)> {
+        let Value::Table(mut own) = value else { return Err((None, "it is not a table")) };
+        let models = match own.remove("models") {
+            None => return Ok(Self { own, layers: Vec::new() }),
+            Some(Value::Table(models)) => models,
+            Some(_) => return Err((None, "models is not a table")),
+        };
+        match models.iter().find(|(_, row)| !row.is_table()) {
+            Some((pattern, _)) => Err((Some(pattern.clone()), "it is not a table")),
+            None => Ok(Self { own, layers: vec![Layer { models, is_whole }] }),
+        }
+    }
+
+    fn add(&mut self, over: &Rows) {
+        merge(&mut self.own, &over.own);
+        self.layers.extend_from_slice(&over.layers);
+    }
+
+    fn patterns(&self) -> BTreeSet<&str> {
+        self.layers.iter().flat_map(|layer| layer.models.keys().map(String::as_str)).collect()
+    }
+
+    /// The cells of a model, and its most specific pattern.
+    fn of_model(&self, model: &str) -> Result<(Cells, Option<&str>), String> {
+        // The exact id is the longest pattern that matches, but for stars that match nothing.
+        let specific = |pattern: &str| (pattern == model, pattern.len());
+        let mut row = self.own.clone();
+        let mut best: Option<&str> = None;
+        for layer in &self.layers {
+            let mut matching: Vec<(&str, &Value)> = layer
+                .models
+                .iter()
+                .map(|(pattern, row)| (pattern.as_str(), row))
+                .filter(|(pattern, _)| glob(pattern, model))
+                .collect();
+            matching.sort_by_key(|(pattern, _)| specific(pattern));
+            let first = if layer.is_whole { matching.len().saturating_sub(1) } else { 0 };
+            for (pattern, over) in matching.into_iter().skip(first) {
+                if let Value::Table(over) = over {
+                    merge(&mut row, over);
+                }
+                best = best.filter(|best| specific(best) > specific(pattern)).or(Some(pattern));
+            }
+        }
+        Ok((cells(row)?, best))
+    }
+}
+
+fn cells(mut row: Table) -> Result<Cells, String> {
+    settle(&mut row)?;
+    Value::Table(row).try_into().map_err(|error: toml::de::Error| error.message().to_owned())
 }
 
 impl Section {
-    fn value(&self) -> &Value {
+    fn rows(&self) -> &Rows {
         match self {
-            Self::Read(value) => value,
+            Self::Read(rows) => rows,
             // A test reads all of them, so that no program has to at its start; a broken one would be an empty row.
             Self::Bundled(text, read) => read.get_or_init(|| {
                 let table: Table = toml::from_str(text).unwrap_or_default();
-                table.into_iter().next().map_or_else(|| Value::Table(Table::new()), |(_, value)| value)
+                let value = table.into_iter().next().map(|(_, value)| value);
+                value.and_then(|value| Rows::new(value, true).ok()).unwrap_or_default()
             }),
         }
     }
@@ -54,7 +129,7 @@ impl Section {
 
 impl PartialEq for Section {
     fn eq(&self, other: &Self) -> bool {
-        self.value() == other.value()
+        self.rows() == other.rows()
     }
 }
 
@@ -114,25 +189,41 @@ impl Matrix {
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
     pub fn overlaid(&self, text: &str) -> Result<Self, MatrixError> {
+        self.read(text, false)
+    }
+
+    fn read(&self, text: &str, is_whole: bool) -> Result<Self, MatrixError> {
         let over: Table =
             toml::from_str(text).map_err(|error| MatrixError::Syntax(error.message().to_owned()))?;
-        let matrix = self.merged(&over);
-        for family in over.keys() {
-            let invalid = |row: String, problem: String| MatrixError::Row { row, problem };
-            let Some(Value::Table(row)) = matrix.families.get(family).map(Section::value) else {
-                return Err(invalid(family.clone(), "it is not a table".to_owned()));
+        let mut matrix = self.clone();
+        for (family, value) in over {
+            let invalid = |pattern: Option<&str>, problem: String| {
+                let row = pattern.map_or_else(|| family.clone(), |pattern| format!("{family}/{pattern}"));
+                MatrixError::Row { row, problem }
             };
-            matrix.cells(family, None).map_err(|problem| invalid(family.clone(), problem))?;
-            let Some(models) = row.get("models") else { continue };
-            let models = models
-                .as_table()
-                .ok_or_else(|| invalid(family.clone(), "models is not a table".to_owned()))?;
-            for pattern in models.keys() {
-                let name = || format!("{family}/{pattern}");
-                matrix.cells(family, Some(pattern)).map_err(|problem| invalid(name(), problem))?;
+            let over = Rows::new(value, is_whole)
+                .map_err(|(pattern, problem)| invalid(pattern.as_deref(), problem.to_owned()))?;
+            let rows = matrix.add(&family, &over);
+            cells(rows.own.clone()).map_err(|problem| invalid(None, problem))?;
+            for (pattern, row) in over.layers.iter().flat_map(|layer| &layer.models) {
+                let mut whole = rows.own.clone();
+                if let Value::Table(row) = row {
+                    merge(&mut whole, row);
+                }
+                cells(whole).map_err(|problem| invalid(Some(pattern), problem))?;
             }
         }
         Ok(matrix)
+    }
+
+    /// Puts the rows on top of those of the family, and yields all.
+    fn add(&mut self, family: &str, over: &Rows) -> &Rows {
+        let mut rows = self.families.get(family).map(|section| section.rows().clone()).unwrap_or_default();
+        rows.add(over);
+        let section =
+            self.families.entry(family.to_owned()).or_insert_with(|| Section::Read(Rows::default()));
+        *section = Section::Read(rows);
+        section.rows()
     }
 
     /// This table with the cells of `over` on top: for a provider crate of your own, whose table lies below what the
@@ -148,25 +239,16 @@ impl Matrix {
     /// ```
     #[must_use]
     pub fn with_overlay(&self, over: &Matrix) -> Self {
-        let over = over.families.iter().map(|(family, section)| (family.clone(), section.value().clone()));
-        self.merged(&over.collect())
-    }
-
-    fn merged(&self, over: &Table) -> Self {
-        let mut families = self.families.clone();
-        for (family, value) in over {
-            let mut merged = Table::new();
-            if let Some(section) = families.get(family) {
-                merged.insert(family.clone(), section.value().clone());
+        let mut matrix = self.clone();
+        for (family, section) in &over.families {
+            if matrix.families.contains_key(family) {
+                matrix.add(family, section.rows());
+            } else {
+                // Not read before anybody asks for it.
+                matrix.families.insert(family.clone(), section.clone());
             }
-            merge(&mut merged, &Table::from_iter([(family.clone(), value.clone())]));
-            families.extend(merged.into_iter().map(|(family, value)| (family, Section::Read(value))));
         }
-        Self { families }
-    }
-
-    fn family(&self, family: &str) -> Option<&Table> {
-        self.families.get(family)?.value().as_table()
+        matrix
     }
 
     /// The families in the table.
@@ -176,39 +258,20 @@ impl Matrix {
 
     /// The patterns of a family, without its default row.
     pub fn patterns(&self, family: &str) -> Vec<&str> {
-        let models = self.family(family).and_then(|row| row.get("models")).and_then(Value::as_table);
-        models.map(|models| models.keys().map(String::as_str).collect()).unwrap_or_default()
+        self.families.get(family).map(|section| section.rows().patterns()).into_iter().flatten().collect()
     }
 
-    /// What is known of a model: its exact row, else that of the longest matching pattern, else the family's
-    /// default; text only for an unknown family.
+    /// What is known of a model: the family's default, what the bundled row of the longest matching pattern says
+    /// otherwise, then what each matching pattern of a configuration says; text only for an unknown family. Its
+    /// [`row`](ModelCapabilities::row) is the most specific of these patterns.
     pub fn resolve(&self, family: &str, model: &str) -> ModelCapabilities {
         let mut capabilities = ModelCapabilities::text_only(family, model);
-        if !self.families.contains_key(family) {
-            return capabilities;
-        }
-        let patterns = self.patterns(family).into_iter().filter(|pattern| glob(pattern, model));
-        // The exact id is the longest pattern that matches, but for stars that match nothing.
-        let best = patterns.max_by_key(|pattern| (*pattern == model, pattern.len()));
-        if let Ok(cells) = self.cells(family, best) {
+        let Some(section) = self.families.get(family) else { return capabilities };
+        if let Ok((cells, best)) = section.rows().of_model(model) {
             cells.apply(&mut capabilities);
             capabilities.row = best.unwrap_or("default").to_owned();
         }
         capabilities
-    }
-
-    fn cells(&self, family: &str, pattern: Option<&str>) -> Result<Cells, String> {
-        let whole = self.family(family);
-        let own = whole.into_iter().flatten().filter(|(key, _)| *key != "models");
-        let mut row: Table = own.map(|(key, value)| (key.clone(), value.clone())).collect();
-        let models = whole.and_then(|row| row.get("models"));
-        if let Some(pattern) = pattern
-            && let Some(Value::Table(over)) = models.and_then(|models| models.get(pattern))
-        {
-            merge(&mut row, over);
-        }
-        settle(&mut row)?;
-        Value::Table(row).try_into().map_err(|error: toml::de::Error| error.message().to_owned())
     }
 }
 
@@ -372,169 +435,4 @@ fn glob(pattern: &str, text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::media::MediaType;
-
-    fn media(text: &str) -> MediaType {
-        MediaType::parse(text).unwrap()
-    }
-
-    #[test]
-    fn the_bundled_table_is_valid() {
-        let matrix = Matrix::parse(BUNDLED_TEXT).unwrap();
-        assert_eq!(&matrix, Matrix::bundled());
-        let families: Vec<_> = matrix.families().collect();
-        for family in [
-            "openai-chat",
-            "openai-responses",
-            "anthropic",
-            "gemini",
-            "bedrock-converse",
-            "compatible",
-            "offline",
-        ] {
-            assert!(families.contains(&family), "{family}");
-        }
-    }
-
-    // C26, documents.md 8.8 #113
-    #[test]
-    fn what_each_api_takes() {
-        let matrix = Matrix::bundled();
-        let (pdf, png, csv) = (media("application/pdf"), media("image/png"), media("text/csv"));
-        let chat = matrix.resolve("openai-chat", "gpt-4o");
-        assert!(chat.user.accepts(&pdf) && chat.user.accepts(&png) && chat.tool_result.accepts(&csv));
-        assert!(!chat.tool_result.accepts(&pdf) && !chat.tool_result.accepts(&png));
-        for family in ["openai-responses", "anthropic"] {
-            let row = matrix.resolve(family, "some-new-model");
-            assert!(row.tool_result.accepts(&pdf) && row.tool_result.accepts(&png), "{family}");
-            assert_eq!(row.row, "default");
-        }
-        let failed = matrix.resolve("anthropic", "claude-opus-4-8").failed_result;
-        assert!(failed.accepts(&csv) && !failed.accepts(&png));
-        for family in ["offline", "compatible", "nobody"] {
-            let row = matrix.resolve(family, "x");
-            assert!(row.user.accepts(&csv) && !row.user.accepts(&pdf) && !row.user.accepts(&png), "{family}");
-        }
-        assert_eq!(matrix.resolve("nobody", "x").row, "unknown");
-        // D7, D8: unknown is not PDF, and not every image is one that a model takes
-        let claude = matrix.resolve("anthropic", "claude-opus-4-8");
-        for other in ["application/zip", "image/bmp", "image/tiff", "application/octet-stream"] {
-            assert!(!claude.user.accepts(&media(other)), "{other}");
-        }
-        assert!(claude.user.accepts(&media("image/svg+xml")), "SVG is text");
-    }
-
-    // documents.md 8.8 #105
-    #[test]
-    fn exact_beats_longest_beats_default() {
-        let table = "[f]\ncontext_window = 1\n[f.models.'a*']\ncontext_window = 2\n[f.models.'a-b*']\ncontext_window = 3\n\
-                     [f.models.'a-b-c']\ncontext_window = 4\n[f.models.'a-b-*******']\ncontext_window = 5";
-        let matrix = Matrix::parse(table).unwrap();
-        let window = |model: &str| matrix.resolve("f", model).context_window.unwrap();
-        assert_eq!(
-            [window("x"), window("a"), window("a-bx"), window("a-b-c"), window("a-b-d")],
-            [1, 2, 3, 4, 5]
-        );
-    }
-
-    // A configuration may lie on a configuration, and a cell may have no list of its own yet.
-    #[test]
-    fn edits_of_lists_add_up() {
-        let user = |matrix: &Matrix, family: &str, model: &str| matrix.resolve(family, model).user.media;
-        let family = Matrix::parse("[f]\nuser.media = ['text', 'image/png']\nreasoning = ['off']").unwrap();
-        let once = family.overlaid("[f.models.'m*']\nuser.media = ['+audio/wav', '-image/png']").unwrap();
-        let twice = once
-            .overlaid("[f.models.'m*']\nuser.media = ['+image/png', '-audio/wav', '+video/mp4']")
-            .unwrap();
-        assert_eq!(user(&once, "f", "m1"), ["text", "audio/wav"]);
-        assert_eq!(user(&twice, "f", "m1"), ["text", "image/png", "video/mp4"]);
-        assert_eq!(user(&twice, "f", "other"), ["text", "image/png"]);
-        // The family's own list may change below.
-        let wider = twice.overlaid("[f]\nuser.media = ['+application/pdf']").unwrap();
-        assert_eq!(user(&wider, "f", "m1"), ["text", "application/pdf", "image/png", "video/mp4"]);
-        let replaced = twice.overlaid("[f.models.'m*']\nuser.media = ['text']").unwrap();
-        assert_eq!(user(&replaced, "f", "m1"), ["text"]);
-
-        // Where no list stands, the edit is one of what holds without it.
-        let fresh = Matrix::parse("[g]\nuser.media = ['+image/png']\nreasoning = ['+effort']").unwrap();
-        let fresh =
-            fresh.overlaid("[g]\nuser.media = ['+image/gif', '-text']\nreasoning = ['+off']").unwrap();
-        let row = fresh.resolve("g", "any");
-        assert_eq!(
-            (row.user.media, row.reasoning),
-            (vec!["image/png".into(), "image/gif".into()], vec!["effort".to_owned(), "off".to_owned()])
-        );
-        let places = "[f]\ntool_result.media = ['text']\nbeside_result.media = ['-image/png']\nfailed_result.media = ['+image/gif']";
-        let row = family.overlaid(places).unwrap().resolve("f", "any");
-        assert_eq!(
-            (row.beside_result.media, row.failed_result.media),
-            (vec!["text".to_owned()], vec!["text".to_owned(), "image/gif".to_owned()])
-        );
-
-        let mixed = family.overlaid("[f.models.'m']\nuser.media = ['+image/gif', 'text']").unwrap_err();
-        assert_eq!(
-            mixed.to_string(),
-            "the capability row f/m is not valid: a list has entries with and without a sign, such as \"+image/gif\""
-        );
-    }
-
-    // documents.md 9.2 D25: every cell can be set, for every family, and a new family is one
-    #[test]
-    fn any_cell_of_any_family_can_be_set() {
-        let cells = "user = { media = ['image/png'], max_bytes = 1, max_pages = 2, max_pixels = 3, max_count = 4 }\n\
-                     files = { max_request_bytes = 5, max_pages = 6, many_images = 7, upload = true, page_tokens = 8 }\n\
-                     context_window = 9\ntools = false\nstructured_output = 'json_object'\ncaching = 'explicit'\n\
-                     reasoning_replay = 'optional'\nsampling = false";
-        let families: Vec<&str> = Matrix::bundled().families().chain(["a-server-of-ours"]).collect();
-        for family in families {
-            let row = Matrix::bundled().overlaid(&format!("[{family}.models.mine]\n{cells}")).unwrap();
-            let row = row.resolve(family, "mine");
-            assert_eq!(
-                (row.user.max_bytes, row.user.max_pages, row.user.max_pixels),
-                (Some(1), Some(2), Some(3))
-            );
-            assert_eq!((row.files.max_request_bytes, row.files.max_pages), (Some(5), Some(6)), "{family}");
-            assert_eq!((row.context_window, row.tools, row.caching), (Some(9), false, Caching::Explicit));
-        }
-    }
-
-    #[test]
-    fn globs() {
-        for (pattern, text) in
-            [("a", "a"), ("a*", "a"), ("*a", "ba"), ("a*c*e", "abcde"), ("*", ""), ("a*b*b", "abb")]
-        {
-            assert!(glob(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in [("a", "ab"), ("a*c", "ab"), ("", "a"), ("a*b*b", "ab")] {
-            assert!(!glob(pattern, text), "{pattern} {text}");
-        }
-    }
-
-    // documents.md 8.8 #108, #109, #110; 9.2 D32
-    #[test]
-    fn overlays() {
-        let matrix = Matrix::bundled();
-        let over = matrix
-            .overlaid("[anthropic.models.'claude-x*']\nuser.media = ['text']\n[mine]\ncaching = 'automatic'")
-            .unwrap();
-        let row = over.resolve("anthropic", "claude-x1");
-        assert!(!row.user.accepts(&media("image/png")) && row.tool_result.accepts(&media("image/png")));
-        assert_eq!(over.resolve("mine", "any").caching, Caching::Automatic);
-        let edited = matrix
-            .overlaid("[openai-chat.models.'gpt-4o']\nuser.media = ['+audio/wav', '-image/gif']")
-            .unwrap();
-        let row = edited.resolve("openai-chat", "gpt-4o");
-        assert!(row.user.accepts(&media("audio/wav")) && row.user.accepts(&media("application/pdf")));
-        assert!(!row.user.accepts(&media("image/gif")));
-        let error = matrix.overlaid("[anthropic.models.'c*']\nuser.medai = []").unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("the capability row anthropic/c* is not valid: unknown field `medai`"),
-            "{error}"
-        );
-        assert!(matches!(matrix.overlaid("="), Err(MatrixError::Syntax(_))));
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! What a model takes in which place, and what it can do.
 
+mod fingerprint;
 mod matrix;
 
 use serde::{Deserialize, Serialize};
@@ -339,22 +340,10 @@ impl ModelCapabilities {
         self.files.urls == Some(true) && self.place(place).accepts_url(media)
     }
 
-    /// A number that differs when anything that routing looks at differs.
+    /// A number that differs when anything that decides a request differs: all but the model's name and its row, which
+    /// say where the rest comes from. It stays the same across processes and versions of the standard library, so it
+    /// may be stored.
     pub fn fingerprint(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        // Deterministic across processes: `DefaultHasher::new` has fixed keys.
-        let mut hasher = DefaultHasher::new();
-        self.family.hash(&mut hasher);
-        for place in [&self.user, &self.tool_result, &self.failed_result, &self.beside_result] {
-            (&place.media, &place.references).hash(&mut hasher);
-            (place.max_bytes, place.max_image_bytes, place.max_count, place.max_pages).hash(&mut hasher);
-            (place.max_pixels, place.max_files_per_message, place.needs_text).hash(&mut hasher);
-            (&place.urls, &place.url_only).hash(&mut hasher);
-        }
-        let files = &self.files;
-        (files.max_request_bytes, files.names_required, files.urls, files.max_pages).hash(&mut hasher);
-        (files.many_images, files.many_images_pixels).hash(&mut hasher);
-        (files.upload, files.max_upload_bytes, files.upload_from).hash(&mut hasher);
-        hasher.finish()
+        fingerprint::of(self)
     }
 }

@@ -17,6 +17,7 @@ pub use user::{Content, UserMessage, UserOrigin};
 
 use crate::document::Document;
 use crate::id::MessageId;
+use crate::identity::Identities;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,11 +134,20 @@ impl Message {
                 documents.collect()
             }
             Self::ToolResults(message) => {
-                let documents = message.results.iter().flat_map(|result| {
+                let mut documents = Vec::new();
+                for result in &message.results {
                     let captured = result.tree.documents();
-                    captured.iter().chain(result.documents.iter().filter(|shown| !captured.contains(shown)))
-                });
-                documents.collect()
+                    documents.extend(captured);
+                    if result.documents.is_empty() {
+                        continue;
+                    }
+                    let mut known = Identities::new();
+                    for document in captured {
+                        known.number(document);
+                    }
+                    documents.extend(result.documents.iter().filter(|shown| known.get(shown).is_none()));
+                }
+                documents
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::document::Document;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{Content, Metadata, ToolCall};
+use crate::tool::ToolError;
 use crate::tree::ContentTree;
 
 /// How a call ended, as far as the model must know.
@@ -58,10 +59,13 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// The result of `call`: all documents of the tree are shown.
+    /// The result of `call`: the documents of the tree are shown, but for those that it withholds.
     pub fn new(call: &ToolCall, status: ResultStatus, tree: ContentTree) -> Self {
-        let documents =
-            if status == ResultStatus::Cancelled { Vec::new() } else { tree.documents().to_vec() };
+        let documents = match status {
+            ResultStatus::Cancelled => Vec::new(),
+            _ => tree.shown().cloned().collect(),
+        };
+        let withheld = tree.withheld().to_vec();
         Self {
             call_id: call.id.clone(),
             provider_id: call.provider_id.clone(),
@@ -69,7 +73,7 @@ impl ToolResult {
             status,
             tree,
             documents,
-            withheld: Vec::new(),
+            withheld,
             routed: None,
         }
     }
@@ -82,6 +86,20 @@ impl ToolResult {
     /// A failed result with its text for the model.
     pub fn error(call: &ToolCall, text: &str) -> Self {
         Self::new(call, ResultStatus::Error, ContentTree::text(text))
+    }
+
+    /// The result of a call whose tool failed: the error's text, and its documents, which are shown like those of any
+    /// result.
+    ///
+    /// ```
+    /// use attache_core::{Arguments, Document, ToolCall, ToolError, ToolResult};
+    /// let call = ToolCall::new("browse", Arguments::new("{}"));
+    /// let error = ToolError::new("the page did not load").with_document(Document::inline("its source"));
+    /// let result = ToolResult::failed(&call, &error);
+    /// assert!(result.is_error() && result.documents.len() == 1);
+    /// ```
+    pub fn failed(call: &ToolCall, error: &ToolError) -> Self {
+        Self::new(call, ResultStatus::Error, error.tree())
     }
 
     /// The result of a call that was cancelled: no documents, whatever it had returned so far.
@@ -120,6 +138,11 @@ pub struct ToolResultsMessage {
 impl ToolResultsMessage {
     /// The results of one assistant message, in call order.
     pub fn new(results: impl IntoIterator<Item = ToolResult>) -> Self {
-        Self { id: MessageId::new(), results: results.into_iter().collect(), metadata: Metadata::default() }
+        Self::with_id(MessageId::new(), results)
+    }
+
+    /// The same under an identity of the caller's.
+    pub fn with_id(id: MessageId, results: impl IntoIterator<Item = ToolResult>) -> Self {
+        Self { id, results: results.into_iter().collect(), metadata: Metadata::default() }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::document::Document;
+use crate::document::{Document, Reader};
 use crate::id::DocumentId;
 
 /// A document reference: read from the documented form, written by the document itself.
@@ -13,7 +13,7 @@ pub(super) struct ReferenceRecord(pub(super) Document);
 impl Serialize for ReferenceRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // What is stored is whole, also if it is stored while a tool's output is captured.
-        self.0.write_reference(serializer, false)
+        self.0.write_reference(serializer, Reader::Store)
     }
 }
 

@@ -6,7 +6,7 @@ mod pairing;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -144,17 +144,21 @@ impl Numbered {
 /// Gives each message an id of its own: what was rendered of one is known by it.
 fn unique_ids(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     let mut taken: HashSet<MessageId> = HashSet::with_capacity(messages.len());
+    let mut copies: HashMap<MessageId, u64> = HashMap::new();
     for numbered in messages {
         let own = numbered.message.id().clone();
         if taken.insert(own.clone()) {
             continue;
         }
-        let mut copy = 2_u64;
-        let mut id = own.derived(&copy.to_string());
-        while !taken.insert(id.clone()) {
-            copy += 1;
-            id = own.derived(&copy.to_string());
-        }
+        // Each id counts its copies, so that many of them do not try the same numbers again.
+        let copy = copies.entry(own.clone()).or_insert(1);
+        let id = loop {
+            *copy += 1;
+            let id = own.derived(&copy.to_string());
+            if taken.insert(id.clone()) {
+                break id;
+            }
+        };
         repairs.push(
             numbered
                 .repair(RepairKind::DuplicateMessage, format!("it has the id of another; it is {id} now")),

@@ -1,6 +1,9 @@
 //! What messages hold, and where they stand.
 
-use crate::document::Document;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::identity::Identities;
 use crate::message::{Content, Message, Metadata, Role, UserMessage, UserOrigin};
 use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_part, is_empty, role};
 
@@ -8,8 +11,6 @@ use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_par
 const MARKER: &str = "toolCallDocuments";
 /// What the user says in a conversation that begins with the model.
 const OPENING: &str = "(The assistant speaks first.)";
-/// Documents inside a document that are looked for.
-const MAX_INSIDE: usize = 64;
 
 /// Leaves out parts that say nothing, and messages without parts.
 pub(super) fn filled(messages: Vec<Numbered>, repairs: &mut Vec<Repair>) -> Vec<Numbered> {
@@ -48,17 +49,12 @@ fn without_blanks(message: &Message) -> Option<(Message, usize)> {
 
 /// Synthetic messages are projections of the results before them and hold nothing else. What is none becomes an event.
 pub(super) fn anchored(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
-    let mut results: Option<Vec<Document>> = None;
+    let mut results: Option<Arc<Message>> = None;
     for numbered in messages {
         match &*numbered.message {
-            Message::ToolResults(_) => {
-                results = Some(numbered.message.documents().into_iter().cloned().collect());
-            }
+            Message::ToolResults(_) => results = Some(Arc::clone(&numbered.message)),
             Message::User(user) if user.origin == UserOrigin::ToolCallDocuments => {
-                let is_projection = |known: &Vec<Document>| {
-                    numbered.message.documents().iter().all(|shown| is_of(shown, known))
-                };
-                if results.as_ref().is_some_and(is_projection) {
+                if results.as_ref().is_some_and(|results| is_projection(&numbered.message, results)) {
                     continue;
                 }
                 let why = match results {
@@ -75,12 +71,20 @@ pub(super) fn anchored(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     }
 }
 
-/// Whether a document is one of `known`, or inside one of them.
-fn is_of(shown: &Document, known: &[Document]) -> bool {
-    known.iter().any(|document| document.is_same(shown))
-        || known
-            .iter()
-            .any(|document| (0..MAX_INSIDE).any(|number| document.id().inside(number) == *shown.id()))
+/// Whether each document is one of the results, or inside one of them at whatever depth.
+fn is_projection(synthetic: &Message, results: &Message) -> bool {
+    let known = results.documents();
+    let mut identities = Identities::new();
+    for document in &known {
+        identities.number(document);
+    }
+    let mut others = synthetic.documents();
+    others.retain(|document| identities.get(document).is_none());
+    if others.is_empty() {
+        return true;
+    }
+    let roots: HashSet<_> = known.iter().map(|document| document.id().root()).collect();
+    others.iter().all(|document| document.id().own_root().is_some_and(|root| roots.contains(&root)))
 }
 
 fn as_event(user: &UserMessage) -> UserMessage {

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::document::Document;
-use crate::id::ToolCallId;
+use crate::id::{DocumentId, ToolCallId};
+use crate::identity::Identities;
 use crate::message::{
     AssistantMessage, AssistantPart, Content, Message, Metadata, ResultStatus, ToolResult,
     ToolResultsMessage, UserMessage, UserOrigin,
@@ -60,6 +61,7 @@ fn are_paired(messages: &[Numbered]) -> bool {
 /// Gives calls ids of their own. Which result answers which is planned before.
 fn renamed(messages: Vec<Numbered>, repairs: &mut Vec<Repair>) -> Vec<Numbered> {
     let mut taken: HashSet<ToolCallId> = HashSet::new();
+    let mut copies: HashMap<ToolCallId, u64> = HashMap::new();
     let rename = |numbered: Numbered| {
         let Message::Assistant(assistant) = &*numbered.message else { return numbered };
         let mut mended: Option<AssistantMessage> = None;
@@ -68,7 +70,7 @@ fn renamed(messages: Vec<Numbered>, repairs: &mut Vec<Repair>) -> Vec<Numbered> 
             if taken.insert(call.id.clone()) {
                 continue;
             }
-            let id = free(&call.id, &mut taken);
+            let id = free(&call.id, &mut taken, &mut copies);
             let detail =
                 format!("the id of its call of {} is that of another call; it is {id} now", call.name);
             repairs.push(numbered.repair(RepairKind::DuplicateCall, detail));
@@ -85,16 +87,56 @@ fn renamed(messages: Vec<Numbered>, repairs: &mut Vec<Repair>) -> Vec<Numbered> 
     messages.into_iter().map(rename).collect()
 }
 
-/// An id next to `own` that no call has.
-fn free(own: &ToolCallId, taken: &mut HashSet<ToolCallId>) -> ToolCallId {
-    let mut copy = 2_u64;
+/// An id next to `own` that no call has. Each id counts its copies.
+fn free(
+    own: &ToolCallId,
+    taken: &mut HashSet<ToolCallId>,
+    copies: &mut HashMap<ToolCallId, u64>,
+) -> ToolCallId {
+    let copy = copies.entry(own.clone()).or_insert(1);
     loop {
-        let id = ToolCallId::parse(format!("{own}_{copy}")).filter(|id| !taken.contains(id));
+        *copy += 1;
+        let id = ToolCallId::parse(format!("{own}_{copy}")).filter(|id| taken.insert(id.clone()));
         if let Some(id) = id {
-            taken.insert(id.clone());
             return id;
         }
-        copy += 1;
+    }
+}
+
+/// The calls of one id, in order, as results come that may answer them.
+#[derive(Default)]
+struct CallsOfId {
+    calls: Vec<CallAt>,
+    /// How many of them stand before the results that came last.
+    passed: usize,
+    /// How many are answered or passed: what answers calls behind it takes them in order.
+    taken: usize,
+    /// Those before that wait for a result: the nearest message last, its calls in reverse.
+    waiting: Vec<CallAt>,
+}
+
+impl CallsOfId {
+    /// The call that a result in the message at `at` answers: of the nearest message before it that waits for one,
+    /// otherwise the first one behind it. Results come in order.
+    fn answered_at(&mut self, at: usize) -> Option<CallAt> {
+        while let Some((message, _)) = self.calls.get(self.passed).filter(|call| call.0 < at) {
+            let of_it = self.calls.iter().skip(self.passed).take_while(|call| call.0 == *message).count();
+            let end = self.passed + of_it;
+            let from = self.taken.clamp(self.passed, end);
+            self.waiting.extend(self.calls.get(from..end).unwrap_or_default().iter().rev());
+            self.passed = end;
+        }
+        self.taken = self.taken.max(self.passed);
+        self.waiting.pop().or_else(|| {
+            let call = self.calls.get(self.taken).copied()?;
+            self.taken += 1;
+            Some(call)
+        })
+    }
+
+    /// The call that a second result belongs to: the last one before it, or the first.
+    fn nearest(&self) -> Option<CallAt> {
+        self.calls.get(self.passed.saturating_sub(1)).copied()
     }
 }
 
@@ -114,18 +156,23 @@ struct Plan {
 impl Plan {
     fn new(messages: &[Numbered]) -> Self {
         let mut plan = Self::default();
-        let mut calls: HashMap<&ToolCallId, Vec<CallAt>> = HashMap::new();
+        let mut calls: HashMap<&ToolCallId, CallsOfId> = HashMap::new();
         for (at, numbered) in messages.iter().enumerate() {
             let Message::Assistant(assistant) = &*numbered.message else { continue };
             for (place, call) in assistant.tool_calls().enumerate() {
-                calls.entry(&call.id).or_default().push((at, place));
+                calls.entry(&call.id).or_default().calls.push((at, place));
             }
         }
         for (at, numbered) in messages.iter().enumerate() {
             let Message::ToolResults(results) = &*numbered.message else { continue };
             for (place, result) in results.results.iter().enumerate() {
-                let of_it = calls.get(&result.call_id).map(Vec::as_slice).unwrap_or_default();
-                plan.settle((at, place), of_it);
+                let Some(of_it) = calls.get_mut(&result.call_id) else { continue };
+                if let Some(call) = of_it.answered_at(at) {
+                    plan.answers.insert(call, (at, place));
+                    plan.answered.insert((at, place), call);
+                } else if let Some(call) = of_it.nearest() {
+                    plan.second.insert((at, place), call);
+                }
             }
         }
         for (at, numbered) in messages.iter().enumerate() {
@@ -137,27 +184,6 @@ impl Plan {
             }
         }
         plan
-    }
-
-    /// A result answers the nearest message before it that waits for it, otherwise the first one behind it.
-    fn settle(&mut self, result: ResultAt, calls: &[CallAt]) {
-        let is_open = |call: &&CallAt| !self.answers.contains_key(*call);
-        let before = calls.iter().filter(is_open).filter(|call| call.0 < result.0);
-        let nearest = before.clone().map(|call| call.0).max();
-        let call = before.clone().find(|call| Some(call.0) == nearest);
-        let call = call.or_else(|| calls.iter().filter(is_open).find(|call| call.0 > result.0));
-        // A second result before all calls of its id, or behind them, belongs to what it is nearest to.
-        let answered = || calls.iter().rfind(|call| call.0 < result.0).or(calls.first());
-        match (call, answered()) {
-            (Some(call), _) => {
-                self.answers.insert(*call, result);
-                self.answered.insert(result, *call);
-            }
-            (None, Some(call)) => {
-                self.second.insert(result, *call);
-            }
-            (None, None) => {}
-        }
     }
 
     fn carry_out(&self, messages: &[Numbered], repairs: &mut Vec<Repair>) -> Vec<Numbered> {
@@ -293,19 +319,26 @@ fn result_at(messages: &[Numbered], (at, place): ResultAt) -> Option<&ToolResult
 }
 
 fn says_the_same(one: &ToolResult, other: &ToolResult) -> bool {
-    one.tree == other.tree
+    let same = |one: &[Document], other: &[Document]| {
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_same(other))
+    };
+    one.tree.json() == other.tree.json()
+        && same(one.tree.documents(), other.tree.documents())
         && one.status == other.status
-        && one.documents == other.documents
+        && same(&one.documents, &other.documents)
         && one.withheld == other.withheld
 }
 
 /// A result that answers nothing, as something that happened. What its handler kept from the model stays kept.
 fn event(said: String, result: &ToolResult) -> UserMessage {
-    let is_withheld = |document: &&Document| result.withheld.contains(document.id());
-    let shown: Vec<Document> =
-        result.tree.documents().iter().filter(|document| !is_withheld(document)).cloned().collect();
-    let beside =
-        result.documents.iter().filter(|document| !shown.iter().any(|known| known.is_same(document)));
+    let withheld: HashSet<&DocumentId> = result.withheld.iter().collect();
+    let is_shown = |document: &&Document| !withheld.contains(document.id());
+    let shown: Vec<Document> = result.tree.documents().iter().filter(is_shown).cloned().collect();
+    let mut known = Identities::new();
+    for document in &shown {
+        known.number(document);
+    }
+    let beside = result.documents.iter().filter(|document| known.get(document).is_none());
     let beside: Vec<Document> = beside.cloned().collect();
     let said = if result.is_error() { format!("{said} [failed]") } else { said };
     let tree = if shown.len() == result.tree.documents().len() {

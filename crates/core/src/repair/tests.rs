@@ -110,6 +110,46 @@ fn calls_and_results_are_paired() {
 }
 
 #[test]
+fn documents_inside_documents_belong_to_the_results() {
+    let outer = document(1);
+    let deep = outer.id().inside(1).inside(199).inside(2).inside(1);
+    let synthetic = |id: DocumentId| {
+        let shown = Document::inline("deep").with_id(id);
+        let mut message = UserMessage::new([Content::text("Documents"), shown.into()]);
+        message.origin = UserOrigin::ToolCallDocuments;
+        Message::User(message)
+    };
+    let history =
+        |id| [author("u"), asks(&["x"]), results([with_document("x", "found", Some(1))]), synthetic(id)];
+    assert_eq!(after(history(deep)), ("u a(x) r(x) d".to_owned(), Vec::new()));
+    assert_eq!(after(history(document(2).id().inside(1))).1, [RepairKind::OrphanDocuments]);
+}
+
+#[test]
+fn a_second_result_with_other_bytes_of_one_document_is_no_repetition() {
+    let of = |bytes: &'static [u8]| {
+        let document = Document::from_bytes(bytes, "text/plain").with_id(DocumentId::parse("d").unwrap());
+        ToolResult::new(&call("x"), ResultStatus::Ok, ContentTree::parse("1", vec![document]).unwrap())
+    };
+    let twice = after([author("u"), asks(&["x"]), results([of(b"one"), of(b"two")])]);
+    assert_eq!(twice, ("u a(x) r(x) e".to_owned(), vec![RepairKind::DuplicateResult]));
+    let same = after([author("u"), asks(&["x"]), results([of(b"one"), of(b"one")])]);
+    assert_eq!(same.0, "u a(x) r(x)");
+}
+
+#[test]
+fn results_answer_the_nearest_open_call_of_their_id() {
+    let one = || results([with_document("x", "found", None)]);
+    // Two early ones take the calls behind them in order; the last answers the call that is left.
+    let early = after([author("u"), one(), one(), asks(&["x", "x"]), asks(&["x"]), one()]);
+    assert_eq!(early.0, "u a(x x_2) r(x x_2) a(x_3) r(x_3)");
+    // Late ones answer the nearest message first, within it in order.
+    let late = after([author("u"), asks(&["x"]), asks(&["x", "x"]), one(), one(), one(), one()]);
+    assert_eq!(late.0, "u a(x) r(x) a(x_2 x_3) r(x_2 x_3)");
+    assert_eq!(late.1.iter().filter(|kind| **kind == RepairKind::MissingResult).count(), 0);
+}
+
+#[test]
 fn what_a_missing_result_says() {
     let repaired = repair(&listed([author("u"), asks(&["x"])]));
     let Message::ToolResults(results) = &*repaired.messages[2] else { panic!() };

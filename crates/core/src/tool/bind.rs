@@ -1,15 +1,16 @@
 //! What `#[tool]` expands to, at run time: a schema of the parameters, the binding of arguments, the call.
 
-mod fit;
+mod flat;
 
 use std::fmt;
 use std::future::Future;
 use std::sync::OnceLock;
 
+use attache_schema::Violation;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::value::Error as ValueError;
-use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, Visitor};
+use serde::de::{DeserializeOwned, Error as _, Visitor};
 use serde::{Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -17,7 +18,7 @@ use crate::capture::Capture;
 use crate::message::Arguments;
 use crate::provider::BoxFuture;
 use crate::tool::reference::HINT;
-use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
+use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec};
 
 /// The parameters of a tool, from which its definition is made.
 #[derive(Debug)]
@@ -138,7 +139,12 @@ impl Parameters {
                 required.push(Value::from(property.name.clone()));
             }
             if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-                properties.insert(property.name, property.schema);
+                let name = property.name;
+                if properties.insert(name.clone(), property.schema).is_some() {
+                    let problem = "rename one by `#[arg(rename = \"…\")]`, or by `#[serde(rename = \"…\")]` on the \
+                                   field of a flat struct";
+                    self.problem = Some(format!("two of its arguments are named `{name}`: {problem}"));
+                }
             }
         }
         let definitions = self.generator.take_definitions(true);
@@ -183,53 +189,18 @@ fn first_example(schema: &Value) -> Option<Value> {
     schema.get("examples")?.get(0).cloned()
 }
 
-impl ToolDefinition {
-    /// The arguments of a call, fitted to the schema: what is only written differently is mended, such as `"5"` for 5,
-    /// one value for an array of one, or a document reference for its id.
-    ///
-    /// ```
-    /// use attache_core::{Arguments, ToolDefinition};
-    /// use serde_json::json;
-    /// let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-    /// let fitted = ToolDefinition::new("double", "", schema).fitted(&Arguments::new(r#"{"n": "5"}"#)).unwrap();
-    /// assert_eq!(fitted["n"], 5);
-    /// ```
-    ///
-    /// # Errors
-    /// [`ToolErrorKind::InvalidArguments`] names every path that does not fit, with what was expected there.
-    pub fn fitted(&self, arguments: &Arguments) -> Result<Map<String, Value>, ToolError> {
-        Ok(Bound::new(self, arguments, false)?.object)
-    }
-}
-
-/// The arguments of one call, fitted to the tool's schema, from which parameters are taken.
+/// The arguments of one call, which fit the tool's schema, from which parameters are taken.
 #[derive(Debug)]
 pub struct Bound<'s> {
     definition: &'s ToolDefinition,
     object: Map<String, Value>,
-    problems: Vec<String>,
+    problems: Vec<Violation>,
 }
 
 impl<'s> Bound<'s> {
-    /// Reads arguments and fits them to the schema. Unless `strict`, what is only written differently is mended:
-    /// `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, a document reference for
-    /// its id, `null` for a parameter that may be left out.
-    ///
-    /// # Errors
-    /// [`ToolErrorKind::InvalidArguments`] names the tool, every path that does not fit with what was expected
-    /// there, and the parameters that exist.
-    pub fn new(
-        definition: &'s ToolDefinition,
-        arguments: &Arguments,
-        strict: bool,
-    ) -> Result<Self, ToolError> {
-        let mut object = arguments.object().map_err(|error| {
-            ToolError::new(format!("{}: {error}; {}", definition.name(), allowed(definition)))
-                .with_kind(ToolErrorKind::InvalidArguments)
-        })?;
-        let problems = fit::fit(definition.input_schema(), &mut object, strict);
-        let bound = Self { definition, object, problems };
-        if bound.problems.is_empty() { Ok(bound) } else { Err(bound.into_error()) }
+    /// Arguments as [`ToolDefinition::coerce`] yields them.
+    pub fn new(definition: &'s ToolDefinition, object: Map<String, Value>) -> Self {
+        Self { definition, object, problems: Vec::new() }
     }
 
     /// The argument of that name, or what serde makes of nothing. `None` if neither is a `T`;
@@ -249,36 +220,19 @@ impl<'s> Bound<'s> {
 
     /// A struct whose fields are parameters of their own.
     pub fn take_flat<T: DeserializeOwned>(&mut self) -> Option<T> {
-        let taken = T::deserialize(self.object.clone().into_deserializer());
-        self.kept("", taken.map_err(|error: serde_json::Error| error.to_string()))
+        let taken = T::deserialize(flat::Fields(&self.object));
+        self.kept("", taken.map_err(|error| error.to_string()))
     }
 
     fn kept<T>(&mut self, name: &str, taken: Result<T, String>) -> Option<T> {
-        let not_valid = |problem| self.problems.push(fit::problem(name, &format!("is not valid: {problem}")));
+        let not_valid =
+            |problem| self.problems.push(Violation::new(name, format!("is not valid: {problem}")));
         taken.map_err(not_valid).ok()
     }
 
     /// The error that tells the model what does not fit.
     pub fn into_error(self) -> ToolError {
-        let problems = self.problems.join("; ");
-        let Self { definition, .. } = self;
-        ToolError::new(format!(
-            "the arguments of {} do not fit: {problems}; {}",
-            definition.name(),
-            allowed(definition)
-        ))
-        .with_kind(ToolErrorKind::InvalidArguments)
-    }
-}
-
-fn allowed(definition: &ToolDefinition) -> String {
-    let properties = definition.input_schema().get("properties").and_then(Value::as_object);
-    match properties.filter(|properties| !properties.is_empty()) {
-        Some(properties) => {
-            let names: Vec<_> = properties.keys().map(String::as_str).collect();
-            format!("allowed: {}", names.join(", "))
-        }
-        None => "it takes no arguments".to_owned(),
+        self.definition.unfit(self.problems.iter().map(ToString::to_string))
     }
 }
 
@@ -302,6 +256,45 @@ impl<'de> Deserializer<'de> for Missing {
     }
 }
 
+/// What a tool's function returned, which [`settled`](Self::settled) tells apart by its type, so that an alias of
+/// `Result` is a `Result`.
+#[derive(Debug)]
+pub struct Returned<T>(pub T);
+
+impl<T, E> Returned<Result<T, E>> {
+    /// The value, or the tool's error.
+    ///
+    /// # Errors
+    /// The function's.
+    pub fn settled(self) -> Result<T, ToolError>
+    where
+        E: Into<ToolError>,
+    {
+        self.0.map_err(Into::into)
+    }
+}
+
+/// What a function returned that cannot fail. A method of the type itself comes first, so that this one serves all
+/// but `Result`.
+pub trait Settled {
+    /// What it returned.
+    type Value;
+
+    /// The value.
+    ///
+    /// # Errors
+    /// Never.
+    fn settled(self) -> Result<Self::Value, ToolError>;
+}
+
+impl<T> Settled for Returned<T> {
+    type Value = T;
+
+    fn settled(self) -> Result<T, ToolError> {
+        Ok(self.0)
+    }
+}
+
 /// Runs the body of a tool with capture active and captures its output.
 ///
 /// # Errors
@@ -314,7 +307,10 @@ pub async fn run<T: Serialize>(
     if let Some(store) = store_id {
         capture = capture.with_store_id(store);
     }
-    let output = capture.run(body).await?;
+    let output = match capture.run(body).await {
+        Ok(output) => output,
+        Err(error) => return Err(capture.fail(error)),
+    };
     Ok(ToolOutput::new(capture.finish(&output)?))
 }
 
@@ -352,18 +348,18 @@ where
         self.ready_spec()
     }
 
-    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
-        let bound = Bound::new(&self.ready_spec().definition, arguments, self.strict)?;
-        Ok(Some(bound.object))
+    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        let definition = &self.ready_spec().definition;
+        if self.strict { definition.check(written) } else { definition.coerce(written) }
     }
 
-    fn call<'a>(
-        &'a self,
-        arguments: &'a Arguments,
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
         context: ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let bound = Bound::new(&self.ready_spec().definition, arguments, self.strict)?;
+            let bound = Bound::new(&self.ready_spec().definition, arguments);
             (self.call)(bound, context).await
         })
     }

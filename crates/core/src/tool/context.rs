@@ -18,7 +18,7 @@ pub struct ToolContext {
     pub run_id: Option<String>,
     /// The call.
     pub call_id: Option<ToolCallId>,
-    /// The step of the run, from 1.
+    /// The step of the run, from 1; 0 outside of a run.
     pub step: u32,
     /// On whose behalf the run works.
     pub principal: Option<String>,

@@ -1,8 +1,10 @@
 //! What the model sees of a tool, and how the loop treats it.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use attache_schema::{Schema, SchemaError};
 use serde_json::{Value, json};
 
 /// What the model sees of a tool. Cloning copies a pointer.
@@ -16,6 +18,23 @@ struct Inner {
     input_schema: Value,
     examples: Vec<Value>,
     problem: Option<String>,
+    compiled: Compiled,
+}
+
+/// The input schema, compiled at first use. It follows from the schema, so it has no part in comparisons.
+#[derive(Clone, Default)]
+struct Compiled(OnceLock<Arc<Result<Schema, SchemaError>>>);
+
+impl PartialEq for Compiled {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "compiled" } else { "not compiled" })
+    }
 }
 
 impl ToolDefinition {
@@ -36,6 +55,7 @@ impl ToolDefinition {
             input_schema: Value::Object(input_schema),
             examples: Vec::new(),
             problem: None,
+            compiled: Compiled::default(),
         }))
     }
 
@@ -72,6 +92,14 @@ impl ToolDefinition {
     /// The JSON Schema of the arguments.
     pub fn input_schema(&self) -> &Value {
         &self.0.input_schema
+    }
+
+    /// The input schema as values are held against it. It is compiled once, at first use, for all clones.
+    ///
+    /// # Errors
+    /// [`SchemaError`] says where the schema is none.
+    pub fn schema(&self) -> Result<&Schema, &SchemaError> {
+        (**self.0.compiled.0.get_or_init(|| Arc::new(Schema::new(self.input_schema())))).as_ref()
     }
 
     /// Examples of arguments.

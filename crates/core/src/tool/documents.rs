@@ -1,6 +1,6 @@
 //! The documents of a conversation, as tools may take them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct ConversationDocuments {
     store: Option<Arc<dyn DocumentStore>>,
 }
 
-/// The first handle of each id. An id keeps the meaning that it had first.
+/// Each document once. An id means the newest document of that id: the one that the model saw last.
 #[derive(Clone, Default)]
 struct Known {
     documents: Vec<Document>,
@@ -75,16 +75,26 @@ impl ConversationDocuments {
     }
 
     /// Adds a document that the model is shown without a message that holds it, such as one inside another.
+    ///
+    /// Of two documents of one id and different content the newer one takes the place of the older.
     pub fn insert(&mut self, document: &Document) {
-        if !self.known.places.contains_key(document.id()) {
-            // In place, unless a tool still holds a copy.
-            let known = Arc::make_mut(&mut self.known);
-            known.places.insert(document.id().clone(), known.documents.len());
-            known.documents.push(document.clone());
+        let at = self.known.places.get(document.id()).copied();
+        let known = at.and_then(|at| self.known.documents.get(at));
+        if known.is_some_and(|known| !known.has_other_content(document)) {
+            return;
+        }
+        // In place, unless a tool still holds a copy.
+        let Known { documents, places } = Arc::make_mut(&mut self.known);
+        match at.and_then(|at| documents.get_mut(at)) {
+            Some(older) => *older = document.clone(),
+            None => {
+                places.insert(document.id().clone(), documents.len());
+                documents.push(document.clone());
+            }
         }
     }
 
-    /// The documents in the order in which they came, each once.
+    /// The documents in the order in which their ids came, each once.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Document> + ExactSizeIterator {
         self.known.documents.iter()
     }
@@ -204,15 +214,15 @@ fn each_shown(message: &Message, mut with: impl FnMut(&Document)) {
                 match part {
                     Content::Text(_) => {}
                     Content::Document(document) => with(document),
-                    Content::Object(tree) => tree.documents().iter().for_each(&mut with),
+                    Content::Object(tree) => tree.shown().for_each(&mut with),
                 }
             }
         }
         Message::ToolResults(message) => {
             for result in message.results.iter().filter(|result| result.status != ResultStatus::Cancelled) {
-                let shown =
-                    result.documents.iter().filter(|document| !result.withheld.contains(document.id()));
-                shown.for_each(&mut with);
+                let withheld: HashSet<&DocumentId> = result.withheld.iter().collect();
+                let shown = result.documents.iter();
+                shown.filter(|document| !withheld.contains(document.id())).for_each(&mut with);
             }
         }
     }

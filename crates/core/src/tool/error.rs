@@ -1,11 +1,15 @@
 //! Failures of tools.
 
+use std::collections::HashSet;
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
+use crate::document::Document;
+use crate::id::DocumentId;
+use crate::identity::Identities;
 use crate::message::ArgumentsError;
-use crate::tree::TreeError;
+use crate::tree::{ContentTree, TreeError, TreeErrorKind};
 
 /// What kind of failure a tool reports, as far as the loop acts on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,9 +38,11 @@ pub enum ToolErrorKind {
 
 /// A failure of a tool: a text for the model, and the cause for the operator.
 ///
-/// `?` turns any error into one. Its text, which may hold paths, queries or tokens, becomes the
-/// [`source`](Self::source) and the model reads only that the tool failed; [`new`](Self::new) takes a text that is
-/// meant for the model. (It does not implement [`std::error::Error`], so that this conversion can exist.)
+/// `?` turns any error into one, boxed ones and those of error crates too. Its text, which may hold paths, queries or
+/// tokens, becomes the [`source`](Self::source) and the model reads only that the tool failed; [`new`](Self::new) takes a
+/// text that is meant for the model. (It does not implement [`std::error::Error`], so that this conversion can exist.)
+///
+/// A failure may bring documents, such as a screenshot of the page that did not load; the model is shown them.
 ///
 /// ```
 /// use attache_core::ToolError;
@@ -44,6 +50,10 @@ pub enum ToolErrorKind {
 /// let error = read().unwrap_err();
 /// assert_eq!(error.for_model(), "the tool failed");
 /// assert!(error.source().is_some());
+///
+/// let screenshot = attache_core::Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], "image/png");
+/// let error = ToolError::new("the page did not load").with_document(screenshot);
+/// assert_eq!(error.documents().len(), 1);
 /// ```
 pub struct ToolError(Box<Inner>);
 
@@ -52,7 +62,12 @@ struct Inner {
     for_model: String,
     retry_after: Option<Duration>,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    documents: Vec<Document>,
+    withheld: Vec<Document>,
 }
+
+/// The text for the model of a failure that says nothing.
+const FAILED: &str = "the tool failed";
 
 impl ToolError {
     /// A failure with a text that the model reads.
@@ -62,6 +77,8 @@ impl ToolError {
             for_model: for_model.into(),
             retry_after: None,
             source: None,
+            documents: Vec::new(),
+            withheld: Vec::new(),
         }))
     }
 
@@ -73,6 +90,17 @@ impl ToolError {
     /// A failure that ends the run.
     pub fn abort(for_model: impl Into<String>) -> Self {
         Self::new(for_model).with_kind(ToolErrorKind::Abort)
+    }
+
+    /// Adds a remark to the text for the model, behind a semicolon.
+    #[must_use]
+    pub fn with_remark(mut self, remark: &str) -> Self {
+        let text = match self.0.for_model.trim() {
+            "" => FAILED,
+            text => text,
+        };
+        self.0.for_model = format!("{text}; {remark}");
+        self
     }
 
     /// Sets the kind.
@@ -96,14 +124,64 @@ impl ToolError {
         self
     }
 
+    /// Adds a document that the model is shown beside the text.
+    #[must_use]
+    pub fn with_document(mut self, document: Document) -> Self {
+        self.0.documents.push(document);
+        self
+    }
+
+    /// Adds what a capture holds at the failure: documents that the tool did not return. Those that the error brings
+    /// are shown all the same.
+    pub(crate) fn with_captured(mut self, captured: Vec<Document>, store_id: Option<&str>) -> Self {
+        let Inner { documents, withheld, .. } = &mut *self.0;
+        if let Some(store) = store_id {
+            let stored = |document: &mut Document| *document = document.clone().or_in_store(store);
+            documents.iter_mut().for_each(stored);
+        }
+        let mut shown = Identities::new();
+        for document in documents.iter() {
+            shown.number(document);
+        }
+        withheld.extend(captured.into_iter().filter(|document| shown.get(document).is_none()));
+        self
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> ToolErrorKind {
         self.0.kind
     }
 
-    /// The text that the model reads.
+    /// The text that the model reads, if it is not blank.
     pub fn for_model(&self) -> &str {
         &self.0.for_model
+    }
+
+    /// The documents that the model is shown beside the text, in order.
+    pub fn documents(&self) -> &[Document] {
+        &self.0.documents
+    }
+
+    /// The documents that the tool had when it failed, which the model is not shown.
+    pub fn withheld(&self) -> &[Document] {
+        &self.0.withheld
+    }
+
+    /// The content of the failed result: the text for the model, with all documents.
+    pub fn tree(&self) -> ContentTree {
+        let text = match self.0.for_model.trim() {
+            "" => FAILED,
+            text => text,
+        };
+        let tree = ContentTree::text(text);
+        if self.0.documents.is_empty() && self.0.withheld.is_empty() {
+            return tree;
+        }
+        let mut known = Identities::new();
+        let all = self.0.documents.iter().chain(&self.0.withheld);
+        let documents = all.filter(|document| known.insert(document)).cloned().collect();
+        let withheld = self.0.withheld.iter().map(|document| document.id().clone()).collect();
+        tree.with_documents(documents).with_withheld(withheld)
     }
 
     /// Whether the same call may work later.
@@ -134,28 +212,49 @@ impl fmt::Debug for ToolError {
             .field("kind", &self.0.kind)
             .field("for_model", &self.0.for_model)
             .field("source", &self.0.source)
+            .field("documents", &self.0.documents)
             .finish_non_exhaustive()
     }
 }
 
-impl<E: StdError + Send + Sync + 'static> From<E> for ToolError {
+impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for ToolError {
     fn from(error: E) -> Self {
-        let error: Box<dyn StdError + Send + Sync> = Box::new(error);
-        if let Some(arguments) = error.downcast_ref::<ArgumentsError>() {
-            return Self::new(arguments.to_string()).with_kind(ToolErrorKind::InvalidArguments);
-        }
-        match error.downcast_ref::<TreeError>() {
-            Some(tree @ (TreeError::TooDeep { .. } | TreeError::TooLarge { .. })) => {
-                Self::new(tree.to_string())
+        let error = match error.into().downcast::<ArgumentsError>() {
+            Ok(arguments) => {
+                return Self::new(arguments.to_string()).with_kind(ToolErrorKind::InvalidArguments);
             }
-            _ => Self::new("the tool failed").with_source(error),
+            Err(error) => error,
+        };
+        match error.downcast::<TreeError>() {
+            Ok(tree) => Self::from_tree(*tree),
+            Err(error) => Self::new(FAILED).with_source(error),
         }
+    }
+}
+
+impl ToolError {
+    /// An output that could not be captured, with the documents in it.
+    fn from_tree(error: TreeError) -> Self {
+        let is_withheld: HashSet<&DocumentId> = error.withheld().iter().collect();
+        let (withheld, documents) =
+            error.documents().iter().cloned().partition(|document| is_withheld.contains(document.id()));
+        let mut failed = Self::new(match error.kind() {
+            TreeErrorKind::TooDeep { .. }
+            | TreeErrorKind::TooLarge { .. }
+            | TreeErrorKind::TooManyDocuments { .. } => error.to_string(),
+            // The text behind it is of the tool's own making.
+            TreeErrorKind::Serialize => format!("{FAILED}: {error}"),
+        });
+        (failed.0.documents, failed.0.withheld) = (documents, withheld);
+        failed.with_source(error)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::Capture;
+    use crate::tree::TreeLimits;
 
     // S23, A84
     #[test]
@@ -170,9 +269,26 @@ mod tests {
         let error = ToolError::from(ArgumentsError::NotAnObject("an array"));
         assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
         assert_eq!(error.for_model(), "the arguments must be a JSON object, not an array");
-        assert_eq!(
-            ToolError::from(TreeError::TooLarge { limit: 3 }).for_model(),
-            "the output is larger than 3 bytes"
-        );
+        let small = TreeLimits { max_bytes: 3, ..TreeLimits::default() };
+        let error = Capture::with_limits(small).finish("0123").unwrap_err();
+        assert_eq!(ToolError::from(error).for_model(), "the output is larger than 3 bytes");
+    }
+
+    // What `anyhow` and its like turn into.
+    #[test]
+    fn boxed_errors_convert() {
+        fn fails() -> Result<(), ToolError> {
+            let boxed: Box<dyn StdError + Send + Sync> = "canary".into();
+            Err(boxed)?
+        }
+        let error = fails().unwrap_err();
+        assert_eq!((error.for_model(), error.kind()), ("the tool failed", ToolErrorKind::Failed));
+        let boxed: Box<dyn StdError + Send + Sync> = ArgumentsError::Truncated.into();
+        assert_eq!(ToolError::from(boxed).kind(), ToolErrorKind::InvalidArguments);
+    }
+
+    #[test]
+    fn a_blank_text_is_replaced() {
+        assert_eq!(ToolError::new(" ").tree().model_text(), "the tool failed");
     }
 }

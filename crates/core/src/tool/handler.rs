@@ -1,5 +1,6 @@
 //! Families of tools behind one door, and what a call yields.
 
+use std::collections::HashMap;
 use std::future::Future;
 
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde::Serialize;
 use crate::capture::Capture;
 use crate::document::Document;
 use crate::id::DocumentId;
+use crate::identity::Identities;
 use crate::message::{Arguments, ResultStatus};
 use crate::provider::BoxFuture;
 use crate::tool::{ToolContext, ToolError, ToolSpec};
@@ -27,23 +29,34 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// A successful output that shows all documents of the tree.
+    /// A successful output that shows the documents of the tree, but for those that it withholds.
     pub fn new(tree: ContentTree) -> Self {
-        let documents = tree.documents().to_vec();
-        Self { tree, documents, withheld: Vec::new(), status: ResultStatus::Ok }
+        let documents = tree.shown().cloned().collect();
+        let withheld = tree.withheld().to_vec();
+        Self { tree, documents, withheld, status: ResultStatus::Ok }
     }
 
     /// An output that shows `documents`; those of the tree that are not among them are withheld. The same
     /// document twice counts once, at its first place.
     pub fn showing(tree: ContentTree, documents: impl IntoIterator<Item = Document>) -> Self {
-        let mut shown: Vec<Document> = Vec::new();
-        for document in documents {
-            if !shown.iter().any(|known| known.is_same(&document)) {
-                shown.push(document);
-            }
+        // The second of two documents of one id stands in the tree under an id of its own.
+        let mut in_tree: HashMap<&DocumentId, &Document> = HashMap::new();
+        for document in tree.documents() {
+            in_tree.entry(document.id()).or_insert(document);
         }
-        let kept = |document: &&Document| !shown.iter().any(|known| known.is_same(document));
-        let withheld = tree.documents().iter().filter(kept).map(|document| document.id().clone()).collect();
+        let of_tree = |document: Document| match in_tree.get(document.id()) {
+            Some(known) if known.has_other_content(&document) => {
+                let id = document.id_beside_another();
+                id.and_then(|id| in_tree.get(&id).copied().cloned()).unwrap_or(document)
+            }
+            _ => document,
+        };
+        let given: Vec<Document> = documents.into_iter().map(of_tree).collect();
+        let mut known = Identities::new();
+        let shown: Vec<Document> = given.iter().filter(|document| known.insert(document)).cloned().collect();
+        let withheld = tree.documents().iter().filter(|document| known.get(document).is_none());
+        let withheld: Vec<DocumentId> = withheld.map(|document| document.id().clone()).collect();
+        let tree = tree.with_withheld(withheld.clone());
         Self { tree, documents: shown, withheld, status: ResultStatus::Ok }
     }
 
@@ -58,7 +71,7 @@ impl ToolOutput {
 /// A family of tools behind one door: an MCP server, an A2A agent, a set of HTTP endpoints.
 ///
 /// Its output is typed, so that [`extract_documents`](Self::extract_documents) needs no downcasts. A handler that
-/// overrides nothing shows all documents of what it returned.
+/// overrides nothing shows the documents that have a place in its output.
 pub trait ToolHandler: Send + Sync + 'static {
     /// What a call returns.
     type Output: Serialize + Send + Sync;
@@ -80,7 +93,7 @@ pub trait ToolHandler: Send + Sync + 'static {
     /// The documents of an output to show the model, in order; those of the tree that it leaves out are withheld.
     fn extract_documents(&self, output: &Self::Output, tree: &ContentTree) -> Vec<Document> {
         let _ = output;
-        tree.documents().to_vec()
+        tree.shown().cloned().collect()
     }
 
     /// Whether an output reports a failure of the tool.
@@ -133,7 +146,10 @@ impl<H: ToolHandler> DynToolHandler for H {
             if let Some(store) = &context.store_id {
                 capture = capture.with_store_id(store.clone());
             }
-            let output = capture.run(ToolHandler::call(self, tool, arguments, context)).await?;
+            let output = match capture.run(ToolHandler::call(self, tool, arguments, context)).await {
+                Ok(output) => output,
+                Err(error) => return Err(capture.fail(error)),
+            };
             let tree = capture.finish(&output)?;
             let documents = self.extract_documents(&output, &tree);
             let yielded = ToolOutput::showing(tree, documents);

@@ -1,5 +1,6 @@
 //! Tools: definition, metadata, execution, and families of tools behind one door.
 
+mod arguments;
 pub(crate) mod bind;
 mod check;
 mod context;
@@ -8,6 +9,7 @@ mod documents;
 mod error;
 mod handler;
 mod reference;
+mod returned;
 mod set;
 
 pub use check::{ToolLoosening, ToolRefusal, ToolsCheck};
@@ -17,6 +19,7 @@ pub use documents::ConversationDocuments;
 pub use error::{ToolError, ToolErrorKind};
 pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
 pub use reference::DocumentRef;
+pub use returned::ToolReturn;
 pub use set::{ToolSet, ToolSetError, wire_name};
 
 use serde_json::{Map, Value};
@@ -29,18 +32,17 @@ use crate::provider::BoxFuture;
 /// `#[tool]` on a function or method makes one; so do closures in the agent crate. By hand:
 ///
 /// ```
-/// use attache_core::{Arguments, BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec};
-/// use serde_json::json;
+/// use attache_core::{BoxFuture, Capture, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec};
+/// use serde_json::{Map, Value, json};
 ///
 /// struct Add(ToolSpec);
 ///
 /// impl Tool for Add {
 ///     fn spec(&self) -> &ToolSpec { &self.0 }
 ///
-///     fn call<'a>(&'a self, arguments: &'a Arguments, _context: ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+///     fn run(&self, arguments: Map<String, Value>, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
 ///         Box::pin(async move {
-///             let given = arguments.object()?;
-///             let sum: f64 = ["a", "b"].iter().filter_map(|name| given.get(*name)?.as_f64()).sum();
+///             let sum: f64 = ["a", "b"].iter().filter_map(|name| arguments.get(*name)?.as_f64()).sum();
 ///             Ok(ToolOutput::new(Capture::new().finish(&sum)?))
 ///         })
 ///     }
@@ -50,28 +52,105 @@ use crate::provider::BoxFuture;
 /// let add = Add(ToolSpec::new(ToolDefinition::new("add", "Adds two numbers", schema)));
 /// assert_eq!(add.spec().definition.name(), "add");
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tool",
+    label = "not a tool",
+    note = "`#[tool]` on `fn look` leaves the function as it is and makes the tool beside it: pass `look_tool()`",
+    note = "a closure becomes a tool by `tool_fn`, the methods of a `#[toolbox]` by `into_tools()`"
+)]
 pub trait Tool: Send + Sync {
     /// What the model sees of it, and how the loop treats it.
     fn spec(&self) -> &ToolSpec;
 
-    /// The arguments as it reads them, where it mends what is only written differently, such as `"5"` for 5. The loop
-    /// holds them against the whole schema before it calls the tool, with the arguments as they were written. By
-    /// default nothing is mended.
+    /// The arguments as it takes them, read from what a model wrote. By default they are held against the schema, and
+    /// what is only written differently is mended, such as `"5"` for 5. Whoever overrides it sees to it that they fit:
+    /// nobody looks at them again.
     ///
     /// # Errors
-    /// What the model is told instead of a call, if they cannot be mended.
-    fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
-        let _ = arguments;
-        Ok(None)
+    /// What the model is told instead of a call.
+    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        self.spec().definition.coerce(written)
     }
 
-    /// Runs it.
+    /// Runs it with arguments as [`arguments`](Self::arguments) yields them.
     ///
     /// # Cancellation
     /// The loop drops the future to cancel the call; what must not stop half-way belongs into a task of its own.
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+
+    /// Reads the arguments of a call and runs it.
     fn call<'a>(
         &'a self,
-        arguments: &'a Arguments,
+        written: &Arguments,
         context: ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        match self.arguments(written) {
+            Ok(arguments) => self.run(arguments, context),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    /// The same tool with other metadata: another time limit, another effect, hidden from models.
+    ///
+    /// ```
+    /// # use attache_core::Tool;
+    /// # fn change(look: impl Tool + 'static) {
+    /// let look = look.with_metadata(|metadata| metadata.timeout = Some(std::time::Duration::from_secs(5)));
+    /// # }
+    /// ```
+    fn with_metadata(self, change: impl FnOnce(&mut ToolMetadata)) -> WithMetadata<Self>
+    where
+        Self: Sized,
+    {
+        let mut spec = self.spec().clone();
+        change(&mut spec.metadata);
+        WithMetadata { tool: self, spec }
+    }
+}
+
+impl<T: Tool + ?Sized> Tool for std::sync::Arc<T> {
+    fn spec(&self) -> &ToolSpec {
+        (**self).spec()
+    }
+
+    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        (**self).arguments(written)
+    }
+
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        (**self).run(arguments, context)
+    }
+}
+
+/// A tool with other metadata; see [`Tool::with_metadata`].
+#[derive(Clone, Debug)]
+pub struct WithMetadata<T> {
+    tool: T,
+    spec: ToolSpec,
+}
+
+impl<T: Tool> Tool for WithMetadata<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        self.tool.arguments(written)
+    }
+
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        self.tool.run(arguments, context)
+    }
 }

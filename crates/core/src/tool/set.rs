@@ -54,14 +54,27 @@ impl ToolSet {
             if set.by_name.insert(name(), at).is_some() {
                 return Err(ToolSetError::Duplicate { name: name() });
             }
-            let mut wire = wire_name(definition.name());
-            if set.by_wire.contains_key(&wire) {
-                wire = with_digest(&wire, definition.name());
-            }
+            let wire = set.free_wire_name(definition.name());
             set.by_wire.insert(wire.clone(), at);
             set.tools.push((wire, definition));
         }
         Ok(set)
+    }
+
+    /// The wire name of a tool that is not in the set yet. A name that is taken gets a digest; so does that one, should
+    /// a tool be called like it.
+    fn free_wire_name(&self, name: &str) -> String {
+        let own = wire_name(name);
+        let mut wire = own.clone();
+        let mut tried = 0_u32;
+        while self.by_wire.contains_key(&wire) {
+            wire = match tried {
+                0 => with_digest(&own, name),
+                _ => with_digest(&own, &format!("{name}\0{tried}")),
+            };
+            tried += 1;
+        }
+        wire
     }
 
     /// Says that whoever runs the calls holds their arguments against the whole schemas. What a provider's dialect
@@ -169,6 +182,19 @@ mod tests {
         let twice = ["a", "a"].map(|name| ToolDefinition::new(name, "", json!({})));
         let error = ToolSet::new(twice).unwrap_err();
         assert_eq!(error, ToolSetError::Duplicate { name: "a".to_owned() });
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_digest_collides_with_none() {
+        let two = set(&["calculator_add", "calculator.add"]);
+        let names =
+            [two.wire_name("calculator.add"), "calculator_add".to_owned(), "calculator.add".to_owned()];
+        let tools = set(&names.each_ref().map(String::as_str));
+        let wires: std::collections::HashSet<_> = tools.iter().map(|(wire, _)| wire.to_owned()).collect();
+        assert_eq!(wires.len(), 3);
+        for name in &names {
+            assert_eq!(tools.internal_name(&tools.wire_name(name)), name);
+        }
     }
 
     proptest! {

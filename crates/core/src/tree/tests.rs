@@ -79,14 +79,16 @@ fn documents_are_found_in_every_placement_in_source_order() {
 }
 
 #[test]
-fn captured_but_not_placed_comes_last() {
+fn captured_but_not_returned_comes_last_and_is_withheld() {
     let mut capture = Capture::new();
-    capture.run_blocking(|| {
-        let _dropped = json!({"not": doc("returned.pdf")});
+    let returned = capture.run_blocking(|| {
+        let _dropped = json!({"not": doc("dropped.pdf")});
+        json!({"a": doc("a.pdf")})
     });
-    let tree = capture.finish(&json!({"a": 1})).unwrap();
-    assert_eq!(names(&tree), ["returned.pdf"]);
-    assert_eq!(tree.json(), r#"{"a":1}"#);
+    let tree = capture.finish(&returned).unwrap();
+    assert_eq!(names(&tree), ["a.pdf", "dropped.pdf"]);
+    assert_eq!(tree.withheld(), [tree.documents()[1].id().clone()]);
+    assert_eq!(tree.shown().filter_map(Document::file_name).collect::<Vec<_>>(), ["a.pdf"]);
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn scopes_nest_and_survive_panics() {
     });
     let tree = outer.finish(&()).unwrap();
     assert_eq!(names(&tree), ["before.pdf", "returned.pdf"]);
-    assert!(matches!(crate::capture::register(&doc("x")), crate::capture::Registered::NoScope));
+    assert!(matches!(crate::capture::register(&doc("x")), Ok(None)));
 }
 
 #[test]
@@ -154,16 +156,16 @@ fn nested(depth: usize) -> Value {
 #[test]
 fn limits_hold_while_writing() {
     assert!(Capture::new().finish(&nested(100)).is_ok());
-    assert!(matches!(Capture::new().finish(&nested(101)), Err(TreeError::TooDeep { limit: 100 })));
+    let kind = |finished: Result<ContentTree, TreeError>| finished.unwrap_err().kind();
+    assert_eq!(kind(Capture::new().finish(&nested(101))), TreeErrorKind::TooDeep { limit: 100 });
     let raw = RawValue::from_string(format!("{}1{}", "[".repeat(101), "]".repeat(101))).unwrap();
-    assert!(matches!(Capture::new().finish(&raw), Err(TreeError::TooDeep { limit: 100 })));
+    assert_eq!(kind(Capture::new().finish(&raw)), TreeErrorKind::TooDeep { limit: 100 });
     let small = TreeLimits { max_bytes: 10, max_documents: 1, ..TreeLimits::default() };
-    assert!(matches!(
-        Capture::with_limits(small).finish("0123456789"),
-        Err(TreeError::TooLarge { limit: 10 })
-    ));
-    let two = TreeLimits { max_documents: 1, ..TreeLimits::default() };
-    assert!(matches!(Capture::with_limits(two).finish(&[doc("a"), doc("b")]), Err(TreeError::Serialize(_))));
+    let too_large = Capture::with_limits(small).finish("0123456789");
+    assert_eq!(kind(too_large), TreeErrorKind::TooLarge { limit: 10 });
+    let one = TreeLimits { max_documents: 1, ..TreeLimits::default() };
+    let too_many = Capture::with_limits(one).finish(&[doc("a"), doc("b")]);
+    assert_eq!(kind(too_many), TreeErrorKind::TooManyDocuments { limit: 1 });
 }
 
 #[test]

@@ -7,6 +7,9 @@ use super::profile::Breaks;
 /// The most characters of a value: a file name can be as long as its author likes.
 const MAX_CHARS: usize = 2_048;
 
+/// The most characters of an entity's name, as in `&#1114111;`.
+const MAX_ENTITY: usize = 8;
+
 /// The value for a double-quoted attribute, or `None` if nothing but blank would be left of it.
 pub(super) fn attribute(value: &str, breaks: Breaks) -> Option<String> {
     if value.chars().filter(|c| is_xml(*c)).all(char::is_whitespace) {
@@ -35,7 +38,7 @@ pub(super) fn attribute(value: &str, breaks: Breaks) -> Option<String> {
     Some(out)
 }
 
-/// Whether XML 1.0 allows the character at all.
+/// True if XML 1.0 allows the character at all.
 fn is_xml(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -46,7 +49,10 @@ pub(super) fn resolve(value: &str) -> String {
     let mut rest = value;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        match after.split_once(';').and_then(|(name, tail)| Some((entity(name)?, tail))) {
+        // Only as far as an entity's name can reach, so that a text of ampersands is read once.
+        let end = after.bytes().take(MAX_ENTITY + 1).position(|byte| byte == b';');
+        let named = end.and_then(|end| Some((entity(after.get(..end)?)?, after.get(end + 1..)?)));
+        match named {
             Some((c, tail)) => {
                 out.push(c);
                 rest = tail;

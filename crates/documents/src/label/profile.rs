@@ -1,4 +1,4 @@
-//! What tells one profile from another, as data.
+//! The differences between the profiles, as data.
 
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ pub(super) enum Value {
     Status,
 }
 
-/// What happens to tabs and line breaks in values.
+/// The treatment of tabs and line breaks in values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breaks {
     Escaped,

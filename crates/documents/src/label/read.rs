@@ -5,7 +5,7 @@ use super::escape::resolve;
 /// How the sentence after the label of a note begins.
 pub(crate) const NOT_SHOWN: &str = "Content not shown here: ";
 
-/// What a rendered label says.
+/// The attributes of a rendered label.
 ///
 /// ```
 /// use attache_documents::ReadLabel;

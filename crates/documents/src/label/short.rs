@@ -1,6 +1,6 @@
 //! Short ids that are unambiguous inside one message.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use attache_core::{Document, DocumentId};
 
@@ -14,19 +14,11 @@ impl<'d> ShortIds<'d> {
         if documents.len() < 2 {
             return Self::default();
         }
-        let mut groups: HashMap<&str, Vec<&DocumentId>> = HashMap::new();
+        let mut groups: HashMap<&str, HashSet<&DocumentId>> = HashMap::new();
         for id in documents.map(Document::id) {
-            let group = groups.entry(id.short()).or_default();
-            if !group.contains(&id) {
-                group.push(id);
-            }
+            groups.entry(id.short()).or_default().insert(id);
         }
-        let ambiguous = groups.into_values().filter(|group| group.len() > 1);
-        Self(
-            ambiguous
-                .flat_map(|group| group.clone().into_iter().map(move |id| (id, longer(id, &group))))
-                .collect(),
-        )
+        Self(groups.into_values().filter(|group| group.len() > 1).flat_map(longer).collect())
     }
 
     pub(crate) fn get(&self, document: &'d Document) -> &'d str {
@@ -34,16 +26,22 @@ impl<'d> ShortIds<'d> {
     }
 }
 
-/// The shortest run of dash-separated groups that no other id of `group` starts with; the whole id if there is none.
-fn longer<'d>(id: &'d DocumentId, group: &[&DocumentId]) -> &'d str {
-    let whole = id.as_str();
-    let prefixes = whole.match_indices('-').filter_map(|(dash, _)| whole.get(..dash));
-    let unique = |prefix: &&str| {
-        let shared = |other: &&&DocumentId| {
-            let rest = other.as_str().strip_prefix(*prefix);
-            **other != id && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
-        !prefix.is_empty() && group.iter().find(shared).is_none()
+/// For each id the shortest run of dash-separated groups that no other id starts with; the whole id if there is none.
+///
+/// In order, those that share most with an id stand beside it, so its neighbours are all that is compared.
+fn longer<'d>(ids: HashSet<&'d DocumentId>) -> Vec<(&'d DocumentId, &'d str)> {
+    let groups = |id: &'d DocumentId| id.as_str().split('-');
+    let mut ids: Vec<&DocumentId> = ids.into_iter().collect();
+    ids.sort_by(|one, other| groups(one).cmp(groups(other)));
+    let shared = |one: &'d DocumentId, other: Option<&&'d DocumentId>| {
+        other.map_or(0, |other| groups(one).zip(groups(other)).take_while(|(a, b)| a == b).count())
     };
-    prefixes.filter(|prefix| prefix.len() > id.short().len()).find(unique).unwrap_or(whole)
+    let before = std::iter::once(None).chain(ids.iter().map(Some));
+    let after = ids.iter().skip(1).map(Some).chain([None]);
+    let prefix = |((id, before), after): ((&&'d DocumentId, _), _)| {
+        let (id, needed) = (*id, shared(id, before).max(shared(id, after)));
+        let end = id.as_str().match_indices('-').nth(needed).map(|(dash, _)| dash).filter(|dash| *dash > 0);
+        (id, end.and_then(|end| id.as_str().get(..end)).unwrap_or(id.as_str()))
+    };
+    ids.iter().zip(before).zip(after).map(prefix).collect()
 }

@@ -116,7 +116,7 @@ fn no_secret(routing: &Routing) {
 fn what_was_fetched_is_fetched_once_and_stays_as_it_was() {
     let documents = [at(LEASE, "lease"), at(PLAN, "plan"), at(NOTES, "notes")];
     let chat = Chat::new().user("?").tool(&documents);
-    let later = chat.clone().reply("ok").user("and?").tool(&[at(LEASE, "again")]);
+    let later = chat.clone().reply("ok").user("and?").tool(&[at(LEASE, "lease")]);
     for family in ["anthropic", "openai-chat", "gemini", "bedrock-converse"] {
         let (model, options, store, web) = (model(family), RouteOptions::new(), Shelf::default(), web());
         let mut materials = Materials::new();
@@ -124,7 +124,7 @@ fn what_was_fetched_is_fetched_once_and_stays_as_it_was() {
         assert_eq!(web.asked(), [LEASE, PLAN, NOTES], "{family}");
         no_secret(&first);
         let next = routed(&later, &model, &options, (&mut materials, &store, Some(&web)));
-        assert_eq!(web.asked().len(), 0, "{family}: the same address under another id is known");
+        assert_eq!(web.asked().len(), 0, "{family}: the same document is known");
         assert_eq!(next.messages[..first.messages.len()], first.messages);
         // Another process, with the same store: nothing is at the addresses any more.
         let empty = Web::default();
@@ -200,8 +200,8 @@ fn nothing_is_fetched_for_a_label() {
         .user("?")
         .calls_with(&both, |_, result| result.status = attache_core::ResultStatus::Cancelled);
     assert_eq!(fetched(&cancelled, &model("anthropic"), &options).len(), 0);
-    let again =
-        Chat::new().user("?").tool(&[plan.clone(), at(PLAN, "twin")]).tool(std::slice::from_ref(&plan));
+    let renamed = plan.clone().with_file_name("again.png");
+    let again = Chat::new().user("?").tool(&[plan.clone(), renamed]).tool(std::slice::from_ref(&plan));
     assert_eq!(fetched(&again, &model("anthropic"), &options), [PLAN]);
     // Left out for a limit: only what is shown is fetched.
     let mut one = model("anthropic");
@@ -210,9 +210,11 @@ fn nothing_is_fetched_for_a_label() {
     let two = Chat::new().user("?").tool(&[old]).reply("ok").user("?").tool(&[plan]);
     assert_eq!(fetched(&two, &one, &options), [PLAN]);
     // What no place takes and nothing can be made of.
-    let author = Chat::new().author("?", &[at("https://files.example/a.mp4", "a")]).reply("no").user("well");
-    let lenient = model("anthropic");
-    let planned = attache_documents::plan(&author.messages, &lenient, &options, &Materials::new());
+    let film = at("https://files.example/a.mp4", "a");
+    let mut have = Materials::new();
+    have.insert_unconvertible(&film, "there is no converter for video/mp4");
+    let author = Chat::new().author("?", &[film]).reply("no").user("well");
+    let planned = attache_documents::plan(&author.messages, &model("anthropic"), &options, &have);
     assert!(planned.is_empty(), "{planned:?}");
 }
 
@@ -357,7 +359,7 @@ fn a_passed_address_stands_once_and_for_authors_too() {
     let options =
         RouteOptions::new().with_external(ExternalDocuments::PassUrl).with_repeats(Repeats::AcrossMessages);
     let plan = at(PLAN, "plan");
-    let chat = Chat::new().author("?", &[plan]).tool(&[at(PLAN, "twin")]);
+    let chat = Chat::new().author("?", &[plan]).tool(&[at(PLAN, "plan")]);
     let routing = chat.routed(&model("anthropic"), &Materials::new(), &options).unwrap();
     assert_eq!(outcomes(&routing), ["native", "note"]);
     assert_eq!(external_parts(&routing.messages), [PLAN]);

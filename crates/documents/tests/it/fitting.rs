@@ -10,7 +10,7 @@ fn bmp(name: &str) -> Document {
 }
 
 /// A PNG whose header says this size.
-fn sized(name: &str, width: u32, height: u32) -> Document {
+pub(crate) fn sized(name: &str, width: u32, height: u32) -> Document {
     let header = [
         &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..],
         &width.to_be_bytes(),
@@ -90,24 +90,6 @@ fn an_image_that_is_too_large_is_scaled_or_a_note() {
     let reason = &only(&failed).reason;
     assert_eq!((only(&failed).outcome, reason.kind()), (Outcome::Note, ReasonKind::Unfit));
     assert!(reason.as_str().contains("it is damaged"), "{reason}");
-}
-
-// anthropic.md 12: a row may let images be large as long as they are few, over the whole history.
-#[test]
-fn many_images_must_be_smaller() {
-    let mut capabilities = model("anthropic");
-    capabilities.files.many_images = Some(2);
-    let chat = |count: usize| {
-        (0..count).fold(Chat::new(), |chat, n| {
-            chat.user("?").tool(&[sized(&format!("{n}.png"), 3_000, 2_000)]).reply("ok")
-        })
-    };
-    let pixels = |count: usize| -> Vec<_> {
-        let plan = planned(&chat(count), &capabilities, &Materials::new());
-        plan.fit.iter().map(|(_, form)| form.max_pixels).collect()
-    };
-    assert_eq!(pixels(2), [Some(8_000); 2]);
-    assert_eq!(pixels(3), [Some(2_000); 3]);
 }
 
 fn long(chat: Chat) -> (Document, Chat) {

@@ -156,3 +156,83 @@ fn what_cannot_be_had_is_said() {
     assert_eq!(failing[0], "it could not be loaded: its content cannot be read from the store");
     assert!(!format!("{missing:?}{failing:?}").contains("canary"), "what a store says is for the operator");
 }
+
+/// A store whose answers come when they are let go, newest question first.
+#[derive(Default)]
+struct Slow {
+    asked: Mutex<Vec<(DocumentId, Waker)>>,
+    answered: Mutex<Vec<DocumentId>>,
+    most: Mutex<usize>,
+}
+
+impl DocumentStore for Slow {
+    fn id(&self) -> &str {
+        "slow"
+    }
+
+    fn put<'a>(&'a self, _: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        panic!("gathering only reads")
+    }
+
+    fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<Bytes, StoreError>> {
+        let mut is_asked = false;
+        Box::pin(std::future::poll_fn(move |context| {
+            if self.answered.lock().unwrap().contains(id) {
+                return Poll::Ready(Ok(Bytes::from_static(PDF)));
+            }
+            let mut asked = self.asked.lock().unwrap();
+            if !std::mem::replace(&mut is_asked, true) {
+                asked.push((id.clone(), context.waker().clone()));
+            }
+            let mut most = self.most.lock().unwrap();
+            *most = (*most).max(asked.len());
+            Poll::Pending
+        }))
+    }
+
+    fn delete<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        panic!("gathering only reads")
+    }
+}
+
+// Waiting for one is no reason not to ask for the next, up to a bound; what comes of it is the same in any order.
+#[test]
+fn documents_are_loaded_side_by_side() {
+    let documents: Vec<_> = (0..20).map(|n| stored(&format!("{n}"), "application/pdf")).collect();
+    let chat = Chat::new().user("?").tool(&documents);
+    let (capabilities, options, store) = (model("openai-chat"), RouteOptions::new(), Slow::default());
+    let mut materials = Materials::new();
+    let mut rounds = 0;
+    {
+        let mut all =
+            pin!(gather(&mut materials, &chat.messages, &capabilities, &options, &store, None, &[]));
+        while all.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            rounds += 1;
+            let (id, _) = store.asked.lock().unwrap().pop().unwrap();
+            store.answered.lock().unwrap().push(id);
+        }
+    }
+    assert_eq!((rounds, *store.most.lock().unwrap()), (20, 8));
+    let kept: Vec<_> = documents.iter().map(|document| (document, PDF)).collect();
+    let mut one_by_one = Materials::new();
+    let shelf = Shelf::new(&kept, StoreErrorKind::NotFound);
+    gathered(&mut one_by_one, &chat, &capabilities, &shelf, &[]);
+    let routed = |have: &Materials| chat.routed(&capabilities, have, &options).unwrap();
+    assert_eq!(routed(&materials), routed(&one_by_one));
+}
+
+// Whoever stops waiting keeps what came so far.
+#[test]
+fn what_was_gathered_stays_when_gathering_is_dropped() {
+    let documents: Vec<_> = (0..3).map(|n| stored(&format!("{n}"), "application/pdf")).collect();
+    let chat = Chat::new().user("?").tool(&documents);
+    let (capabilities, options, store) = (model("openai-chat"), RouteOptions::new(), Slow::default());
+    store.answered.lock().unwrap().push(documents[1].id().clone());
+    let mut materials = Materials::new();
+    {
+        let all = pin!(gather(&mut materials, &chat.messages, &capabilities, &options, &store, None, &[]));
+        assert!(all.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    let left = attache_documents::plan(&chat.messages, &capabilities, &options, &materials);
+    assert_eq!(left.load, [documents[0].clone(), documents[2].clone()]);
+}

@@ -181,3 +181,58 @@ fn absurd_sizes_are_no_danger() {
     let routing = turns(["a", "b"].map(absurd)).route("anthropic");
     assert_eq!(outcomes(&routing), ["note", "note"]);
 }
+
+// A note says that newer documents are shown only where there are some.
+#[test]
+fn a_note_says_what_fills_the_request() {
+    let reason = |chat: &Chat, capabilities: &ModelCapabilities| {
+        let routing = chat.routed(capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
+        let left_out = routing.report.decisions.iter().find(|d| d.outcome == Outcome::Note).unwrap();
+        left_out.reason.to_string()
+    };
+    let mut full = model("anthropic");
+    full.files.max_request_bytes = Some(1_000);
+    let talk = Chat::new().user(&"x".repeat(990)).tool(&[pdf("a.pdf")]);
+    assert_eq!(
+        reason(&talk, &full),
+        "a request to this model holds at most 938 bytes of content, and the rest of this conversation fills it"
+    );
+    let author = Chat::new().author("see", &[pdf("a.pdf")]).tool(&[pdf("b.pdf")]);
+    assert_eq!(
+        reason(&author, &at_most(1)),
+        "a request to this model holds at most 1 documents, and others are in it"
+    );
+    assert!(reason(&numbered(3), &at_most(2)).ends_with(", and newer documents are in it"));
+}
+
+// Only what stood in the request before can be said to be left out since.
+#[test]
+fn what_was_no_content_is_not_left_out_since() {
+    let limit = at_most(2);
+    let report = |chat: &Chat| chat.routed(&limit, &Materials::new(), &RouteOptions::new()).unwrap().report;
+    let (two, three, four) = (report(&numbered(2)), report(&numbered(3)), report(&numbered(4)));
+    let ids = |names: &[&str]| names.iter().map(|n| pdf(n).id().clone()).collect::<Vec<_>>();
+    assert_eq!(three.left_out_since(&two), ids(&["0.pdf"]));
+    assert_eq!(four.left_out_since(&three), ids(&["1.pdf"]), "the first was a note already");
+    assert_eq!(three.left_out_since(&three), []);
+}
+
+// A content that is left out for one limit may come to stand where two show it: the other limits hold all the same.
+#[test]
+fn heirs_keep_the_limits_too() {
+    let twice =
+        [("find", crate::builder::tree(&[pdf("a.pdf")])), ("read", crate::builder::tree(&[pdf("a.pdf")]))];
+    let chat = Chat::new().user("?").tool(&[pdf("a.pdf")]).tool(&[pdf("b.pdf")]).calls(&twice);
+    let options = RouteOptions::new().with_budget(attache_documents::DocumentBudget::Tokens(3_000));
+    for most in 1..4 {
+        let routing = chat.routed(&at_most(most), &Materials::new(), &options).unwrap();
+        let shown = routing.report.count(Outcome::Native) as u64;
+        assert!(shown <= most, "{shown} of {most}");
+        for decision in &routing.report.decisions {
+            assert!(
+                decision.reason.kind() != ReasonKind::ShownBefore || shown > 0,
+                "no reference leads nowhere"
+            );
+        }
+    }
+}

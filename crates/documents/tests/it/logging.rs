@@ -83,14 +83,14 @@ fn unexpected_shapes_are_told_once() {
         chat.route("openai-chat");
     });
     assert_eq!(lines.len(), 2, "{lines:?}");
-    let expected =
-        "DEBUG message=the output refers to documents that it does not hold tool=\"find.it\" references=1";
+    let expected = "DEBUG message=the output refers to documents that it does not hold tool=\"find.it\" references=1 malformed=0";
     assert_eq!(lines[0], expected);
+    let odd =
+        json!([{"attache.document": 7, "x": "canary"}, {"attache.document": "stored", "documentId": [1]}]);
+    assert_eq!(walk_value(&odd, &[]), []);
     let lines = logged(|| {
-        assert_eq!(walk_value(&json!({"attache.document": 7, "x": "canary"}), &[]), []);
+        Chat::new().user("?").calls(&[("find.it", ContentTree::value(&odd))]).route("openai-chat");
     });
-    assert_eq!(
-        lines,
-        ["DEBUG message=an object that looks like a document reference names no document members=2"]
-    );
+    let expected = expected.replace("references=1 malformed=0", "references=0 malformed=2");
+    assert!(lines.len() == 2 && lines[0] == expected, "{lines:?}");
 }

@@ -1,6 +1,6 @@
 //! Planning, loading and converting: C29, D17, D22.
 
-use attache_core::{Content, Document, Message, ModelCapabilities, Place, ToolResult};
+use attache_core::{Document, ModelCapabilities, Place};
 use attache_documents::{ConvertedText, Materials, Outcome, Plan, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, PDF, PNG, csv, id, model, only, outcomes, pdf, png, shown, tree, zip};
@@ -144,29 +144,23 @@ fn what_nobody_loaded_is_a_note() {
     );
 }
 
-// An external document may be loaded by whoever is allowed to; two handles on one URL are loaded once.
+// What is at an address changes: two handles made at different times are two documents. A copy of a handle is the same.
 #[test]
-fn external_documents_are_loaded_once_per_url() {
+fn two_handles_on_one_url_are_two_documents() {
     let url = || Document::external("https://x/a.pdf?sig=canary");
     let (one, other) = (url(), url());
-    let chat = Chat::new()
-        .user("?")
-        .calls(&[("find", tree(std::slice::from_ref(&one))), ("find", tree(std::slice::from_ref(&other)))]);
-    assert_eq!(planned(&chat, &model("anthropic"), &Materials::new()).load, std::slice::from_ref(&one));
+    let chat = Chat::new().user("?").calls(&[
+        ("find", tree(std::slice::from_ref(&one))),
+        ("find", tree(std::slice::from_ref(&other))),
+        ("find", tree(&[one.clone().with_file_name("copy.pdf")])),
+    ]);
     let mut have = Materials::new();
+    assert_eq!(planned(&chat, &model("anthropic"), &have).load, [one.clone(), other.clone()]);
     have.insert_bytes(&one, PDF);
-    let plan = planned(&chat, &model("anthropic"), &have);
-    assert!(plan.load.is_empty() && plan.convert.is_empty());
-    let routing = routed(&chat, "anthropic", &have);
-    assert_eq!(outcomes(&routing), ["native", "native"]);
-    let Message::ToolResults(results) = &*routing.messages[2] else { panic!() };
-    let ids = results.results.iter().flat_map(ToolResult::attached).map(|content| match content {
-        Content::Document(document) => document.id(),
-        other => panic!("{other:?}"),
-    });
-    assert_eq!(ids.collect::<Vec<_>>(), [one.id(), other.id()]);
+    assert_eq!(planned(&chat, &model("anthropic"), &have).load, std::slice::from_ref(&other));
+    have.insert_missing(&other, "it is gone");
     have.insert_unconvertible(&one, "because");
-    assert!(planned(&chat, &model("offline"), &have).is_empty());
+    assert_eq!(outcomes(&routed(&chat, "anthropic", &have)), ["native", "note", "native"]);
     let debug = format!("{have:?} {:?}", routed(&chat, "offline", &have));
     assert!(!debug.contains("canary"), "no URL leaks");
 }
@@ -204,28 +198,29 @@ fn remembered_texts_change_nothing() {
     assert_eq!(outcomes(&routed(&converted, "offline", &copy)), ["converted"]);
 }
 
-// Two handles on one URL share what is known of it, also when that is replaced.
+// What is made of a document anew replaces what was made of it, remembered texts included.
 #[test]
-fn replaced_text_is_replaced_for_all_handles_on_a_url() {
-    let url = || Document::external("https://x/a.pdf");
-    let (one, other) = (url(), url());
-    let shows = |have: &Materials, text: &str| {
-        let chat = Chat::new().user("?").tool(std::slice::from_ref(&other));
-        let routing = routed(&chat, "offline", have);
-        assert!(shown(&routing.messages[2])[1].contains(&format!("\n{text}\n")), "{text}");
-    };
+fn replaced_text_is_replaced() {
+    let document = Document::external("https://x/a.pdf");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&document));
     let mut have = Materials::new();
-    have.insert_converted(&one, ConvertedText::new("old"));
-    shows(&have, "old");
-    have.insert_converted(&one, ConvertedText::new("new"));
-    shows(&have, "new");
-    let noted = ConvertedText::new("new").with_note("only page 1");
-    have.insert_converted(&one, noted);
-    let chat = Chat::new().user("?").tool(std::slice::from_ref(&other));
-    assert!(shown(&routed(&chat, "offline", &have).messages[2])[1].contains("only page 1"));
-    // What is known under its own id comes first.
-    have.insert_converted(&other, ConvertedText::new("own"));
-    shows(&have, "own");
-    have.retain(|id| id == one.id());
-    assert!(shown(&routed(&chat, "offline", &have).messages[2])[1].contains("\nnew\n"));
+    let text = |have: &Materials| shown(&routed(&chat, "offline", have).messages[2]).remove(1);
+    have.insert_converted(&document, ConvertedText::new("old"));
+    assert!(text(&have).contains("\nold\n"));
+    have.insert_converted(&document, ConvertedText::new("new"));
+    assert!(text(&have).contains("\nnew\n"));
+    have.insert_converted(&document, ConvertedText::new("new").with_note("only page 1"));
+    assert!(text(&have).contains("only page 1"));
+}
+
+// Bytes that fit no charset may be something that a converter reads all the same.
+#[test]
+fn what_is_called_text_and_is_none_is_converted() {
+    let odd = crate::builder::doc("a.txt", b"\x01\x02\xff\xfe", "text/plain");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&odd));
+    let mut have = Materials::new();
+    assert_eq!(planned(&chat, &model("anthropic"), &have).convert, std::slice::from_ref(&odd));
+    have.insert_converted(&odd, ConvertedText::new("read"));
+    assert!(planned(&chat, &model("anthropic"), &have).is_empty());
+    assert_eq!(outcomes(&routed(&chat, "anthropic", &have)), ["converted"]);
 }

@@ -19,6 +19,8 @@ pub(crate) struct Sample {
     whereabouts: Whereabouts,
     convertible: Option<bool>,
     inside: usize,
+    /// Whether it has the id of the one before it, as the next version of a document may.
+    again: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +42,15 @@ const KINDS: &[(&str, &[u8])] = &[
     ("text/plain", b" \n"),
     ("application/pdf", b""),
     ("text/plain; charset=utf-16le", b"h\0i\0"),
+    ("image/png", LARGE),
+    ("application/pdf", THREE_PAGES),
+    ("application/pdf", HIDDEN_PAGES),
 ];
+
+/// An image whose header says 3 × 2 pixels.
+pub(crate) const LARGE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x03\0\0\0\x02\x08\x02\0\0\0";
+pub(crate) const THREE_PAGES: &[u8] = b"%PDF-1\n<</Type/Page>><</Type/Page>><</Type/Page>>";
+pub(crate) const HIDDEN_PAGES: &[u8] = b"%PDF-1\n<</Type/ObjStm/Filter/Crypt>>stream\n?\nendstream";
 
 /// A kind beyond the table stands for inline text, the next for a URL.
 const INLINE: usize = KINDS.len();
@@ -55,19 +65,22 @@ fn sample() -> impl Strategy<Value = Sample> {
     ];
     let name = prop_oneof![Just(String::new()), "[a-c]\\.(pdf|csv)", any::<String>()];
     let inside = prop_oneof![2 => Just(0), 1 => 1_usize..4];
-    (0..KINDS.len() + 2, name, whereabouts, proptest::option::of(any::<bool>()), inside).prop_map(
-        |(kind, name, whereabouts, convertible, inside)| Sample {
+    let again = prop::bool::weighted(0.2);
+    (0..KINDS.len() + 2, name, whereabouts, proptest::option::of(any::<bool>()), inside, again).prop_map(
+        |(kind, name, whereabouts, convertible, inside, again)| Sample {
             kind,
             name,
             whereabouts,
             convertible,
             inside,
+            again,
         },
     )
 }
 
 impl Sample {
     fn document(&self, at: usize, materials: &mut Materials) -> Document {
+        let at = if self.again { at.saturating_sub(1) } else { at };
         // Short ids collide now and then.
         let id = DocumentId::parse(format!("{:04x}-{at:04x}-4000", at / 2)).unwrap();
         let stored = |media_type| Document::stored(id.clone(), "main", media_type);
@@ -139,6 +152,8 @@ struct Turn {
 pub(crate) struct Case {
     pub(crate) chat: Chat,
     pub(crate) materials: Materials,
+    /// All documents, those that some models do not take included.
+    pub(crate) pool: Vec<Document>,
     /// Where turns begin.
     pub(crate) starts: Vec<usize>,
     /// Where a request could have been sent: the messages before these indices.
@@ -223,7 +238,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
             starts.retain(|start| {
                 *start == 0 || matches!(&*chat.messages[*start - 1], attache_core::Message::Assistant(_))
             });
-            Case { chat, materials, starts, requests }
+            Case { chat, materials, pool, starts, requests }
         },
     )
 }

@@ -19,7 +19,7 @@ use attache_core::{
     ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderConfig, StreamChunk,
     ToolChoice,
 };
-use attache_transport::{Auth, RetryPolicy};
+use attache_transport::{Auth, Environment, RetryPolicy};
 use common::*;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -208,11 +208,9 @@ fn keys_and_names() {
 
 #[test]
 fn the_environment_is_named() {
-    if std::env::var_os("ANTHROPIC_API_KEY").is_none() {
-        let error = Anthropic::from_env("claude-opus-5").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(error.message().contains("ANTHROPIC_API_KEY"), "{error}");
-    }
+    let error = Anthropic::from_environment("claude-opus-5", &Environment::new(|_| None)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.message().contains("ANTHROPIC_API_KEY"), "{error}");
 }
 
 // Nothing is sent that cannot be right.

@@ -120,7 +120,7 @@ fn the_error_names_document_model_and_reason() {
 }
 
 #[test]
-fn what_nobody_routed_is_never_lost() {
+fn unrouted_documents_are_an_error() {
     let asked = call(1, "files.read", "{}");
     let mut result = ToolResult::ok(&asked, "x");
     result.documents = vec![pdf("a.pdf")];

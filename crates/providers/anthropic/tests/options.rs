@@ -160,7 +160,7 @@ fn a_budget_has_room_where_no_limit_is_known() {
 }
 
 #[test]
-fn what_the_api_does_not_know() {
+fn options_unknown_to_the_api_are_refused_or_degraded() {
     for (options, option) in [
         (ProviderConfig::new().with_seed(1), "seed"),
         (ProviderConfig::new().with_presence_penalty(0.5), "presence_penalty"),
@@ -302,7 +302,7 @@ fn histories_that_cannot_be_sent() {
 
 /// What was kept survives a failure, another model and other tools.
 #[test]
-fn what_is_kept_follows_the_request() {
+fn the_memo_follows_the_request() {
     let transcript = Transcript::new();
     let asked = call(1, "files.list", "{}");
     let messages = [

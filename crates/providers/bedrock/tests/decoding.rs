@@ -228,7 +228,7 @@ fn ends() {
 
 // bedrock.md §4: `malformed_*`
 #[test]
-fn what_the_model_garbled_is_an_error() {
+fn garbled_model_output_is_an_error() {
     for word in ["malformed_tool_use", "malformed_model_output"] {
         for body in [reply(&[delta(0, &text("{"))], word), whole(&json!([{"text": "{"}]), word)] {
             let replay = replay_pieces([body]);

@@ -140,7 +140,7 @@ fn sampling_by_model() {
 }
 
 #[test]
-fn what_the_api_does_not_know() {
+fn options_unknown_to_the_api_are_refused_or_degraded() {
     for (options, option) in [
         (ProviderConfig::new().with_seed(1), "seed"),
         (ProviderConfig::new().with_presence_penalty(0.5), "presence_penalty"),

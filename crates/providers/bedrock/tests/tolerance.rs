@@ -130,7 +130,7 @@ fn additions_change_nothing() {
 }
 
 #[test]
-fn what_is_absent_or_null_is_done_without() {
+fn absent_and_null_members_break_nothing() {
     const DISPENSABLE: [&str; 9] =
         ["p", "metrics", "role", "usage", "toolUseId", "type", "status", "trace", "latencyMs"];
     for (name, body) in bodies() {

@@ -74,7 +74,7 @@ async fn streamed_or_whole_it_is_the_same_reply() {
 
 // P26
 #[tokio::test]
-async fn what_may_work_later_is_tried_again() {
+async fn retryable_errors_are_retried() {
     let server = MockServer::start().await;
     let busy = ResponseTemplate::new(503).set_body_json(json!({"message": "service unavailable"}));
     Mock::given(method("POST")).respond_with(busy).up_to_n_times(1).expect(1).mount(&server).await;

@@ -64,7 +64,7 @@ fn every_excerpt_stands_in_the_file_that_it_names() {
 }
 
 #[test]
-fn what_strays_is_found() {
+fn an_excerpt_that_strays_from_its_file_is_found() {
     let file = "fn a() {\n    one();\n    two();\n}\nfn b() {}\n";
     assert_eq!(astray("one();\ntwo();\n", file), None);
     assert_eq!(astray("fn a() {\n…\nfn b() {}\n", file), None);

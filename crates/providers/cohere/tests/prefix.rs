@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_was_sent_is_the_start_of_what_is_sent_next(steps in prop::collection::vec(step(), 1..8)) {
+    fn a_request_is_a_prefix_of_the_next(steps in prop::collection::vec(step(), 1..8)) {
         let (tools, transcript): (Arc<ToolSet>, _) = (Arc::new(tools()), Transcript::new());
         let mut history = vec![Message::user("start").shared()];
         let mut before = String::new();

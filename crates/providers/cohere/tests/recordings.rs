@@ -172,7 +172,7 @@ fn changed(body: &Bytes, change: Change) -> Bytes {
 }
 
 #[test]
-fn what_is_added_left_out_or_null_changes_nothing() {
+fn added_missing_and_null_members_change_nothing() {
     const IDLE: [&str; 4] = ["role", "billed_units", "search_units", "citations"];
     let add = |object: &mut Map<String, Value>| {
         object.insert("zz_object".to_owned(), serde_json::json!({"a": [1]}));

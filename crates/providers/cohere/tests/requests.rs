@@ -89,7 +89,7 @@ fn a_turn_with_tools() {
 }
 
 #[test]
-fn what_users_show() {
+fn content_of_users_is_written() {
     let parts = [
         Content::text("What is this?"),
         Document::from_bytes(PNG, "image/png").into(),
@@ -103,7 +103,7 @@ fn what_users_show() {
 
 // What only this model made goes back to it alone; what nobody signed to its kin too.
 #[test]
-fn what_goes_back_to_whom() {
+fn reasoning_and_opaque_parts_go_back_to_their_origin() {
     let citations = json!([{"start": 0, "end": 2, "text": "12"}]);
     let audio = json!({"type": "audio", "rate": 1});
     let message = says([

@@ -250,7 +250,7 @@ fn a_stream_without_its_end_was_cut() {
 
 // gemini.md 7
 #[test]
-fn what_is_filtered_is_kept_and_not_run() {
+fn filtered_calls_are_kept_and_not_run() {
     for reason in [
         "SAFETY",
         "RECITATION",

@@ -119,7 +119,7 @@ async fn nothing_is_kept_unless_asked_for() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_made_anew_within_the_call() {
+async fn an_expired_cache_is_made_anew_within_the_call() {
     let mock = mock().await;
     let model = model(&mock);
     ask(&model, question("one?")).await.unwrap();
@@ -136,7 +136,7 @@ async fn what_has_expired_is_made_anew_within_the_call() {
 }
 
 #[tokio::test]
-async fn what_the_provider_will_not_keep_is_sent_whole() {
+async fn a_prefix_that_cannot_be_cached_is_sent_whole() {
     let rules = Rules::new().with_cached_content_minimum(1_000_000);
     let mock = MockProvider::start_with(Some(rules)).await.unwrap();
     mock.respond_with(|_| Reply::new().text("Yes."));

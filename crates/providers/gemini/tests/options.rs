@@ -57,7 +57,7 @@ fn sampling_and_limits() {
 }
 
 #[test]
-fn what_is_out_of_bounds_is_refused_or_brought_in() {
+fn options_out_of_bounds_are_refused_or_clamped() {
     let stops: Vec<String> = (0..7).map(|number| number.to_string()).collect();
     for (config, option, name, nearest) in [
         (ProviderConfig::new().with_temperature(3.0), "temperature", "temperature", json!(2.0)),

@@ -72,7 +72,7 @@ fn changed(chunks: &[Value], edit: &impl Fn(&mut Map<String, Value>)) -> Vec<Val
 }
 
 #[test]
-fn what_is_added_changes_nothing() {
+fn added_members_change_nothing() {
     for reply in recorded() {
         // Parts that are kept verbatim are kept with what was added.
         let plain =
@@ -87,7 +87,7 @@ fn what_is_added_changes_nothing() {
 }
 
 #[test]
-fn what_is_missing_or_null_breaks_nothing() {
+fn missing_and_null_members_break_nothing() {
     for key in [
         "usageMetadata",
         "modelVersion",

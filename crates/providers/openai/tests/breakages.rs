@@ -313,7 +313,7 @@ fn content_lists_keep_their_order() {
 
 // P24: a truncated call is never executed
 #[test]
-fn what_the_limit_cut_is_no_call_to_run() {
+fn a_call_cut_by_the_token_limit_is_not_run() {
     let cut = |arguments: &str, finish: &str| {
         let body =
             fragments(&[json!([call(0, "a", "f", "{}")]), json!([call(1, "b", "g", arguments)])], finish);

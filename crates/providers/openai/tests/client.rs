@@ -77,7 +77,7 @@ async fn streamed_or_whole_it_is_the_same_reply() {
 
 // P26
 #[tokio::test]
-async fn what_may_work_later_is_tried_again() {
+async fn retryable_errors_are_retried() {
     let server = MockServer::start().await;
     let busy = ResponseTemplate::new(503).set_body_json(
         json!({"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}),
@@ -152,7 +152,7 @@ async fn options_of_the_request_win_and_degradations_are_reported() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_fails_before_anything_is_sent() {
+async fn an_unsendable_request_fails_before_anything_is_sent() {
     let server = MockServer::start().await;
     let model = model(&server);
     let request = hello().with_options(ProviderConfig::new().with_top_k(3));

@@ -93,7 +93,7 @@ fn d55_a_call_that_the_server_refused_may_be_tried_again() {
 }
 
 #[test]
-fn what_is_no_answer_is_malformed() {
+fn a_body_that_is_no_answer_is_malformed() {
     for body in ["{\"status\":\"ok\"}", "[]", "{\"choices\":", "data: {\"choices\"\n\n"] {
         assert_eq!(failure(body).kind(), ErrorKind::Malformed, "{body}");
     }

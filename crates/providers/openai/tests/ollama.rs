@@ -1,19 +1,15 @@
-//! Ollama's own API (openai.md C.13): requests, recorded answers at every chunking, and what no recording holds.
+//! Ollama's own API (openai.md C.13): requests, and answers that no recording holds.
 
 #![cfg(test)]
 
 mod common;
-
-use std::path::PathBuf;
 
 use attache_core::{
     AssistantPart, ChatRequest, Content, Document, Effort, ErrorKind, FinishReason, Message, ProviderConfig,
     Reasoning, ResponseFormat, StreamChunk, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage,
 };
 use attache_openai::OllamaCodec;
-use attache_testkit::{Cassette, CassetteIndex, Expectation, RecordedResponse, chunked};
 use attache_transport::{Codec as _, Environment, Replay, replay};
-use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -281,81 +277,4 @@ fn an_object_over_several_lines_is_one_answer() {
         !blank.chunks.iter().any(|chunk| matches!(chunk, StreamChunk::Content(_))),
         "blank text is not shown"
     );
-}
-
-fn recordings() -> Vec<(String, RecordedResponse, Expectation)> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../tests/fixtures/cassettes");
-    let index = CassetteIndex::load(root.join("index.json")).unwrap();
-    let mut found = Vec::new();
-    for file in index.with_protocol("ollama") {
-        let cassette = Cassette::load(root.join(&file.file)).unwrap();
-        for (at, (interaction, expected)) in cassette.interactions.into_iter().zip(&file.expect).enumerate() {
-            if expected.protocol.as_deref() == Some("ollama") {
-                found.push((format!("{}[{at}]", file.file), interaction.response, expected.clone()));
-            }
-        }
-    }
-    found
-}
-
-#[test]
-fn every_recording_is_understood_at_every_chunking() {
-    let recordings = recordings();
-    assert!(recordings.len() >= 11, "only {} recordings", recordings.len());
-    for (name, response, expected) in recordings {
-        let body: Bytes = response.body.bytes();
-        let status = StatusCode::from_u16(response.status).unwrap();
-        let bytes = (0..body.len()).map(|at| body.slice(at..=at)).collect::<Vec<_>>();
-        let chunkings =
-            [vec![body.clone()], bytes].into_iter().chain((0..7).map(|seed| chunked(&body, seed)));
-        let mut shapes = Vec::new();
-        for chunks in chunkings {
-            let replay = replay(&codec(), status, &response.headers, chunks);
-            assert!(replay.error.is_none(), "{name}: {:?}", replay.error);
-            deltas_agree(&replay.chunks, &replay.completion);
-            let completion = &replay.completion;
-            let message = &completion.message;
-            assert_eq!(message.text(), expected.text.clone().unwrap_or_default(), "{name}");
-            let thinking = expected.thinking.clone().unwrap_or_default();
-            assert_eq!(message.thinking(), thinking.text, "{name}");
-            assert_eq!(completion.raw_finish_reason, expected.finish_reason, "{name}");
-            assert_eq!(completion.model, expected.model, "{name}");
-            let usage = expected.usage.unwrap_or_default();
-            assert_eq!(
-                (completion.usage.input_tokens, completion.usage.output_tokens),
-                (usage.input, usage.output),
-                "{name}"
-            );
-            assert_eq!(message.tool_calls().count(), expected.tool_calls.len(), "{name}");
-            for (call, wanted) in message.tool_calls().zip(&expected.tool_calls) {
-                assert_eq!(call.name, wanted.name, "{name}");
-                assert_eq!(call.provider_id.as_ref().map(ToString::to_string), wanted.id, "{name}");
-                assert_eq!(call.arguments.object().map(Value::Object).ok(), wanted.arguments, "{name}");
-            }
-            shapes.push(replay.chunks.len());
-        }
-        shapes.dedup();
-        assert_eq!(shapes.len(), 1, "{name}: chunking changes nothing");
-    }
-}
-
-// Whatever comes, the decoder answers with chunks or an error.
-#[test]
-fn damaged_recordings_do_no_harm() {
-    for (name, response, _) in recordings() {
-        let body = response.body.bytes();
-        for damage in 0..40_usize {
-            let mut bytes = body.to_vec();
-            let at = damage.wrapping_mul(7919).wrapping_add(name.len()) % bytes.len().max(1);
-            match damage % 4 {
-                0 => bytes.truncate(at),
-                1 => bytes[at] = b'"',
-                2 => bytes[at] = 0xff,
-                _ => bytes.insert(at, b'\n'),
-            }
-            let replay = replay(&codec(), StatusCode::OK, &response.headers, [bytes]);
-            let ends = replay.chunks.iter().filter(|chunk| matches!(chunk, StreamChunk::Done(_))).count();
-            assert_eq!(ends + usize::from(replay.error.is_some()), 1, "{name}: one ending");
-        }
-    }
 }

@@ -109,7 +109,7 @@ fn d20_tools_beside_reasoning_are_refused_before_anything_is_sent() {
 
 // design.md invariant 12
 #[test]
-fn what_is_left_out_is_recorded() {
+fn dropped_options_are_recorded_as_degradations() {
     let options = ProviderConfig::new()
         .with_unsupported(Unsupported::Degrade)
         .with_temperature(0.0)

@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_was_sent_is_the_start_of_what_is_sent_next(steps in prop::collection::vec(step(), 1..8), merged in any::<bool>()) {
+    fn a_request_is_a_prefix_of_the_next(steps in prop::collection::vec(step(), 1..8), merged in any::<bool>()) {
         let profile = if merged { Profile::compatible("c", "http://localhost/v1") } else { (*Profile::openai_chat()).clone() };
         let matrix = attache_core::Matrix::bundled().overlaid("[compatible]\nuser.media = ['+image/png']").unwrap();
         let capabilities = matrix.resolve(&profile.family, "gpt-4o");

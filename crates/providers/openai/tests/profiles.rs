@@ -231,7 +231,7 @@ async fn a_token_authorizes_each_attempt() {
 
 // openai.md E
 #[test]
-fn what_models_take() {
+fn media_types_are_taken_by_model() {
     let takes = |name: &str, model: &str, media: &str| {
         let media = attache_core::MediaType::parse(media).unwrap();
         codec(name, model).capabilities().user.accepts(&media)
@@ -268,7 +268,7 @@ fn what_models_take() {
 
 // design.md §4: what the rows declare can be sent, by both codecs of this crate
 #[test]
-fn what_rows_declare_is_sent() {
+fn declared_media_types_are_sent() {
     let matrix = Matrix::bundled();
     let mut sent = 0;
     for profile in Profiles::bundled().iter().filter(|profile| profile.api == Api::Chat) {

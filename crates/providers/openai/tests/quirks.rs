@@ -315,7 +315,7 @@ fn d56_what_only_streams_while_it_reasons_is_streamed() {
 
 // openai.md C.7
 #[test]
-fn what_does_not_stream_answers_of_a_schema_is_asked_for_them_whole() {
+fn models_that_do_not_stream_structured_output_are_asked_for_it_whole() {
     let codec = codec(|profile| profile.schemas_whole = all());
     let mut request = with(ProviderConfig::new().with_response_format(schema()));
     request.whole = false;

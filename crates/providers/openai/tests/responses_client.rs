@@ -81,7 +81,7 @@ async fn streamed_or_whole_it_is_the_same_reply() {
 
 // P26, openai.md D 29
 #[tokio::test]
-async fn what_may_work_later_is_tried_again() {
+async fn retryable_errors_are_retried() {
     let server = MockServer::start().await;
     let mut failed = response("failed", &[]);
     failed["error"] = json!({"code": "server_error", "message": "m"});

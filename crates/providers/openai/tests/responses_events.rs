@@ -111,7 +111,7 @@ fn d30_what_goes_back_is_kept_as_it_came() {
 
 // design.md invariant 6
 #[test]
-fn what_some_events_leave_out_is_in_others() {
+fn events_complete_each_other() {
     let whole = response("completed", turn().last().unwrap()["response"]["output"].as_array().unwrap());
     let replay = replay(&whole.to_string());
     deltas_agree(&replay.chunks, &replay.completion);
@@ -234,7 +234,7 @@ fn parallel_calls_may_alternate() {
 
 // openai.md B.6: the item that is complete wins over its pieces
 #[test]
-fn what_is_complete_counts() {
+fn completed_items_win_over_deltas() {
     let list = [
         added(0, &begun("msg_1")),
         text(0, "msg_1", "Helo"),
@@ -442,7 +442,7 @@ fn answers_that_go_on_elsewhere() {
 }
 
 #[test]
-fn what_is_no_answer() {
+fn a_stream_without_an_answer_is_malformed() {
     for body in ["{}", "[]", "7", "{\"object\":\"list\",\"data\":[]}", "{\"choices\":[]}"] {
         let error = replay(body).error.unwrap();
         assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::StreamCut), "{body}: {error}");

@@ -119,7 +119,7 @@ fn d21_what_models_that_reason_take() {
 
 // openai.md B.1
 #[test]
-fn what_the_api_has_not_is_refused() {
+fn options_unknown_to_the_api_are_refused() {
     let model = at("openai", "gpt-4o");
     let set = ProviderConfig::new;
     for (name, options) in [
@@ -145,7 +145,7 @@ fn what_the_api_has_not_is_refused() {
 
 // design.md invariant 12
 #[test]
-fn what_is_left_out_is_recorded() {
+fn dropped_options_are_recorded_as_degradations() {
     let options =
         effort(Effort::Max).with_unsupported(Unsupported::Degrade).with_temperature(0.0).with_seed(1);
     let request = with(options);
@@ -214,7 +214,7 @@ fn forms_of_answers() {
 }
 
 #[test]
-fn what_is_kept_is_for_the_caller_to_say() {
+fn storing_responses_is_for_the_caller_to_say() {
     let openai = body(&gpt(), &with(ProviderConfig::new().with_extra_body("store", true)));
     assert_eq!(openai["store"], true);
     let deepseek = body(&at("deepseek-responses", "deepseek-v4-flash"), &with(ProviderConfig::new()));

@@ -135,7 +135,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_was_sent_is_the_start_of_what_is_sent_next(
+    fn a_request_is_a_prefix_of_the_next(
         steps in prop::collection::vec(step(), 1..8),
         name in prop::sample::select(vec!["openai", "xai-responses", "deepseek-responses", "openrouter-responses"]),
         merged in any::<bool>(),

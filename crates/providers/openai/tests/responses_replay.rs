@@ -234,7 +234,7 @@ fn placeholder_ids_do_not_go_back() {
 }
 
 #[test]
-fn what_we_do_not_know_goes_back_to_its_own_server() {
+fn unknown_items_go_back_to_their_own_server() {
     let codec = gpt();
     let compaction = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gC"});
     let future = json!({"type": "brand_new_call", "id": "bn_1", "deep": {"er": [1.50, "é"]}});

@@ -156,7 +156,7 @@ fn text_behind_a_label_is_that_document() {
 }
 
 #[test]
-fn what_is_only_referred_to_has_no_bytes() {
+fn a_document_by_reference_has_no_bytes() {
     let documents = chat(&[
         json!({"type": "image_url", "image_url": {"url": "https://host/a.png"}}),
         json!({"type": "file", "file": {"file_id": "file-1"}}),

@@ -64,6 +64,22 @@ const MAX_LEVELS: usize = 10;
 /// A bound on our own recursion, far beyond what either provider compiles.
 const MAX_DEPTH: usize = 100;
 
+/// How many properties a schema, all of its parts included, does not require. `check_strict` bounds its depth.
+pub(crate) fn optional_properties(schema: &Value) -> usize {
+    match schema {
+        Value::Array(items) => items.iter().map(optional_properties).sum(),
+        Value::Object(members) => {
+            let required = members.get("required").and_then(Value::as_array);
+            let is_required =
+                |name: &String| required.is_some_and(|list| list.iter().any(|each| each == name));
+            let own = members.get("properties").and_then(Value::as_object);
+            let own = own.map_or(0, |own| own.keys().filter(|name| !is_required(name)).count());
+            own + members.values().map(optional_properties).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
 /// Checks a strict schema against its provider's subset.
 ///
 /// # Errors

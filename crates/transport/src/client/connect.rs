@@ -12,12 +12,13 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioIo;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::proxies::Proxies;
 use crate::fetch::{Guard, NotPublic};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -32,14 +33,19 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(limit: Duration, proxies: Matcher, guard: Option<Guard>) -> Self {
+    pub(super) fn new(limit: Duration, proxies: Proxies, guard: Option<Guard>) -> Self {
         Self { route: Route::new(proxies, guard), tls: Arc::default(), limit }
     }
 
     /// What a proxy wants with each plain request that it forwards.
     pub(super) fn proxy_authorization(&self, target: &Uri) -> Option<HeaderValue> {
-        let proxy = self.route.proxies.intercept(target).filter(|_| target.scheme_str() == Some("http"))?;
+        let proxy = self.route.proxies.of(target).filter(|_| target.scheme_str() == Some("http"))?;
         proxy.basic_auth().cloned()
+    }
+
+    /// The proxy on the way to a target, as host and port.
+    pub(super) fn proxy(&self, target: &Uri) -> Option<String> {
+        Some(self.route.proxies.of(target)?.uri().authority()?.to_string())
     }
 
     fn tls(&self) -> Result<HttpsConnector<Route>, BoxError> {
@@ -89,18 +95,18 @@ impl Service<Uri> for Connector {
 struct Route {
     tcp: HttpConnector,
     guarded: Option<Guarded>,
-    proxies: Arc<Matcher>,
+    proxies: Arc<Proxies>,
 }
 
 impl Route {
-    fn new(proxies: Matcher, guard: Option<Guard>) -> Self {
+    fn new(proxies: Proxies, guard: Option<Guard>) -> Self {
         let guarded = guard
             .map(|guard| Guarded { tcp: settled(HttpConnector::new_with_resolver(guard.clone())), guard });
         Self { tcp: settled(HttpConnector::new()), guarded, proxies: Arc::new(proxies) }
     }
 
     async fn connect(mut self, target: Uri) -> Result<Routed, BoxError> {
-        let Some(proxy) = self.proxies.intercept(&target) else {
+        let Some(proxy) = self.proxies.of(&target) else {
             let stream = match self.guarded {
                 Some(guarded) => guarded.connect(target).await?,
                 None => self.tcp.call(target).await?,

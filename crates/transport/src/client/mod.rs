@@ -2,6 +2,7 @@
 
 mod connect;
 mod deadline;
+mod proxies;
 mod reply;
 
 use std::future::{Future, poll_fn};
@@ -12,9 +13,8 @@ use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
 use http::header::{CONTENT_ENCODING, PROXY_AUTHORIZATION, USER_AGENT};
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, Uri};
 use hyper_util::client::legacy::{Client, Error as ClientError};
-use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 
@@ -22,6 +22,7 @@ pub use self::reply::Reply;
 
 use self::connect::Connector;
 use self::deadline::Deadline;
+use self::proxies::Proxies;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
 use crate::error::{ErrorReader, ErrorResponse};
@@ -103,9 +104,10 @@ const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_ANSWER: Duration = Duration::from_secs(20);
 
 /// A cheap handle on a connection pool: HTTP/1.1 and HTTP/2, proxies from the environment (`HTTPS_PROXY` and its
-/// like, `http://` proxies only), no redirects, no cookies, no content encodings. Servers are trusted as the
-/// operating system trusts them (on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` say what is). The pool and TLS are set
-/// up at their first use. It needs a tokio runtime with its clock and I/O enabled.
+/// like, `http://` proxies only; `NO_PROXY` and loopback go past them), no redirects, no cookies, no content
+/// encodings. Servers are trusted as the operating system trusts them (on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR`
+/// say what is). The pool and TLS are set up at their first use. It needs a tokio runtime with its clock and I/O
+/// enabled.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     timeouts: Timeouts,
@@ -245,7 +247,7 @@ impl HttpClient {
     ) -> Result<Reply, ProviderError> {
         let reply = self.exchange(parts.to_http()?, end).await.map_err(|error| match error {
             Unanswered::Late(error) => error,
-            Unanswered::Broken(error) => send_error(&error, &parts.url),
+            Unanswered::Broken(error) => send_error(&error, &parts.url, self.proxy(&parts.url)),
         })?;
         if reply.status().is_success() {
             return match reply.headers().get(CONTENT_ENCODING) {
@@ -279,12 +281,22 @@ impl HttpClient {
         Ok(Reply::new(response, deadline))
     }
 
+    /// The proxy of the environment that a request to `url` goes through, as host and port; `None` if it goes straight.
+    pub fn proxy(&self, url: &str) -> Option<String> {
+        self.open().0.proxy(&url.parse::<Uri>().ok()?)
+    }
+
+    fn open(&self) -> &(Connector, Client<Connector, EncodedBody>) {
+        self.pool.open.get_or_init(|| {
+            let read = |name: &str| std::env::var(name).ok();
+            let proxies = if self.pool.proxies { Proxies::from_environment(read) } else { Proxies::none() };
+            open(self.pool.connect, proxies, self.pool.guard.clone())
+        })
+    }
+
     /// The pool, and what it adds to a request.
     fn prepare(&self, request: &mut Request<EncodedBody>) -> &Client<Connector, EncodedBody> {
-        let (connector, client) = self.pool.open.get_or_init(|| {
-            let proxies = if self.pool.proxies { Matcher::from_env() } else { Matcher::builder().build() };
-            open(self.pool.connect, proxies, self.pool.guard.clone())
-        });
+        let (connector, client) = self.open();
         let authorization = connector.proxy_authorization(request.uri());
         let headers = request.headers_mut();
         let agent = HeaderValue::from_static(concat!("attache/", env!("CARGO_PKG_VERSION")));
@@ -298,7 +310,7 @@ impl HttpClient {
 
 fn open(
     connect: Duration,
-    proxies: Matcher,
+    proxies: Proxies,
     guard: Option<Guard>,
 ) -> (Connector, Client<Connector, EncodedBody>) {
     let mut builder = Client::builder(TokioExecutor::new());
@@ -324,8 +336,9 @@ fn no_credentials() -> ProviderError {
 }
 
 /// What went wrong before an answer came. The causes of the client say nothing of the request but its host.
-fn send_error(error: &ClientError, url: &str) -> ProviderError {
+fn send_error(error: &ClientError, url: &str, proxy: Option<String>) -> ProviderError {
     let host = host_of(url);
+    let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| cause.source());
     let root = causes.clone().last().map(ToString::to_string).unwrap_or_default();
     let is_slow = causes.clone().any(|cause| {
@@ -335,12 +348,12 @@ fn send_error(error: &ClientError, url: &str) -> ProviderError {
     if error.is_connect() {
         let kind = if is_slow { ErrorKind::Timeout } else { ErrorKind::Network };
         // A certificate that is not trusted will not be trusted in a second.
-        ProviderError::new(kind, format!("cannot connect to {host}: {root}"))
+        ProviderError::new(kind, format!("cannot connect to {host}{way}: {root}"))
             .with_retryable(is_tls.then_some(false))
     } else {
         ProviderError::new(
             ErrorKind::Network,
-            format!("{host} broke the connection before it answered: {root}"),
+            format!("{host} broke the connection{way} before it answered: {root}"),
         )
     }
 }

@@ -3,6 +3,8 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+use hyper_util::client::proxy::matcher::Matcher;
+
 use super::*;
 
 /// A client whose every request goes by `proxy`, except to `direct.test`.
@@ -13,7 +15,7 @@ fn client(proxy: &str) -> HttpClient {
 fn guarded_client(proxy: &str, guard: Option<Guard>) -> HttpClient {
     let client = HttpClient::new(Timeouts::new());
     let proxies = Matcher::builder().all(proxy.to_owned()).no("direct.test").build();
-    client.pool.open.set(open(client.pool.connect, proxies, guard)).unwrap();
+    client.pool.open.set(open(client.pool.connect, proxies.into(), guard)).unwrap();
     client
 }
 
@@ -56,10 +58,51 @@ async fn secure_requests_go_through_a_tunnel() {
     let error = outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Network);
     assert!(error.message().contains("proxy authorization required"), "{error}");
+    assert!(error.message().contains("target.test through the proxy 127.0.0.1:"), "{error}");
+    assert!(!format!("{error:?}").contains("p@ss"), "{error:?}");
 }
 
 #[tokio::test]
-async fn other_proxies_are_an_error_and_exceptions_are_kept() {
+async fn a_dead_proxy_is_named_in_the_error() {
+    // Nobody listens at a port that was given back.
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let client = client(&format!("http://user:canary@{free}"));
+    for url in ["http://target.test/v1?key=canary", "https://target.test/v1?key=canary"] {
+        let request = RequestParts::get(url);
+        let error = client.send(&request, &RetryPolicy::never(), ErrorResponse::to_error).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Network);
+        let told = format!(" through the proxy {free}: ");
+        assert!(error.message().starts_with("cannot connect to target.test"), "{error}");
+        assert!(error.message().contains(&told), "{error}");
+        assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+    }
+    assert_eq!(client.proxy("http://target.test/"), Some(free.to_string()));
+}
+
+#[tokio::test]
+async fn loopback_is_reached_past_a_dead_proxy() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"\r\n\r\n") {
+                socket.read_buf(&mut asked).await.unwrap();
+            }
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
+            socket.write_all(answer).await.unwrap();
+        }
+    });
+    let client = client("http://proxy.invalid:1");
+    for host in ["127.0.0.1", "localhost"] {
+        let request = RequestParts::get(format!("http://{host}:{port}/"));
+        let reply = client.send(&request, &RetryPolicy::never(), ErrorResponse::to_error).await.unwrap();
+        assert_eq!(reply.bytes(10).await.unwrap(), "ok", "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_socks_proxy_is_an_error_and_exceptions_are_kept() {
     let client = client("socks5://127.0.0.1:1");
     let send = async |url| {
         let (request, once) = (RequestParts::get(url), RetryPolicy::never());
@@ -73,7 +116,7 @@ async fn other_proxies_are_an_error_and_exceptions_are_kept() {
 
 // The proxy itself may be anywhere; what is asked of it may not be what is known to be private.
 #[tokio::test]
-async fn what_is_known_to_be_private_is_not_asked_of_a_proxy() {
+async fn a_known_private_host_is_not_asked_of_a_proxy() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("http://{}", listener.local_addr().unwrap());
     let mut guard = Guard::new();

@@ -108,23 +108,35 @@ fn sync(log: &mut EncodedLog, entries: &[Entry]) -> usize {
     renders
 }
 
+/// An item as JSON says it, with nothing of the log: its role and its text, if it is one.
+fn written(entry: &Entry) -> Option<(RoleTag, String)> {
+    match entry.kind {
+        Kind::Nothing => None,
+        Kind::Text { assistant, length } => {
+            let id = entry.message.id().as_str();
+            let text = format!("{id} {} {}\n", entry.message.stamp(), entry.variant).repeat(length);
+            let item = serde_json::json!({ "text": text }).to_string();
+            Some((if assistant { ASSISTANT } else { USER }, item))
+        }
+        Kind::Document { .. } => {
+            let data = base64_simd::STANDARD.encode_to_string(&entry.document);
+            Some((USER, format!(r#"{{"data":"{data}","again":"{data}"}}"#)))
+        }
+    }
+}
+
 /// The same body, made without any log.
 fn naive(entries: &[Entry], markers: &[(usize, &str)]) -> String {
     let mut out = String::from("HEAD ");
     let mut before = None;
     for (index, entry) in entries.iter().enumerate() {
-        let store = Store::default();
-        let mut draft = Draft::default();
-        let Some(role) = entry.render(&mut ItemWriter::new(&store, &mut draft)) else { continue };
-        out += match before {
-            None => opening(role),
-            Some(before) => (BLOCKS.between)(before, role),
+        let Some((role, mut text)) = written(entry) else { continue };
+        let name = if role == USER { "user" } else { "assistant" };
+        out += &match before {
+            Some(before) if before == role => ",".to_owned(),
+            Some(_) => format!(r#"]}},{{"role":"{name}","content":["#),
+            None => format!(r#"{{"role":"{name}","content":["#),
         };
-        let mut alone = Store::default();
-        draft.move_to(&mut alone);
-        let mut frames = Frames::default();
-        alone.frames(0, alone.end(), &mut frames);
-        let mut text = String::from_utf8(frames.into_body().to_vec()).unwrap();
         if let Some((_, marker)) = markers.iter().find(|(at, _)| *at == index) {
             text.insert_str(text.len() - 1, marker);
         }

@@ -136,7 +136,7 @@ async fn metadata_services_stay_out_of_reach() {
 
 // A host that is public when it is checked and private when it is connected to: there is no second look-up.
 #[tokio::test]
-async fn what_was_checked_is_connected_to() {
+async fn a_checked_address_is_the_one_connected_to() {
     let server = answering(200, "connection: close\r\n", PDF).await;
     let (fetcher, count) = lookups(inside(), &["127.0.0.1", "169.254.169.254"]);
     let url = format!("http://rebinding.test:{}/a.pdf", port(&server));

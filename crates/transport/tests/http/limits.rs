@@ -154,10 +154,19 @@ async fn dropping_a_call_between_attempts_ends_the_trying() {
         }
     })
     .await;
-    let task = tokio::spawn(collect(call(&client(), &server)));
+    let client = client();
+    let task = tokio::spawn(collect(call(&client, &server)));
     within_a_second(answered.notified()).await;
+    // The wait before the next attempt is over at once, if anybody still waits.
+    tokio::time::pause();
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
-    tokio::time::sleep(Duration::from_millis(400)).await;
-    assert_eq!(server.requests(), 1);
+    tokio::time::advance(Duration::from_millis(400)).await;
+    tokio::time::resume();
+    // A call that comes later is the next that the server sees.
+    let fence = RequestParts::get(format!("{}/fence", server.url));
+    let _ = within_a_second(collect(call_with(&client, &Arc::default(), fence, RetryPolicy::never()))).await;
+    let seen = server.requests.lock().unwrap().clone();
+    assert_eq!(seen.len(), 2);
+    assert!(seen[1].starts_with("GET /fence"), "{}", seen[1]);
 }

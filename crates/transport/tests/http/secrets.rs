@@ -62,7 +62,7 @@ async fn a_server_that_repeats_the_key_does_not_spread_it() {
 }
 
 #[tokio::test]
-async fn what_a_codec_makes_of_an_error_response_is_cleaned_too() {
+async fn secrets_are_redacted_from_errors_that_a_codec_made() {
     let server = Server::start(|_, mut connection| async move {
         connection.respond(401, &format!("x-echo: {KEY}\r\n"), "").await;
         Some(connection)

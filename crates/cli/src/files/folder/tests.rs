@@ -82,7 +82,7 @@ fn not_listed(listing: &Listing) -> Vec<(&str, &str)> {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_files_are_listed_as_such() {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::PermissionsExt;
 
@@ -121,7 +121,7 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
-fn what_cannot_be_read_is_counted_beyond_a_limit() {
+fn unreadable_files_beyond_a_limit_are_counted() {
     let mut listing = Listing::default();
     for number in 0..=MAX_NOT_LISTED {
         listing.leave_out(number.to_string(), "it is no regular file");

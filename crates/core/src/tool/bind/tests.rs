@@ -4,6 +4,13 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
+use crate::tool::{ToolErrorKind, ToolSet};
+
+/// The arguments of a call to a tool of that definition.
+fn bound<'d>(definition: &'d ToolDefinition, written: &str) -> Result<Bound<'d>, ToolError> {
+    let object = definition.coerce(&Arguments::new(written))?;
+    Ok(Bound::new(definition, object))
+}
 
 /// A period of time.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -74,7 +81,7 @@ fn only_structs_are_flat() {
         let definition = Parameters::new().fields_of::<T>().into_definition("flat", "");
         let properties =
             definition.input_schema().get("properties").and_then(Value::as_object).map_or(0, Map::len);
-        crate::tool::ToolSet::new([definition]).map(|_| properties)
+        ToolSet::new([definition]).map(|_| properties)
     }
     assert_eq!((flat::<Period>(), flat::<Closed>(), flat::<Empty>()), (Ok(2), Ok(1), Ok(0)));
     assert_eq!(flat::<Box<Period>>(), Ok(2));
@@ -101,7 +108,7 @@ fn only_structs_are_flat() {
 
 fn error(arguments: &str) -> String {
     let definition = definition();
-    let error = Bound::new(&definition, &Arguments::new(arguments), false).unwrap_err();
+    let error = bound(&definition, arguments).unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
     error.for_model().to_owned()
 }
@@ -142,8 +149,7 @@ fn a_flat_struct_has_the_schema_of_its_fields() {
         .parameter::<Option<String>>("to")
         .into_definition("t", "");
     assert_eq!(flat.input_schema(), apart.input_schema());
-    let arguments = Arguments::new(r#"{"from": "May", "other": 1}"#);
-    let mut bound = Bound::new(&flat, &arguments, false).unwrap();
+    let mut bound = bound(&flat, r#"{"from": "May", "other": 1}"#).unwrap();
     assert_eq!(bound.take_flat(), Some(Period { from: "May".to_owned(), to: None }));
 }
 
@@ -153,7 +159,7 @@ fn what_is_only_written_differently_is_mended() {
     let definition = definition();
     let written = r#"{"number": "7", "limit": "5", "period": "{\"from\": \"May\"}", "pages": 3.0,
         "order": "ascending", "filter": {"kind": "amount", "above": " 9 "}, "flags": {"a": "true"}, "more": 1}"#;
-    let mut bound = Bound::new(&definition, &Arguments::new(written), false).unwrap();
+    let mut bound = bound(&definition, written).unwrap();
     assert_eq!(bound.take::<String>("number").as_deref(), Some("7"));
     assert_eq!(bound.take::<u8>("limit"), Some(5));
     assert_eq!(bound.take("period"), Some(Some(Period { from: "May".to_owned(), to: None })));
@@ -161,7 +167,7 @@ fn what_is_only_written_differently_is_mended() {
     assert_eq!(bound.take("order"), Some(Some(Order::Ascending)));
     assert_eq!(bound.take("filter"), Some(Some(Filter::Amount { above: 9 })));
     assert_eq!(bound.take("flags"), Some(BTreeMap::from([("a".to_owned(), true)])));
-    let strict = Bound::new(&definition, &Arguments::new(written), true).unwrap_err();
+    let strict = definition.check(&Arguments::new(written)).unwrap_err();
     for path in
         ["`limit` must be an integer, not \"5\"", "`pages` must be an array", "`flags.a` must be true or"]
     {
@@ -172,8 +178,7 @@ fn what_is_only_written_differently_is_mended() {
 #[test]
 fn what_was_left_out_is_what_serde_makes_of_nothing() {
     let definition = definition();
-    let arguments = Arguments::new(r#"{"number": "7", "limit": null, "period": null}"#);
-    let mut bound = Bound::new(&definition, &arguments, false).unwrap();
+    let mut bound = bound(&definition, r#"{"number": "7", "limit": null, "period": null}"#).unwrap();
     assert_eq!(bound.take_or("limit", || 10_u8), Some(10));
     assert_eq!(bound.take::<Option<Period>>("period"), Some(None));
     assert_eq!(bound.take::<Option<Order>>("order"), Some(None));
@@ -209,18 +214,18 @@ fn errors_say_what_to_mend() {
     );
     assert!(error(&json!({"number": vec!["x"; 100]}).to_string()).len() < 400, "what came is cut");
     let none = Parameters::new().into_definition("now", "");
-    let error = Bound::new(&none, &Arguments::new("7"), false).unwrap_err();
+    let error = bound(&none, "7").unwrap_err();
     assert_eq!(
         error.for_model(),
         "now: the arguments must be a JSON object, not a number; it takes no arguments"
     );
-    assert!(Bound::new(&none, &Arguments::new(""), false).is_ok());
+    assert!(bound(&none, "").is_ok());
 }
 
 #[test]
 fn what_no_schema_can_say_serde_says() {
     let definition = Parameters::new().parameter::<std::net::IpAddr>("host").into_definition("ping", "");
-    let mut bound = Bound::new(&definition, &Arguments::new(r#"{"host": "nowhere"}"#), false).unwrap();
+    let mut bound = bound(&definition, r#"{"host": "nowhere"}"#).unwrap();
     assert_eq!(bound.take::<std::net::IpAddr>("host"), None);
     let error = bound.into_error();
     assert!(
@@ -238,8 +243,7 @@ fn a_closed_object_refuses_what_it_does_not_know() {
         a: u8,
     }
     let definition = Parameters::new().parameter::<Closed>("closed").into_definition("t", "");
-    let error =
-        Bound::new(&definition, &Arguments::new(r#"{"closed": {"a": 1, "b": 2}}"#), false).unwrap_err();
+    let error = bound(&definition, r#"{"closed": {"a": 1, "b": 2}}"#).unwrap_err();
     assert!(error.for_model().contains("`closed.b` is not allowed"), "{error}");
 }
 
@@ -254,7 +258,105 @@ fn recursive_schemas_cost_no_more_than_a_bound() {
     assert!(started.elapsed().as_secs() < 20);
     let endless = json!({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}});
     let definition = ToolDefinition::new("t", "", endless);
-    assert!(Bound::new(&definition, &Arguments::new(r#"{"a": 1}"#), false).is_ok());
+    let error = bound(&definition, r#"{"a": 1}"#).unwrap_err();
+    assert!(error.source().is_some_and(|source| source.to_string().contains("without end")), "{error:?}");
+}
+
+#[test]
+fn maps_with_keys_of_any_kind_can_be_passed() {
+    #[derive(Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema, PartialOrd, Ord)]
+    #[serde(rename_all = "snake_case")]
+    enum Key {
+        Left,
+        Right,
+    }
+    let definition = Parameters::new()
+        .parameter::<BTreeMap<u32, f32>>("numbers")
+        .parameter::<BTreeMap<i64, Vec<u8>>>("signed")
+        .parameter::<BTreeMap<Key, bool>>("keys")
+        .into_definition("plot", "");
+    let written = r#"{"numbers": {"1": 2, "30": "2.5"}, "signed": {"-7": 3}, "keys": {"left": "true", "right": false}}"#;
+    let mut taken = bound(&definition, written).unwrap();
+    assert_eq!(taken.take("numbers"), Some(BTreeMap::from([(1_u32, 2.0_f32), (30, 2.5)])));
+    assert_eq!(taken.take("signed"), Some(BTreeMap::from([(-7_i64, vec![3_u8])])));
+    assert_eq!(taken.take("keys"), Some(BTreeMap::from([(Key::Left, true), (Key::Right, false)])));
+    let error = bound(&definition, r#"{"numbers": {"one": 2}, "signed": {}, "keys": {}}"#).unwrap_err();
+    assert!(error.for_model().contains("`numbers.one` is not allowed"), "{error}");
+}
+
+#[test]
+fn integers_that_64_bits_do_not_hold_are_refused_with_the_reason() {
+    let definition = Parameters::new().parameter::<u128>("big").into_definition("t", "");
+    let take = |written: &str| bound(&definition, written).map(|mut bound| bound.take::<u128>("big"));
+    assert_eq!(take(r#"{"big": 18446744073709551615}"#).unwrap(), Some(u128::from(u64::MAX)));
+    assert_eq!(take(r#"{"big": 5.0}"#).unwrap(), Some(5));
+    let error = take(r#"{"big": 170141183460469231731687303715884105727}"#).unwrap_err();
+    assert!(error.for_model().contains("`big` must be an integer of at most 64 bits, not "), "{error}");
+}
+
+// An object that is no reference to a document is not made into a text of its id
+#[test]
+fn a_text_is_taken_of_a_reference_and_of_no_other_object() {
+    let definition = Parameters::new().parameter::<String>("payload").into_definition("save", "");
+    let take = |written: Value| {
+        let bound = bound(&definition, &json!({ "payload": written }).to_string());
+        bound.ok().and_then(|mut bound| bound.take::<String>("payload"))
+    };
+    let reference = json!({"attache.document": "stored", "documentId": "d-1", "storeId": "main", "metadata": {"size": 3}});
+    assert_eq!(take(reference).as_deref(), Some("d-1"));
+    assert_eq!(take(json!({"documentId": "d-1"})).as_deref(), Some("d-1"));
+    assert_eq!(take(json!({"documentId": "d-1", "body": "everything else"})), None);
+}
+
+#[test]
+fn a_name_that_two_arguments_have_is_a_problem() {
+    let definition =
+        Parameters::new().fields_of::<Period>().parameter::<String>("from").into_definition("list", "");
+    let error = ToolSet::new([definition]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the tool \"list\" cannot be offered: two of its arguments are named `from`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn flat_structs_that_refuse_unknown_fields_stand_beside_others() {
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Page {
+        limit: u8,
+        #[serde(alias = "start")]
+        offset: Option<u32>,
+    }
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    struct Outer {
+        #[serde(flatten)]
+        period: Period,
+        year: u16,
+    }
+    let definition = Parameters::new()
+        .fields_of::<Period>()
+        .fields_of::<Page>()
+        .parameter::<bool>("newest")
+        .into_definition("list", "");
+    let mut taken =
+        bound(&definition, r#"{"from": "May", "limit": "3", "newest": true, "start": 9}"#).unwrap();
+    assert_eq!(taken.take("newest"), Some(true));
+    assert_eq!(taken.take_flat(), Some(Period { from: "May".to_owned(), to: None }));
+    assert_eq!(taken.take_flat(), Some(Page { limit: 3, offset: Some(9) }));
+    let nested = Parameters::new().fields_of::<Outer>().fields_of::<Box<Page>>().into_definition("list", "");
+    let mut taken = bound(&nested, r#"{"from": "May", "year": 2026, "limit": 3}"#).unwrap();
+    let period = Period { from: "May".to_owned(), to: None };
+    assert_eq!(taken.take_flat(), Some(Outer { period, year: 2026 }));
+    assert_eq!(taken.take_flat(), Some(Box::new(Page { limit: 3, offset: None })));
+}
+
+#[test]
+fn a_schema_is_compiled_once_for_all_clones() {
+    let definition = definition();
+    let clone = definition.clone();
+    assert!(std::ptr::eq(definition.schema().unwrap(), clone.schema().unwrap()));
+    assert_eq!(definition, clone);
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -282,7 +384,7 @@ proptest! {
     fn any_arguments_bind_or_say_why(period in any_json(), filter in any_json(), pages in any_json()) {
         let arguments = json!({"number": "1", "period": period, "filter": filter, "pages": pages});
         let definition = definition();
-        match Bound::new(&definition, &Arguments::new(arguments.to_string()), false) {
+        match bound(&definition, &arguments.to_string()) {
             Ok(mut bound) => {
                 let _ = bound.take::<Option<Period>>("period");
                 let _ = bound.take::<Option<Filter>>("filter");

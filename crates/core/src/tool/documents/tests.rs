@@ -220,3 +220,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_id_means_the_newest_document_of_that_id() {
+    let of = |text: &str| Document::inline(text).with_id(DocumentId::parse("contract-42").unwrap());
+    let documents = attached([of("version 1"), document("other", ""), of("version 2")]);
+    let found = documents.resolve(&DocumentRef::parse("contract-42").unwrap()).unwrap();
+    assert_eq!(found.bytes().unwrap(), &b"version 2"[..]);
+    assert_eq!(resolved(&documents, "contract").unwrap(), "contract-42", "one id is not ambiguous");
+}

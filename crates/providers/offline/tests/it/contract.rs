@@ -78,7 +78,7 @@ async fn arguments_come_from_the_users_words() {
 }
 
 #[tokio::test]
-async fn what_nothing_speaks_for_is_not_called() {
+async fn an_unrelated_tool_is_not_called() {
     for (question, tools) in [
         ("Who signed the lease?", tool("weather", "The current weather of a city", text("city"))),
         ("What is in draft.md?", tool("delete_file", "Deletes a file", text("path"))),

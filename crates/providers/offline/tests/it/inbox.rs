@@ -208,7 +208,7 @@ async fn lists_are_quoted_whole() {
 
 // The model invents nothing: it says what it looked at, and what was not shown to it and why.
 #[tokio::test]
-async fn what_is_nowhere_is_not_made_up() {
+async fn an_answer_that_stands_nowhere_is_not_made_up() {
     let said = ask(&inbox(), "What is the password of the wireless network?").await;
     let lines: Vec<_> = said.answer.lines().collect();
     assert_eq!(lines[0], "I found nothing that answers “What is the password of the wireless network”.");
@@ -229,7 +229,7 @@ async fn what_is_nowhere_is_not_made_up() {
 }
 
 #[tokio::test]
-async fn what_only_a_picture_shows_is_said_to_be_a_picture() {
+async fn a_picture_is_said_to_be_a_picture() {
     let answer = ask(&inbox(), "What is on the photo?").await.answer;
     assert!(answer.contains("Not shown to me: photo.png"), "{answer}");
 }

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_is_refused() {
+    fn a_text_that_is_no_timestamp_is_refused() {
         for text in ["", "2026-11-01", "2026-13-01T00:00:00Z", "2026-11-01T00:00:00", "2026-11-01 00:00:00Z"]
         {
             assert_eq!(parse(text), None, "{text}");

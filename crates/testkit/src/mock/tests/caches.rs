@@ -117,7 +117,7 @@ async fn a_cache_belongs_to_its_model() {
 }
 
 #[tokio::test]
-async fn what_is_too_small_or_wrong_is_not_cached() {
+async fn small_or_wrong_contents_are_not_cached() {
     let mock = start().await;
     let with = |key: &str, value: Value| {
         let mut body = cache();

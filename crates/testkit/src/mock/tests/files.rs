@@ -199,7 +199,7 @@ async fn files_of_gemini_are_uploaded_processed_and_named() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_upload_is_said() {
+async fn a_wrong_upload_is_refused_with_its_reason() {
     let mock = start().await;
     let pdf = |fields: &[(&str, &str)]| form(fields, "a.pdf", "application/pdf", PDF);
     let user_data = [("purpose", "user_data")];

@@ -158,7 +158,7 @@ fn finish_words_are_the_apis_own() {
 }
 
 #[test]
-fn what_the_api_has_not_is_no_reply() {
+fn a_reply_that_chat_completions_cannot_say_is_refused() {
     for reply in [
         Reply::new().redacted_thinking("x"),
         Reply::new().signed_thinking("x", "s"),

@@ -110,7 +110,7 @@ fn results_of_server_tools_stand_beside_their_calls() {
 
 // bedrock.md (a) 12
 #[test]
-fn what_stands_beside_a_result_depends_on_the_family() {
+fn content_beside_a_result_depends_on_the_family() {
     let beside = |block: Value| round(&[result("a"), text("see"), block]);
     keeps(CLAUDE, beside(image()));
     let words = "cannot stand in one message with toolResult blocks";

@@ -158,7 +158,7 @@ fn json_output_has_one_schema_and_no_tools_on_old_models() {
 
 // gemini.md §10, (a) 10
 #[test]
-fn what_is_cached_is_not_sent_again() {
+fn a_request_with_cached_content_must_not_repeat_it() {
     keeps(ANY, set("cachedContent", json!("cachedContents/a")));
     for (key, value) in [
         ("systemInstruction", json!({"parts": [{"text": "x"}]})),

@@ -207,7 +207,7 @@ fn errors_have_googles_envelope() {
 }
 
 #[test]
-fn what_gemini_cannot_say_is_refused() {
+fn a_reply_that_gemini_cannot_say_is_refused() {
     for reply in [
         Reply::new().refusal("no"),
         Reply::new().finish(Finish::Pause),

@@ -110,3 +110,25 @@ fn some_models_and_manual_thinking_refuse_forced_tools() {
     keeps(thinking("any", json!({"type": "adaptive"})));
     breaks("", "forces tool use", thinking("any", manual));
 }
+
+// anthropic.md §6, and a recording
+#[test]
+fn strict_tools_with_many_optional_properties_are_too_complex() {
+    let strict = |names: std::ops::Range<usize>, required: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            names.clone().map(|number| (format!("p{number}"), json!({"type": "string"}))).collect();
+        json!({"name": format!("t{}", names.start), "strict": true, "input_schema": {"type": "object",
+            "properties": properties, "required": required, "additionalProperties": false}})
+    };
+    keeps(tools(json!([strict(0..23, &[])])));
+    breaks("", "too complex for compilation", tools(json!([strict(0..24, &[])])));
+    keeps(tools(json!([strict(0..24, &["p3"])])));
+    // They are counted over all tools, and inside of properties too.
+    breaks("", "too complex", tools(json!([strict(0..12, &[]), strict(100..112, &[])])));
+    let mut deep = strict(0..20, &[]);
+    deep["input_schema"]["properties"]["deep"] = strict(0..3, &[])["input_schema"].clone();
+    breaks("", "too complex", tools(json!([deep])));
+    let mut lax = strict(0..24, &[]);
+    lax["strict"] = json!(false);
+    keeps(tools(json!([lax])));
+}

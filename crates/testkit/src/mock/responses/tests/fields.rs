@@ -17,7 +17,7 @@ fn the_smallest_bodies_are_enough() {
 }
 
 #[test]
-fn what_moved_is_named() {
+fn moved_parameters_are_named() {
     breaks("messages", "has moved to 'input'", set("messages", json!([])));
     breaks("max_tokens", "has moved to 'max_output_tokens'", set("max_tokens", json!(100)));
     breaks("response_format", "has moved to 'text.format'", set("response_format", json!({})));

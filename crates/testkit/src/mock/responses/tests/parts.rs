@@ -67,6 +67,8 @@ fn files_come_one_way() {
     keeps(file(json!({"filename": "a.pdf", "file_data": pdf})));
     keeps(file(json!({"filename": "a.csv", "file_data": uri("text/csv", b"a,b")})));
     keeps(file(json!({"file_url": "https://host/a.pdf"})));
+    keeps(file(json!({"file_url": "https://mp3.host/get?name=a.mp3"})));
+    breaks("input", "not supported. Please try again", file(json!({"file_url": "https://host/a.MP3?b=c"})));
     keeps(file(json!({"file_id": "file-1"})));
     breaks("input[0].content[0].filename", "Missing", file(json!({"file_data": pdf})));
     breaks(data, "valid file MIME type", file(json!({"filename": "a.pdf", "file_data": base64(PDF)})));

@@ -235,7 +235,7 @@ fn a_response_can_fail_and_a_stream_break() {
 }
 
 #[test]
-fn what_responses_cannot_say_is_refused() {
+fn a_reply_that_responses_cannot_say_is_refused() {
     for reply in [
         Reply::new().text("a").next_choice().text("b"),
         Reply::new().finish(Finish::Pause),

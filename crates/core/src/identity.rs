@@ -1,0 +1,98 @@
+//! Which documents are the same.
+
+use std::collections::HashMap;
+
+use crate::document::{Document, DocumentSource};
+use crate::id::DocumentId;
+
+/// Numbers documents in the order of their first appearance; the same document has the same number.
+///
+/// Documents are the same as [`Document::is_same`] says: the same id and, where both contents are known, the same
+/// content, or the same address of external ones. A number costs a look into a table, whatever their count; content is
+/// hashed only where an id has several.
+///
+/// ```
+/// use attache_core::{Document, DocumentId, Identities};
+/// let id = DocumentId::parse("contract-42").unwrap();
+/// let of = |text: &str| Document::inline(text).with_id(id.clone());
+/// let (first, second, first_again) = (of("version 1"), of("version 2"), of("version 1"));
+/// let mut identities = Identities::new();
+/// assert_eq!([&first, &second, &first_again].map(|document| identities.number(document)), [0, 1, 0]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Identities<'d> {
+    /// The document that an id stood for first.
+    by_id: HashMap<&'d DocumentId, (usize, &'d Document)>,
+    /// Those with the id of another, and other content.
+    versions: HashMap<(&'d DocumentId, [u8; 32]), usize>,
+    by_url: HashMap<&'d str, usize>,
+    count: usize,
+}
+
+impl<'d> Identities<'d> {
+    /// No documents yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many documents have a number.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether no document has a number.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The number of a document, or `None` if it has none yet.
+    pub fn get(&self, document: &Document) -> Option<usize> {
+        if let Some(number) = url(document).and_then(|url| self.by_url.get(url)) {
+            return Some(*number);
+        }
+        let (number, first) = self.by_id.get(document.id())?;
+        if first.has_other_content(document) {
+            return self.versions.get(&(document.id(), document.hash()?)).copied();
+        }
+        Some(*number)
+    }
+
+    /// The number of a document, which gets the next one if it has none.
+    pub fn number(&mut self, document: &'d Document) -> usize {
+        let number = self.get(document).unwrap_or(self.count);
+        self.count = self.count.max(number + 1);
+        match self.by_id.get_mut(document.id()) {
+            None => {
+                self.by_id.insert(document.id(), (number, document));
+            }
+            // Content that becomes known tells later ones apart.
+            Some((known, first)) if *known == number => {
+                if !first.is_in_memory() && document.is_in_memory() {
+                    *first = document;
+                }
+            }
+            Some(_) => {
+                if let Some(hash) = document.hash() {
+                    self.versions.insert((document.id(), hash), number);
+                }
+            }
+        }
+        if let Some(url) = url(document) {
+            self.by_url.entry(url).or_insert(number);
+        }
+        number
+    }
+
+    /// Gives the document a number and says whether it is the first of its identity.
+    pub fn insert(&mut self, document: &'d Document) -> bool {
+        let before = self.count;
+        self.number(document) >= before
+    }
+}
+
+fn url(document: &Document) -> Option<&str> {
+    match document.source() {
+        DocumentSource::External { url } => Some(url),
+        _ => None,
+    }
+}

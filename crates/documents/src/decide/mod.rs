@@ -1,0 +1,10 @@
+//! The decision about each document: for itself, and among the others.
+
+pub(crate) mod all;
+pub(crate) mod estimate;
+pub(crate) mod limits;
+pub(crate) mod one;
+pub(crate) mod place;
+pub(crate) mod repeats;
+pub(crate) mod treatment;
+mod url;

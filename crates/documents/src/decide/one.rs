@@ -1,0 +1,463 @@
+//! The treatment of each document where it stands, for itself.
+
+use std::borrow::Cow;
+
+use attache_core::{Document, DocumentSource, MediaKind, MediaType, ModelCapabilities, Place};
+
+use crate::decide::estimate::{self, Estimate};
+use crate::decide::place::{Adapted, Misfit, Stand};
+use crate::decide::treatment::{Expected, Need, Purpose, Shown, Treatment};
+use crate::find::{Excluded, Occurrence, Origin};
+use crate::materials::{Content, Materials, Readable, content_bytes};
+use crate::options::RouteOptions;
+use crate::report::{Outcome, Reason, ReasonKind};
+use crate::text::fence::Fenced;
+
+/// Decides for one model, one set of materials and options.
+#[derive(Clone, Copy)]
+pub(crate) struct Decider<'a> {
+    pub(crate) capabilities: &'a ModelCapabilities,
+    pub(crate) materials: &'a Materials,
+    pub(crate) options: &'a RouteOptions,
+    pub(crate) purpose: Purpose,
+    /// True if the author's last turn holds so many images that each of the request must be smaller.
+    pub(crate) many_images: bool,
+}
+
+impl Decider<'_> {
+    /// The treatment of the document where it stands, were it alone.
+    pub(crate) fn decide(&self, occurrence: &Occurrence<'_>) -> Treatment {
+        let hidden =
+            |kind, text| Treatment::new(Outcome::Withheld, None, Reason::new(kind, text), Shown::Nothing);
+        match occurrence.excluded {
+            Some(Excluded::Withheld) => {
+                hidden(ReasonKind::Withheld, "the tool's handler keeps it from the model")
+            }
+            Some(Excluded::Cancelled) => hidden(ReasonKind::Cancelled, "the call was cancelled"),
+            None => self.admit(occurrence),
+        }
+    }
+
+    fn admit(&self, occurrence: &Occurrence<'_>) -> Treatment {
+        let place = occurrence.place;
+        let treatment = match occurrence.origin {
+            Origin::Tool => self.settle(occurrence, &[place, Place::BesideResult]),
+            Origin::Event | Origin::Author { .. } => self.settle(occurrence, &[place]),
+        };
+        let fails = treatment.outcome == Outcome::Note
+            && (treatment.need.is_none() || self.purpose == Purpose::Route)
+            && match (occurrence.origin, treatment.reason.kind()) {
+                // The note says all there is to say about an empty document.
+                (_, ReasonKind::Empty) | (Origin::Tool, _) => false,
+                (Origin::Event, _) => self.options.fail_on_event_documents,
+                // A document that was sent once must not fail all later turns, lost or on another model.
+                (Origin::Author { current }, _) => current,
+            };
+        if fails { Treatment::error(treatment.place, treatment.reason) } else { treatment }
+    }
+
+    /// Tries the places in order.
+    fn settle(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Treatment {
+        if let Some(passed) = self.passed(occurrence.document, places) {
+            return passed;
+        }
+        let document = match self.materials.content(occurrence.document) {
+            Content::Here(document) => document,
+            Content::Missing(why) => {
+                let why = format!("it could not be loaded: {why}");
+                return self.without_content(occurrence, places, why);
+            }
+            Content::NotLoaded => return self.unloaded(occurrence, places),
+        };
+        if content_bytes(&document).is_none_or(<[u8]>::is_empty) {
+            return self.note(places, ReasonKind::Empty, "the document is empty");
+        }
+        if is_text(&document) {
+            return self.text(occurrence, &document, places);
+        }
+        self.natively(occurrence, &document, places)
+    }
+
+    /// The first place that takes the document as it is, else the first that takes it in another form, else text.
+    fn natively(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Treatment {
+        let mut second: Option<Treatment> = None;
+        let mut why: Option<Misfit> = None;
+        // A form that is hoped for takes its part of the limits in a request as it did in the plan.
+        let mut hoped: Option<Expected> = None;
+        for (at, place) in places.iter().enumerate() {
+            let treatment = match self.stand(document, *place, is_author(occurrence)) {
+                Stand::AsIs { pages, check } => {
+                    let treatment = match at {
+                        0 => self.native(places, document, pages),
+                        _ => self.synthetic(places, at, document, pages, why.as_ref()),
+                    };
+                    return Treatment {
+                        need: check.map(|form| Need::Fit(document.clone(), form)),
+                        ..treatment
+                    };
+                }
+                Stand::Fitted(Adapted { pages, part_of: Some(whole), .. })
+                    if !self.may_convert(occurrence) =>
+                {
+                    why = worse(why, Misfit::Pages { pages: whole, most: pages.unwrap_or_default() });
+                    None
+                }
+                Stand::Fitted(adapted) => Some(self.adapted(occurrence, document, *place, adapted)),
+                Stand::Fits(form, misfit) => {
+                    let bytes = content_bytes(document).map_or(0, <[u8]>::len) as u64;
+                    let bytes = form.max_bytes.map_or(bytes, |most| bytes.min(most));
+                    let note = self.misfit(document, places, &misfit);
+                    why = worse(why, misfit);
+                    let expected = *hoped.get_or_insert(Expected { native: Some(*place), bytes });
+                    let need = Some(Need::Fit(document.clone(), form));
+                    (self.purpose == Purpose::Plan).then_some(Treatment {
+                        need,
+                        expected: Some(expected),
+                        ..note
+                    })
+                }
+                Stand::No(misfit) => {
+                    why = worse(why, misfit);
+                    None
+                }
+            };
+            second = second.or(treatment);
+        }
+        second.unwrap_or_else(|| {
+            let why = why.unwrap_or(Misfit::Type);
+            Treatment { expected: hoped, ..self.as_other_text(occurrence, document, places, &why) }
+        })
+    }
+
+    /// No place takes the document itself; text may have been made of it.
+    fn as_other_text(
+        &self,
+        occurrence: &Occurrence<'_>,
+        document: &Document,
+        places: &[Place],
+        why: &Misfit,
+    ) -> Treatment {
+        if let Some(converted) = self.converted(occurrence, document, places) {
+            return converted;
+        }
+        let note = self.misfit(document, places, why);
+        if !self.may_convert(occurrence) {
+            return note;
+        }
+        match self.materials.unconvertible(occurrence.document) {
+            Some(tried) => {
+                let text = format!("{}, and it could not be converted to text: {tried}", note.reason);
+                self.note(places, note.reason.kind(), text)
+            }
+            None => Treatment { need: Some(Need::Convert(document.clone())), ..note },
+        }
+    }
+
+    /// The note that no place takes the document, and why.
+    fn misfit(&self, document: &Document, places: &[Place], why: &Misfit) -> Treatment {
+        let media = media_name(document);
+        let (kind, text) = match why {
+            Misfit::Type => {
+                (ReasonKind::Unsupported, format!("this model does not take {media} in {}", names(places)))
+            }
+            Misfit::Bytes(limit) => {
+                let bytes = content_bytes(document).map_or(0, <[u8]>::len);
+                (
+                    ReasonKind::TooLarge,
+                    format!("it has {bytes} bytes, and this model takes at most {limit} of {media}"),
+                )
+            }
+            Misfit::Pixels { width, height, most } => {
+                let many = self.capabilities.files.many_images.filter(|_| self.many_images);
+                let many = many.map(|many| format!(" where there are more than {many} images"));
+                let many = many.unwrap_or_default();
+                let text = format!(
+                    "it has {width} × {height} pixels, and this model takes at most {most} on a side{many}"
+                );
+                (ReasonKind::TooLarge, text)
+            }
+            Misfit::Pages { pages, most } => (
+                ReasonKind::TooLarge,
+                format!("it has {pages} pages, and this model takes at most {most} of them"),
+            ),
+            Misfit::Uncounted { most } => (
+                ReasonKind::Unfit,
+                format!("its pages cannot be counted, and this model takes at most {most} of them"),
+            ),
+            Misfit::Unfit(why) => (
+                ReasonKind::Unfit,
+                format!("{media} cannot be brought into a form that this model takes: {why}"),
+            ),
+        };
+        self.note(places, kind, text)
+    }
+
+    fn native(&self, places: &[Place], document: &Document, pages: Option<u64>) -> Treatment {
+        let place = places.first().copied();
+        let media = media_name(document);
+        let text = format!("this model takes {media} in {}", place.map_or("", name));
+        Treatment::new(
+            Outcome::Native,
+            place,
+            Reason::new(ReasonKind::Accepted, text),
+            Shown::Native(document.clone()),
+        )
+        .costing(self.cost(document, pages), pages)
+    }
+
+    fn synthetic(
+        &self,
+        places: &[Place],
+        at: usize,
+        document: &Document,
+        pages: Option<u64>,
+        why: Option<&Misfit>,
+    ) -> Treatment {
+        let media = media_name(document);
+        let large = matches!(why, Some(Misfit::Bytes(_) | Misfit::Pixels { .. }));
+        let (first, size) =
+            (places.first().map_or("", |first| name(*first)), if large { " of this size" } else { "" });
+        let text = format!("this model does not take {media}{size} in {first}; it follows in a user message");
+        let reason = Reason::new(ReasonKind::NotInResult, text);
+        Treatment::new(Outcome::Synthetic, places.get(at).copied(), reason, Shown::Native(document.clone()))
+            .costing(self.cost(document, pages), pages)
+    }
+
+    /// The document in the form that a converter brought it into. Of a PDF that is cut, the other pages follow as text.
+    fn adapted(
+        &self,
+        occurrence: &Occurrence<'_>,
+        document: &Document,
+        place: Place,
+        adapted: Adapted,
+    ) -> Treatment {
+        let Adapted { document: made, note, pages, part_of } = adapted;
+        let mut cost = self.cost(&made, pages);
+        let (mut rest, mut need) = (None, None);
+        if part_of.is_some() && self.capabilities.place(place).accepts_text() {
+            let first = pages.map_or(1, |held| usize::try_from(held).unwrap_or(usize::MAX).saturating_add(1));
+            let limit = self.converted_limit(occurrence);
+            rest = self.materials.conversion(occurrence.document, document.media_type(), first, limit);
+            let tried = rest.is_some()
+                || self.materials.unconvertible(occurrence.document).is_some()
+                || self.materials.is_converted(occurrence.document);
+            need = (!tried).then(|| Need::Convert(document.clone()));
+        }
+        if let Some(rest) = &rest {
+            cost.tokens = cost.tokens.saturating_add(rest.tokens);
+        }
+        let follows = if rest.is_some() { ", the others as text" } else { "" };
+        let reason = Reason::new(ReasonKind::Fitted, format!("shown in another form: {note}{follows}"));
+        let shown = Shown::Adapted { document: made, note, rest };
+        let treatment = Treatment::new(Outcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
+        Treatment { need, ..treatment }
+    }
+
+    pub(crate) fn cost(&self, document: &Document, pages: Option<u64>) -> Estimate {
+        estimate::of_document(document, pages, &self.capabilities.files)
+    }
+
+    fn text(&self, occurrence: &Occurrence<'_>, document: &Document, places: &[Place]) -> Treatment {
+        let fenced = match self.materials.text(document, self.limit(occurrence)) {
+            Readable::Text(fenced) => fenced,
+            Readable::Blank => {
+                return self.note(places, ReasonKind::Empty, "the document holds nothing but blank space");
+            }
+            Readable::Undecodable => {
+                return self.converted(occurrence, document, places).unwrap_or_else(|| {
+                    let media = media_name(document);
+                    let text = format!("it is not readable as {media}: its bytes fit no known charset");
+                    let may_convert = self.may_convert(occurrence)
+                        && self.materials.unconvertible(occurrence.document).is_none();
+                    let need = may_convert.then(|| Need::Convert(document.clone()));
+                    Treatment { need, ..self.note(places, ReasonKind::Unreadable, text) }
+                });
+            }
+        };
+        let need = match self.reads_better(occurrence, document, &fenced) {
+            true => match self.converted(occurrence, document, places) {
+                Some(converted) => return converted,
+                None => Some(Need::Convert(document.clone()))
+                    .filter(|_| self.materials.unconvertible(occurrence.document).is_none()),
+            },
+            false => None,
+        };
+        match self.text_place(places) {
+            Some(place) => {
+                let reason = Reason::new(ReasonKind::ReadsAsText, shown_as("text", &fenced));
+                let cost = Estimate { tokens: fenced.tokens, is_guess: false };
+                let treatment = Treatment::new(Outcome::Text, Some(place), reason, Shown::Text(fenced));
+                Treatment { need, ..treatment.costing(cost, None) }
+            }
+            None => {
+                let text = format!("this model does not take text in {}", names(places));
+                self.note(places, ReasonKind::Unsupported, text)
+            }
+        }
+    }
+
+    fn converted(
+        &self,
+        occurrence: &Occurrence<'_>,
+        document: &Document,
+        places: &[Place],
+    ) -> Option<Treatment> {
+        if !self.may_convert(occurrence) {
+            return None;
+        }
+        let place = self.text_place(places)?;
+        let fenced = self.materials.conversion(
+            occurrence.document,
+            document.media_type(),
+            1,
+            self.converted_limit(occurrence),
+        )?;
+        let reason = Reason::new(ReasonKind::MadeText, shown_as("converted text", &fenced));
+        let cost = Estimate { tokens: fenced.tokens, is_guess: false };
+        let treatment = Treatment::new(Outcome::Converted, Some(place), reason, Shown::Text(fenced));
+        Some(treatment.costing(cost, None))
+    }
+
+    /// The content cannot be had; text made of it earlier may still be there.
+    fn without_content(&self, occurrence: &Occurrence<'_>, places: &[Place], why: String) -> Treatment {
+        self.converted(occurrence, occurrence.document, places)
+            .unwrap_or_else(|| self.note(places, ReasonKind::Missing, why))
+    }
+
+    fn unloaded(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Treatment {
+        let document = occurrence.document;
+        let media = document.media_type();
+        let accepting = |place: &Place| self.capabilities.place(*place).accepts(media);
+        let native = places.iter().copied().find(accepting);
+        let native = native.or_else(|| {
+            places.iter().copied().find(|place| self.may_fit(document, *place, is_author(occurrence)))
+        });
+        // Bytes of unknown type may be anything.
+        if native.is_none() && !is_text(document) && *media != MediaType::octet_stream() {
+            if let Some(converted) = self.converted(occurrence, document, places) {
+                return converted;
+            }
+            // Without its bytes nothing would become of it that is not known already.
+            if !self.may_convert(occurrence) || self.materials.unconvertible(document).is_some() {
+                let text = format!("this model does not take {} in {}", media_name(document), names(places));
+                return self.note(places, ReasonKind::Unsupported, text);
+            }
+        }
+        let treatment = self.without_content(occurrence, places, "it was not loaded".to_owned());
+        if treatment.outcome != Outcome::Note && self.purpose == Purpose::Route {
+            return treatment;
+        }
+        let native = native.filter(|_| !is_text(document));
+        let expected = Expected { native, bytes: document.size().unwrap_or_default() };
+        Treatment { need: Some(Need::Load(document.clone())), expected: Some(expected), ..treatment }
+    }
+
+    fn note(&self, places: &[Place], kind: ReasonKind, text: impl Into<Cow<'static, str>>) -> Treatment {
+        Treatment::note(self.note_place(places), Reason::new(kind, text))
+    }
+
+    fn text_place(&self, places: &[Place]) -> Option<Place> {
+        places.iter().copied().find(|place| self.capabilities.place(*place).accepts_text())
+    }
+
+    fn note_place(&self, places: &[Place]) -> Option<Place> {
+        self.text_place(places).or_else(|| places.last().copied())
+    }
+
+    /// Where a note about this occurrence stands.
+    pub(crate) fn place_for_note(&self, occurrence: &Occurrence<'_>) -> Option<Place> {
+        match occurrence.origin {
+            Origin::Tool => self.note_place(&[occurrence.place, Place::BesideResult]),
+            Origin::Event | Origin::Author { .. } => Some(occurrence.place),
+        }
+    }
+
+    /// True if a converter may make better text of a document that is text itself: of HTML, whose tags cost more than
+    /// they say, and of tables and JSON of which only the start would be shown.
+    fn reads_better(&self, occurrence: &Occurrence<'_>, document: &Document, fenced: &Fenced) -> bool {
+        if is_author(occurrence) {
+            return false;
+        }
+        match document.media_type().essence() {
+            "text/html" | "application/xhtml+xml" => !self.options.html_source,
+            "text/csv" | "text/tab-separated-values" | "application/json" => fenced.shown < fenced.total,
+            _ => false,
+        }
+    }
+
+    /// True if text may be made of it: of a document that its author attached to this turn, only if that is asked for.
+    /// One of an earlier turn, which this model does not take, is better read as text than not at all.
+    fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
+        occurrence.origin != Origin::Author { current: true } || self.options.convert_author_documents
+    }
+
+    /// The most bytes of text made of it. A text that was whole in its own turn stays so.
+    fn converted_limit(&self, occurrence: &Occurrence<'_>) -> usize {
+        match self.options.convert_author_documents {
+            true => self.limit(occurrence),
+            false => self.options.max_text_bytes,
+        }
+    }
+
+    fn limit(&self, occurrence: &Occurrence<'_>) -> usize {
+        match occurrence.origin {
+            Origin::Author { .. } => usize::MAX,
+            Origin::Tool | Origin::Event => self.options.max_text_bytes,
+        }
+    }
+}
+
+fn is_author(occurrence: &Occurrence<'_>) -> bool {
+    matches!(occurrence.origin, Origin::Author { .. })
+}
+
+/// The reason that says more: a limit is nearer to being taken than a type that nobody takes.
+fn worse(known: Option<Misfit>, other: Misfit) -> Option<Misfit> {
+    match (known, other) {
+        (None | Some(Misfit::Type), other) => Some(other),
+        (Some(Misfit::Bytes(a)), Misfit::Bytes(b)) => Some(Misfit::Bytes(a.max(b))),
+        (known, Misfit::Unfit(why)) if !matches!(known, Some(Misfit::Unfit(_))) => Some(Misfit::Unfit(why)),
+        (known, _) => known,
+    }
+}
+
+/// The media type for a sentence; whoever made it up may have made it long.
+pub(crate) fn media_name(document: &Document) -> &str {
+    let essence = document.media_type().essence();
+    essence.get(..100).unwrap_or(essence)
+}
+
+/// Inline documents hold text, whatever type they claim.
+fn is_text(document: &Document) -> bool {
+    document.media_type().kind() == MediaKind::Text
+        || matches!(document.source(), DocumentSource::Inline { .. })
+}
+
+fn shown_as(what: &str, fenced: &Fenced) -> String {
+    let mut text = format!("shown as {what}");
+    if let Some(charset) = fenced.guessed {
+        text.push_str(&format!(", read as {charset}"));
+    }
+    if fenced.shown < fenced.total {
+        text.push_str(&format!(", the first {} of {} bytes", fenced.shown, fenced.total));
+    }
+    text
+}
+
+/// The place in words.
+pub(crate) fn name(place: Place) -> &'static str {
+    match place {
+        Place::ToolResult => "tool results",
+        Place::FailedResult => "failed tool results",
+        Place::BesideResult => "user messages after tool results",
+        _ => "user messages",
+    }
+}
+
+fn names(places: &[Place]) -> String {
+    match places {
+        [only] => name(*only).to_owned(),
+        [first, ..] => format!("{} or after them", name(*first)),
+        [] => String::new(),
+    }
+}

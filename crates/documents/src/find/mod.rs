@@ -1,0 +1,7 @@
+//! The documents of the messages: where they stand, and which are the same.
+
+pub(crate) mod identity;
+mod occurrences;
+pub(crate) mod walk;
+
+pub(crate) use occurrences::{Excluded, Inside, Occurrence, Origin, Survey, place_of, survey};

@@ -1,0 +1,119 @@
+//! Letting go what is not needed any more, or is too much.
+
+use std::collections::{HashMap, HashSet};
+
+use attache_core::{Document, DocumentId};
+
+use super::transcoded::Fit;
+use super::{Key, Loaded, Materials, content_bytes};
+
+/// Something that can be let go.
+enum Piece {
+    Loaded(DocumentId),
+    /// The form that was inserted then.
+    Fitted(Key, u64),
+    Converted(Key),
+}
+
+impl Materials {
+    /// Keeps what belongs to the documents that `keep` names, and to documents inside them, and lets the rest go.
+    ///
+    /// An agent names those of its window.
+    pub fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
+        let mut inside: HashSet<DocumentId> = HashSet::new();
+        let mut ahead: Vec<&DocumentId> = Vec::new();
+        let mut holds: HashMap<&DocumentId, Vec<&DocumentId>> = HashMap::new();
+        for (key, known) in &self.converted {
+            let Ok(text) = &known.text else { continue };
+            if keep(&key.id) {
+                ahead.push(&key.id);
+            }
+            holds.entry(&key.id).or_default().extend(text.attachments.iter().map(|inner| inner.id()));
+        }
+        while let Some(id) = ahead.pop() {
+            // Each is looked into once.
+            for inner in holds.remove(id).unwrap_or_default() {
+                if inside.insert(inner.clone()) {
+                    ahead.push(inner);
+                }
+            }
+        }
+        let mut keep = |id: &DocumentId| keep(id) || inside.contains(id);
+        self.fits.retain(&mut keep);
+        self.loaded.retain(|id, _| keep(id));
+        self.said.retain(|id, _| keep(id));
+        self.latest.retain(|id, _| keep(id));
+        self.converted.retain(|key, _| keep(&key.id));
+        self.memo.retain(&mut keep);
+    }
+
+    /// The bytes that are held: contents that were loaded, forms that converters made, and texts with the documents
+    /// found beside them.
+    pub fn held_bytes(&self) -> u64 {
+        let pieces: u64 = self.pieces().map(|(size, ..)| size).sum();
+        pieces.saturating_add(self.memo.held_bytes())
+    }
+
+    /// Lets go what was inserted longest ago until at most `most` bytes are held: decoded texts first, which are
+    /// cheap to have again, then contents and forms, then converted texts, which are not.
+    ///
+    /// A [`plan`](crate::plan) asks again for what is needed again, so between planning and routing nothing should be
+    /// let go: what is not there then is a note. The content of a document stays known by its hash.
+    pub fn shrink_to(&mut self, most: u64) {
+        let mut held = self.held_bytes();
+        if held <= most {
+            return;
+        }
+        held -= self.memo.held_bytes();
+        self.memo.forget_texts();
+        let mut pieces: Vec<_> = self.pieces().collect();
+        pieces.sort_by_key(|(_, since, piece)| (matches!(piece, Piece::Converted(_)), *since));
+        for (size, _, piece) in pieces {
+            if held <= most {
+                return;
+            }
+            if size > 0 {
+                self.let_go(piece);
+                held -= size;
+            }
+        }
+    }
+
+    fn let_go(&mut self, piece: Piece) {
+        match piece {
+            Piece::Loaded(id) => match self.loaded.get(&id) {
+                Some(Loaded::Here(document, _)) => match document.hash() {
+                    Some(digest) => _ = self.loaded.insert(id, Loaded::LetGo(digest)),
+                    None => _ = self.loaded.remove(&id),
+                },
+                Some(Loaded::LetGo(_) | Loaded::Missing(_)) | None => {}
+            },
+            Piece::Fitted(key, since) => self.fits.let_go(&key, since),
+            Piece::Converted(key) => _ = self.converted.remove(&key),
+        }
+    }
+
+    /// All pieces, each with its size and the number of its insertion.
+    fn pieces(&self) -> impl Iterator<Item = (u64, u64, Piece)> {
+        let loaded = self.loaded.iter().filter_map(|(id, loaded)| match loaded {
+            Loaded::Here(document, since) => Some((size(document), *since, Piece::Loaded(id.clone()))),
+            Loaded::LetGo(_) | Loaded::Missing(_) => None,
+        });
+        let fitted = self.fits.iter().filter_map(|(key, fit, since)| match fit {
+            Fit::Adapted(adapted) => {
+                Some((size(&adapted.document), since, Piece::Fitted(key.clone(), since)))
+            }
+            Fit::AsIs { .. } | Fit::Failed(_) | Fit::Unknown => None,
+        });
+        let converted = self.converted.iter().filter_map(|(key, known)| {
+            let text = known.text.as_ref().ok()?;
+            let inside: u64 = text.attachments.iter().map(size).sum();
+            Some((text.text.len() as u64 + inside, known.since, Piece::Converted(key.clone())))
+        });
+        loaded.chain(fitted).chain(converted)
+    }
+}
+
+fn size(document: &Document) -> u64 {
+    content_bytes(document).map_or(0, <[u8]>::len) as u64
+}

@@ -1,0 +1,169 @@
+//! Brings what a plan asks for, over the contract's store and converters.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use attache_core::{
+    BoxFuture, ConvertedText, Converter, Document, DocumentSource, DocumentStore, Fetched, Fetcher, Fitted,
+    Form, Message, ModelCapabilities, StoreErrorKind,
+};
+use bytes::Bytes;
+
+use super::fetched;
+use crate::materials::Materials;
+use crate::materials::plan::plan;
+use crate::options::RouteOptions;
+
+/// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs
+/// and `materials` say nothing about.
+///
+/// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
+/// most once, and fitted and converted at most once, by the first converter that knows its type. Eight are in hand at a
+/// time, and what comes of them does not depend on which is ready first.
+///
+/// External documents are fetched only where their content will be shown, never for a label, and only if there is a
+/// `fetcher`. Fetched content is put into the store under the document's id, and taken from there from then on: a
+/// resumed run neither fetches it again nor sees other content.
+///
+/// The store, the fetcher and the converters keep their own time limits; the future does nothing else that waits.
+/// Dropping it leaves the materials with what was gathered so far.
+///
+/// ```
+/// # async fn example(store: &dyn attache_core::DocumentStore) -> Result<(), attache_core::ProviderError> {
+/// use attache_core::{Matrix, Message, ToolSet};
+/// use attache_documents::{Materials, RouteOptions, gather, route};
+///
+/// let messages = [Message::user("What does the lease say?").shared()];
+/// let (capabilities, options) = (Matrix::bundled().resolve("anthropic", "claude-opus-4-8"), RouteOptions::new());
+/// let mut materials = Materials::new();
+/// gather(&mut materials, &messages, &capabilities, &options, store, None, &[]).await;
+/// let routing = route(&messages, &capabilities, &ToolSet::default(), &materials, &options)?;
+/// # let _ = routing;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn gather(
+    materials: &mut Materials,
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    options: &RouteOptions,
+    store: &dyn DocumentStore,
+    fetcher: Option<&dyn Fetcher>,
+    converters: &[Arc<dyn Converter>],
+) {
+    // The type of a document may show only in its bytes, so there may be something to convert after loading.
+    loop {
+        let wanted = plan(messages, capabilities, options, materials);
+        if wanted.is_empty() {
+            return;
+        }
+        let load = wanted.load.iter().map(|document| -> BoxFuture<'_, Brought<'_>> {
+            match document.source() {
+                DocumentSource::External { url } => Box::pin(fetched::bring(document, url, store, fetcher)),
+                _ => Box::pin(load(document, store)),
+            }
+        });
+        let fit = wanted.fit.iter().map(|(document, form)| -> BoxFuture<'_, Brought<'_>> {
+            Box::pin(fit(document, form, converters))
+        });
+        let convert = wanted
+            .convert
+            .iter()
+            .map(|document| -> BoxFuture<'_, Brought<'_>> { Box::pin(convert(document, converters)) });
+        side_by_side(load.chain(fit).chain(convert), |brought| brought.put_into(materials)).await;
+    }
+}
+
+/// How many documents are loaded, fetched, fitted or converted at once.
+const AT_ONCE: usize = 8;
+
+/// Drives a few of the futures at a time, in order, and hands on what each yields as soon as it does.
+async fn side_by_side<'f, T>(mut all: impl Iterator<Item = BoxFuture<'f, T>>, mut done: impl FnMut(T)) {
+    let mut running = Vec::with_capacity(AT_ONCE);
+    poll_fn(|context| {
+        loop {
+            running.extend(all.by_ref().take(AT_ONCE - running.len()));
+            let before = running.len();
+            running.retain_mut(|future| match future.as_mut().poll(context) {
+                Poll::Ready(value) => {
+                    done(value);
+                    false
+                }
+                Poll::Pending => true,
+            });
+            match running.len() {
+                0 if before == 0 => return Poll::Ready(()),
+                // None made room, and all know whom to wake.
+                left if left == before => return Poll::Pending,
+                _ => {}
+            }
+        }
+    })
+    .await;
+}
+
+/// The outcome of one thing that a plan asks for.
+pub(crate) enum Brought<'p> {
+    Bytes(&'p Document, Bytes),
+    Fetched(&'p Document, Fetched),
+    Missing(&'p Document, String),
+    Fitted(&'p Document, &'p Form, Fitted),
+    Unfit(&'p Document, &'p Form, String),
+    Unchecked(&'p Document, &'p Form),
+    Converted(&'p Document, ConvertedText),
+    Unconvertible(&'p Document, String),
+}
+
+impl Brought<'_> {
+    fn put_into(self, materials: &mut Materials) {
+        match self {
+            Self::Bytes(document, bytes) => materials.insert_bytes(document, bytes),
+            Self::Fetched(document, fetched) => materials.insert_fetched(document, fetched),
+            Self::Missing(document, why) => materials.insert_missing(document, why),
+            Self::Fitted(document, form, fitted) => materials.insert_fitted(document, form, fitted),
+            Self::Unfit(document, form, why) => materials.insert_unfit(document, form, why),
+            Self::Unchecked(document, form) => materials.insert_unchecked(document, form),
+            Self::Converted(document, text) => materials.insert_converted(document, text),
+            Self::Unconvertible(document, why) => materials.insert_unconvertible(document, why),
+        }
+    }
+}
+
+async fn load<'p>(document: &'p Document, store: &dyn DocumentStore) -> Brought<'p> {
+    match store.get(document.id()).await {
+        Ok(bytes) => Brought::Bytes(document, bytes),
+        Err(error) => {
+            tracing::warn!(document = %document.id(), %error, "a document cannot be loaded");
+            let reason = match error.kind() {
+                StoreErrorKind::NotFound => "its content is not in the store any more",
+                _ => "its content cannot be read from the store",
+            };
+            Brought::Missing(document, reason.to_owned())
+        }
+    }
+}
+
+async fn fit<'p>(document: &'p Document, form: &'p Form, converters: &[Arc<dyn Converter>]) -> Brought<'p> {
+    let media_type = document.media_type();
+    let converter = converters.iter().find(|converter| converter.fits(media_type, form));
+    let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
+        return Brought::Unchecked(document, form);
+    };
+    match converter.fit(document, bytes, form).await {
+        Ok(fitted) => Brought::Fitted(document, form, fitted),
+        Err(reason) => Brought::Unfit(document, form, reason),
+    }
+}
+
+async fn convert<'p>(document: &'p Document, converters: &[Arc<dyn Converter>]) -> Brought<'p> {
+    let media_type = document.media_type();
+    let converter = converters.iter().find(|converter| converter.converts(media_type));
+    let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
+        return Brought::Unconvertible(document, format!("there is no converter for {media_type}"));
+    };
+    match converter.convert(document, bytes).await {
+        Ok(text) => Brought::Converted(document, text),
+        Err(reason) => Brought::Unconvertible(document, reason),
+    }
+}

@@ -1,0 +1,75 @@
+//! The documents to load and convert before routing.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use attache_core::{Document, Form, Message, ModelCapabilities};
+
+use crate::decide::all::decide_all;
+use crate::decide::treatment::{Need, Purpose};
+use crate::materials::Materials;
+use crate::options::RouteOptions;
+
+/// The documents whose bytes or texts routing needs, each once.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Documents whose bytes are not in memory, in message order. An external one may be fetched by whoever is
+    /// allowed to; what is not loaded becomes a note.
+    pub load: Vec<Document>,
+    /// Documents to be brought into the form of a place, or to be found to be in it, with their bytes in memory, in
+    /// message order.
+    pub fit: Vec<(Document, Form)>,
+    /// Documents of which text is to be made, with their bytes in memory, in message order.
+    pub convert: Vec<Document>,
+}
+
+impl Plan {
+    /// True if nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.load.is_empty() && self.fit.is_empty() && self.convert.is_empty()
+    }
+}
+
+/// Finds out which documents of `messages` must be loaded, which fitted to a place and which converted to text, of those
+/// that will be shown and that `have` says nothing about.
+///
+/// The type of a document may show only in its bytes, so plan again after loading, until the plan is
+/// [empty](Plan::is_empty): each document is loaded at most once, fitted at most once to a form and converted at most
+/// once.
+///
+/// ```
+/// use attache_core::{Document, Matrix, Message, UserMessage, Content};
+/// use attache_documents::{ConvertedText, Materials, RouteOptions, plan};
+///
+/// let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");
+/// let message = Message::User(UserMessage::new([pdf.clone().into()])).shared();
+/// let (text_only, options) = (Matrix::bundled().resolve("offline", "any"), RouteOptions::new().with_convert_author_documents(true));
+/// let mut have = Materials::new();
+/// assert_eq!(plan(&[message.clone()], &text_only, &options, &have).convert, [pdf.clone()]);
+/// have.insert_converted(&pdf, ConvertedText::new("the text of the PDF"));
+/// assert!(plan(&[message], &text_only, &options, &have).is_empty());
+/// ```
+pub fn plan(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    options: &RouteOptions,
+    have: &Materials,
+) -> Plan {
+    let decided = decide_all(messages, capabilities, have, options, Purpose::Plan);
+    let mut plan = Plan::default();
+    let (mut loading, mut converting, mut fitting) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for (occurrence, treatment) in decided.occurrences.iter().zip(decided.treatments) {
+        match treatment.need {
+            Some(Need::Load(document)) if loading.insert(occurrence.identity) => plan.load.push(document),
+            Some(Need::Convert(document)) if converting.insert(occurrence.identity) => {
+                plan.convert.push(document);
+            }
+            Some(Need::Fit(document, form)) if fitting.insert((occurrence.identity, form.clone())) => {
+                plan.fit.push((document, form));
+            }
+            _ => {}
+        }
+    }
+    plan
+}

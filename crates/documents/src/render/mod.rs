@@ -1,0 +1,239 @@
+//! The projection of a conversation onto what one model can see.
+
+mod parts;
+mod refusal;
+mod result;
+mod user;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use attache_core::{
+    Content, ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserOrigin, reference_ids,
+};
+
+use crate::decide::all::{Decided, decide_all, wire_call_id};
+use crate::decide::treatment::Purpose;
+use crate::find::Origin;
+use crate::materials::Materials;
+use crate::options::RouteOptions;
+use crate::report::{Extraction, Outcome, RoutingReport, UnresolvedReference};
+
+pub(crate) use user::pretends;
+
+/// Messages as one model sees them, and what became of each document.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Routing {
+    /// The messages to send. Those with documents have their `routed` content set, each tool-results message with
+    /// documents that it cannot hold is followed by its synthetic message; the others are the very same `Arc`s.
+    pub messages: Vec<Arc<Message>>,
+    /// The decision about each document, and the reason.
+    pub report: RoutingReport,
+}
+
+/// Brings every document of `messages` into a form that the model can read, where it can read it.
+///
+/// It reads what messages are, never what an earlier routing made of them: `routed` content is replaced, synthetic
+/// messages are made anew. So its own output may be routed again, for the same model or another; the same input
+/// always gives the same output, and messages that are added at the end change nothing before them, unless the
+/// request passes a limit of the model. For each document, the first that applies:
+///
+/// 1. its handler withholds it, or the call was cancelled: nothing is shown;
+/// 2. it is empty: a note;
+/// 3. it is text: its text, fenced, in the tool result or else in the user message after it;
+/// 4. the tool result takes its type and size: it stands there natively;
+/// 5. the user message after the results takes them: it stands there, in the synthetic message;
+/// 6. [`Materials`] hold it in a form that the tool result or the message after it takes, an image re-encoded or
+///    scaled, a PDF cut to its first pages: that form stands there natively, the other pages as text;
+/// 7. [`Materials`] hold text made of it: that text, as in 3, and the documents that were found inside it, each by these
+///    steps; also where its bytes are missing, or are said to be text and fit no charset, and for HTML and long tables,
+///    which read better so;
+/// 8. a note with the reason, in the tool result if that takes text.
+///
+/// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
+/// A document that an author attached in the last turn, and that the model cannot take, is an error instead of a note.
+/// Then contents that stand in the
+/// window twice are replaced by references back, see [`Repeats`](crate::Repeats), and of what exceeds the model's
+/// count of documents, pages or bytes of a request, or the [budget](crate::DocumentBudget), the oldest become notes.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported), naming document, media type and model, if the
+/// model cannot take what an author attached (or what an event holds, where
+/// [`RouteOptions::fail_on_event_documents`] says so). [`explain`] yields the report all the same.
+pub fn route(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    tools: &ToolSet,
+    materials: &Materials,
+    options: &RouteOptions,
+) -> Result<Routing, ProviderError> {
+    let decided = decide_all(messages, capabilities, materials, options, Purpose::Route);
+    if let Some((occurrence, treatment)) = decided.error() {
+        return Err(refusal::refusal(occurrence, treatment, capabilities));
+    }
+    let report = report(messages, &decided, tools);
+    log(&report);
+    if decided.idle {
+        return Ok(Routing { messages: messages.to_vec(), report });
+    }
+    let fingerprint = format!("{:016x}", capabilities.fingerprint());
+    let scene = Scene { decided: &decided, capabilities, fingerprint: &fingerprint, tools, options };
+    Ok(Routing { messages: scene.project(messages), report })
+}
+
+/// The report that [`route`] gives, also where it fails: what it fails on has the outcome
+/// [`Outcome::Error`].
+pub fn explain(
+    messages: &[Arc<Message>],
+    capabilities: &ModelCapabilities,
+    tools: &ToolSet,
+    materials: &Materials,
+    options: &RouteOptions,
+) -> RoutingReport {
+    let decided = decide_all(messages, capabilities, materials, options, Purpose::Route);
+    report(messages, &decided, tools)
+}
+
+/// All that rendering a message looks at.
+#[derive(Clone, Copy)]
+struct Scene<'a, 'm> {
+    decided: &'a Decided<'m>,
+    capabilities: &'a ModelCapabilities,
+    /// The capabilities that synthetic messages are made for, as they say it.
+    fingerprint: &'a str,
+    tools: &'a ToolSet,
+    options: &'a RouteOptions,
+}
+
+impl<'m> Scene<'_, 'm> {
+    fn project(&self, messages: &'m [Arc<Message>]) -> Vec<Arc<Message>> {
+        let mut projected = Vec::with_capacity(messages.len() + 8);
+        let mut next = 0;
+        for (at, message) in messages.iter().enumerate() {
+            let here = self.decided.of_message(at, next);
+            next = here.end;
+            match &**message {
+                Message::User(_) if message.is_tool_call_documents() => {}
+                Message::ToolResults(results) if !here.is_empty() => {
+                    let (results, synthetic) = self.results(results, here);
+                    projected.push(Message::ToolResults(results).shared());
+                    projected.extend(synthetic.map(|synthetic| Message::User(synthetic).shared()));
+                }
+                Message::User(user)
+                    if !here.is_empty() || user.origin == UserOrigin::Event && pretends(user) =>
+                {
+                    projected.push(Message::User(self.user(user, here)).shared());
+                }
+                _ => projected.push(without_routing(message)),
+            }
+        }
+        projected
+    }
+}
+
+/// A message without documents, free of what an earlier routing of something else may have left in it.
+fn without_routing(message: &Arc<Message>) -> Arc<Message> {
+    match &**message {
+        Message::User(user) if user.routed.is_some() => {
+            let mut user = user.clone();
+            user.routed = None;
+            Message::User(user).shared()
+        }
+        Message::ToolResults(results) if results.results.iter().any(|result| result.routed.is_some()) => {
+            let mut results = results.clone();
+            for result in &mut results.results {
+                result.routed = None;
+            }
+            Message::ToolResults(results).shared()
+        }
+        _ => Arc::clone(message),
+    }
+}
+
+fn report(messages: &[Arc<Message>], decided: &Decided<'_>, tools: &ToolSet) -> RoutingReport {
+    let from_tools = decided.occurrences.iter().filter(|occurrence| occurrence.origin == Origin::Tool);
+    let holders: HashSet<_> =
+        from_tools.clone().map(|occurrence| (occurrence.message, occurrence.part)).collect();
+    let extraction = Extraction {
+        results: decided.results,
+        results_with_documents: holders.len(),
+        documents: from_tools.count(),
+    };
+    let last_reply = messages.iter().rposition(|message| matches!(**message, Message::Assistant(_)));
+    let new = messages.get(last_reply.map_or(0, |reply| reply + 1)..).unwrap_or_default();
+    RoutingReport { decisions: decided.decisions(messages, tools), unresolved: unresolved(new), extraction }
+}
+
+/// The document references in tool results, events and prompts that stand for no document: forged ones, and those
+/// of other conversations.
+///
+/// [`route`] reports those of the messages after the model's last reply, since it would have to read the whole
+/// history again each time; this reads all that it is given.
+pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
+    let mut found = Vec::new();
+    let mut read = |tree: &ContentTree, tool_name: Option<&String>, tool_call_id: Option<&str>| {
+        // Most outputs mention no document at all.
+        let marked = marks(tree.json());
+        if marked == 0 {
+            return;
+        }
+        let dangling = tree.unresolved();
+        let malformed = marked.saturating_sub(reference_ids(tree.json()).count());
+        if dangling.is_empty() && malformed == 0 {
+            return;
+        }
+        tracing::debug!(
+            tool = tool_name.map(String::as_str),
+            references = dangling.len(),
+            malformed,
+            "the output refers to documents that it does not hold"
+        );
+        found.extend(dangling.into_iter().map(|document_id| UnresolvedReference {
+            document_id,
+            tool_name: tool_name.cloned(),
+            tool_call_id: tool_call_id.map(str::to_owned),
+        }));
+    };
+    for message in messages {
+        match &**message {
+            Message::ToolResults(results) => {
+                for result in &results.results {
+                    read(&result.tree, result.tool_name.as_ref(), Some(wire_call_id(result)));
+                }
+            }
+            Message::User(user) if !message.is_tool_call_documents() => {
+                for part in &user.parts {
+                    if let Content::Object(tree) = part {
+                        read(tree, None, None);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// How many objects of compact JSON have the member of document references.
+fn marks(json: &str) -> usize {
+    const MEMBER: &str = "\"attache.document\":";
+    let begins = |at: usize| matches!(json.as_bytes().get(at.wrapping_sub(1)), Some(b'{' | b','));
+    json.match_indices(MEMBER).filter(|(at, _)| begins(*at)).count()
+}
+
+fn log(report: &RoutingReport) {
+    let Extraction { results, results_with_documents, documents } = report.extraction;
+    tracing::debug!(
+        results,
+        results_with_documents,
+        documents,
+        native = report.count(Outcome::Native),
+        synthetic = report.count(Outcome::Synthetic),
+        text = report.count(Outcome::Text),
+        converted = report.count(Outcome::Converted),
+        notes = report.count(Outcome::Note),
+        withheld = report.count(Outcome::Withheld),
+        "routed the documents of tool results, events and prompts"
+    );
+}

@@ -1,0 +1,73 @@
+//! Tool results, and the synthetic message after them.
+
+use std::ops::Range;
+
+use attache_core::{MessageId, Metadata, Place, ToolResultsMessage, UserMessage, UserOrigin};
+
+use super::Scene;
+use super::parts::{Labelling, Pieces};
+use crate::decide::all::wire_call_id;
+use crate::find::place_of;
+use crate::label::ShortIds;
+
+/// The metadata key that marks the synthetic message.
+const MARKER: &str = "toolCallDocuments";
+
+/// The metadata key of the capabilities that the synthetic message was made for.
+const FINGERPRINT: &str = "capabilityFingerprint";
+
+impl Scene<'_, '_> {
+    /// The results with what follows their texts, and the message with what they cannot hold.
+    pub(super) fn results(
+        &self,
+        message: &ToolResultsMessage,
+        here: Range<usize>,
+    ) -> (ToolResultsMessage, Option<UserMessage>) {
+        let occurrences = self.decided.occurrences.get(here.clone()).unwrap_or_default();
+        let treatments = self.decided.treatments.get(here).unwrap_or_default();
+        let short_ids = ShortIds::of(occurrences.iter().map(|occurrence| occurrence.document));
+        let mut routed = message.clone();
+        let mut beside = Pieces::new();
+        let mut pairs = occurrences.iter().zip(treatments).peekable();
+        for (part, result) in routed.results.iter_mut().enumerate() {
+            let tool_name = result.tool_name.as_deref().map(|name| self.tools.wire_name(name));
+            let call = Some((tool_name.as_deref(), wire_call_id(result)));
+            let takes_text = self.capabilities.place(place_of(result)).accepts_text();
+            let mut inside = Pieces::new();
+            while let Some((occurrence, treatment)) = pairs.next_if(|(occurrence, _)| occurrence.part == part)
+            {
+                let is_beside = treatment.place == Some(Place::BesideResult);
+                let labelling = Labelling {
+                    profile: self.options.profile,
+                    call,
+                    short_id: short_ids.get(occurrence.document),
+                    show_url: self.options.show_urls,
+                    read_tool: self.options.read_tool.as_deref(),
+                    native: is_beside || self.options.label_native && takes_text,
+                    text: is_beside || takes_text,
+                };
+                if is_beside {
+                    if beside.is_empty() {
+                        beside.text(self.options.profile.results_preamble());
+                    }
+                    beside.document(occurrence, treatment, labelling);
+                } else {
+                    inside.document(occurrence, treatment, labelling);
+                }
+            }
+            result.routed = (!result.documents.is_empty()).then(|| inside.routed());
+        }
+        let synthetic = (!beside.is_empty()).then(|| self.synthetic(&message.id, beside));
+        (routed, synthetic)
+    }
+
+    fn synthetic(&self, anchor: &MessageId, pieces: Pieces) -> UserMessage {
+        let routed = pieces.routed();
+        let mut message = UserMessage::new(routed.content.iter().cloned().map(Some));
+        message.id = anchor.derived("documents");
+        message.origin = UserOrigin::ToolCallDocuments;
+        message.metadata = Metadata::new().with(MARKER, true).with(FINGERPRINT, self.fingerprint);
+        message.routed = Some(routed);
+        message
+    }
+}

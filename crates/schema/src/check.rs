@@ -1,0 +1,469 @@
+//! Holds a value against a schema.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use serde_json::{Map, Number, Value};
+
+use super::rules::{ArrayRules, Contains, Id, Node, Numbers, ObjectRules, Rules};
+use super::values::{as_integer, is_multiple, is_written_whole, order, repeated, same};
+use super::words::{MAX_PROBLEMS, listed, shown};
+use super::{Schema, Violation};
+
+/// Steps before a value counts as too large to be checked.
+pub(crate) const MAX_STEPS: u64 = 1_000_000;
+/// Schemas entered inside each other.
+pub(crate) const MAX_DEPTH: u32 = 256;
+
+pub(crate) fn check(schema: &Schema, value: &Value) -> Vec<Violation> {
+    Check::new(schema, MAX_STEPS).whole(value)
+}
+
+/// Where a value stands inside the value.
+pub(crate) enum Path<'p> {
+    Root,
+    Key(&'p Path<'p>, &'p str),
+    Index(&'p Path<'p>, usize),
+}
+
+impl Path<'_> {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Key(outer, name) => {
+                outer.write(out);
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(name);
+            }
+            Self::Index(outer, at) => {
+                outer.write(out);
+                let _ = write!(out, "[{at}]");
+            }
+        }
+    }
+}
+
+/// What of an object or array some keyword has looked at.
+#[derive(Default)]
+pub(crate) struct Seen {
+    names: BTreeSet<String>,
+    items: BTreeSet<usize>,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, other: &Seen) {
+        self.names.extend(other.names.iter().cloned());
+        self.items.extend(other.items.iter().copied());
+    }
+}
+
+pub(crate) type Found = Vec<Violation>;
+
+/// What a schema says of a value, apart from all else.
+pub(crate) struct Judged {
+    pub(crate) found: Found,
+    pub(crate) seen: Seen,
+}
+
+impl Judged {
+    pub(crate) fn fits(&self) -> bool {
+        self.found.is_empty()
+    }
+}
+
+/// One value held against one schema.
+pub(crate) struct Check<'s> {
+    pub(crate) schema: &'s Schema,
+    /// The steps that are left.
+    pub(crate) steps: u64,
+    depth: u32,
+    spent: bool,
+    /// Whether integers are read by programs, so that they are of 64 bits.
+    is_read: bool,
+    /// Whether an integer is written as a fraction.
+    pub(crate) has_fractions: bool,
+    /// Branches entered inside each other.
+    branches: u32,
+    /// What branches say of objects and arrays, by their addresses: a union inside a union asks again.
+    judged: HashMap<(Id, usize), Rc<Judged>>,
+}
+
+impl<'s> Check<'s> {
+    pub(crate) fn new(schema: &'s Schema, steps: u64) -> Self {
+        Self {
+            schema,
+            steps,
+            depth: 0,
+            spent: false,
+            is_read: false,
+            has_fractions: false,
+            branches: 0,
+            judged: HashMap::new(),
+        }
+    }
+
+    /// The same for a value that programs will read.
+    pub(crate) fn of_read(schema: &'s Schema, steps: u64) -> Self {
+        Self { is_read: true, ..Self::new(schema, steps) }
+    }
+
+    /// What is wrong with the whole value.
+    pub(crate) fn whole(&mut self, value: &Value) -> Found {
+        let found = self.part(0, value);
+        if self.spent {
+            // What was left out might not fit.
+            return vec![Violation::new("", "is too large or nested too deep to be checked")];
+        }
+        found
+    }
+
+    /// What is wrong with a part of it by the schema `id`; something, if steps are spent.
+    pub(crate) fn part(&mut self, id: Id, value: &Value) -> Found {
+        let mut found = Vec::new();
+        self.node(id, value, &Path::Root, &mut found);
+        if self.spent && found.is_empty() {
+            report(&mut found, &Path::Root, "is too large to be checked");
+        }
+        found
+    }
+
+    /// Takes steps; `false` if there are none left.
+    pub(crate) fn spend(&mut self, steps: u64) -> bool {
+        self.spent |= self.steps < steps;
+        self.steps = self.steps.saturating_sub(steps);
+        !self.spent
+    }
+
+    /// Adds what is wrong with `value` by the schema `id`, and yields what its keywords have looked at.
+    fn node(&mut self, id: Id, value: &Value, path: &Path<'_>, found: &mut Found) -> Seen {
+        let mut seen = Seen::default();
+        if !self.spend(1) {
+            return seen;
+        }
+        if self.depth == MAX_DEPTH {
+            self.spent = true;
+            return seen;
+        }
+        self.depth += 1;
+        let schema = self.schema;
+        match schema.nodes.get(id) {
+            Some(Node::Nothing) => report(found, path, "is not allowed"),
+            Some(Node::Rules(rules)) => self.rules(rules, value, path, found, &mut seen),
+            Some(Node::Anything) | None => {}
+        }
+        self.depth -= 1;
+        seen
+    }
+
+    /// What is wrong with `value` by the schema `id`, apart from all else.
+    pub(crate) fn apart(&mut self, id: Id, value: &Value, path: &Path<'_>) -> Rc<Judged> {
+        let key = (id, std::ptr::from_ref(value).addr());
+        let is_asked_again = self.branches > 0 && (value.is_object() || value.is_array());
+        if is_asked_again && let Some(judged) = self.judged.get(&key) {
+            return Rc::clone(judged);
+        }
+        let mut found = Vec::new();
+        self.branches += 1;
+        let seen = self.node(id, value, path, &mut found);
+        self.branches -= 1;
+        let judged = Rc::new(Judged { found, seen });
+        if is_asked_again {
+            self.judged.insert(key, Rc::clone(&judged));
+        }
+        judged
+    }
+
+    fn rules(
+        &mut self,
+        rules: &'s Rules,
+        value: &Value,
+        path: &Path<'_>,
+        found: &mut Found,
+        seen: &mut Seen,
+    ) {
+        if !rules.kinds.is_empty() && !rules.kinds.holds(value) {
+            report(found, path, &format!("must be {}, not {}", rules.kinds.words(), shown(value)));
+            return;
+        }
+        self.constants(rules, value, path, found);
+        match value {
+            Value::Number(number) => {
+                if self.is_read && rules.kinds.is_integer() && !is_written_whole(number) {
+                    self.has_fractions = true;
+                    if as_integer(number).is_none() {
+                        report(found, path, &format!("must be an integer of at most 64 bits, not {number}"));
+                        return;
+                    }
+                }
+                numbers(&rules.numbers, number, path, found);
+            }
+            Value::String(text) => self.text(rules, text, path, found),
+            Value::Object(object) => {
+                if let Some(rules) = &rules.object {
+                    self.object(rules, object, path, found, seen);
+                }
+            }
+            Value::Array(items) => {
+                if let Some(rules) = &rules.array {
+                    self.array(rules, items, path, found, seen);
+                }
+            }
+            _ => {}
+        }
+        let dependent = rules.object.iter().flat_map(|object| &object.dependent_schemas);
+        let dependent = dependent.filter(|(name, _)| value.get(name).is_some()).map(|(_, id)| *id);
+        for part in rules.all_of.iter().copied().chain(rules.reference).chain(dependent) {
+            seen.add(&self.node(part, value, path, found));
+        }
+        if !rules.any_of.is_empty() {
+            self.any_of(&rules.any_of, value, path, found, seen);
+        }
+        if !rules.one_of.is_empty() {
+            self.one_of(&rules.one_of, value, path, found, seen);
+        }
+        if let Some(not) = rules.not
+            && self.apart(not, value, path).fits()
+            && !self.spent
+        {
+            report(found, path, &format!("must not be {}, by the schema's \"not\"", shown(value)));
+        }
+        if let Some(condition) = &rules.condition {
+            let judged = self.apart(condition.when, value, path);
+            let next = if judged.fits() {
+                seen.add(&judged.seen);
+                condition.then
+            } else {
+                condition.otherwise
+            };
+            if let Some(next) = next {
+                seen.add(&self.node(next, value, path, found));
+            }
+        }
+        // What all others have looked at is known only now.
+        self.unevaluated(rules, value, path, found, seen);
+    }
+
+    fn constants(&mut self, rules: &Rules, value: &Value, path: &Path<'_>, found: &mut Found) {
+        if let Some(constant) = rules.constant.as_ref().filter(|constant| !same(constant, value)) {
+            report(found, path, &format!("must be {}, not {}", shown(constant), shown(value)));
+        }
+        if let Some(choices) = rules.choices.as_ref().filter(|choices| !choices.has(value)) {
+            let names = listed(choices.values().iter());
+            report(found, path, &format!("must be one of {names}, not {}", shown(value)));
+        }
+    }
+
+    fn text(&mut self, rules: &Rules, text: &str, path: &Path<'_>, found: &mut Found) {
+        if rules.min_length.is_some() || rules.max_length.is_some() {
+            length((rules.min_length, rules.max_length), text.chars().count(), "characters", path, found);
+        }
+        if let Some(pattern) = &rules.pattern
+            && self.spend(pattern.cost(text))
+            && pattern.matches(text) == Some(false)
+        {
+            let value = shown(&Value::from(text));
+            report(found, path, &format!("must match the pattern {}, not {value}", pattern.text()));
+        }
+    }
+
+    fn object(
+        &mut self,
+        rules: &'s ObjectRules,
+        object: &Map<String, Value>,
+        path: &Path<'_>,
+        found: &mut Found,
+        seen: &mut Seen,
+    ) {
+        for name in &rules.required {
+            if !object.contains_key(name) {
+                let expected = self.expected(rules.properties.get(name));
+                report(found, &Path::Key(path, name), &format!("is missing{expected}"));
+            }
+        }
+        length((rules.min, rules.max), object.len(), "properties", path, found);
+        for (name, value) in object {
+            let inner = Path::Key(path, name);
+            let mut known = false;
+            if let Some(id) = rules.properties.get(name) {
+                known = true;
+                self.node(id, value, &inner, found);
+            }
+            for (pattern, id) in &rules.by_pattern {
+                // A pattern that cannot be matched might be meant for this name.
+                if self.spend(pattern.cost(name)) && pattern.matches(name) != Some(false) {
+                    known = true;
+                    if pattern.matches(name) == Some(true) {
+                        self.node(*id, value, &inner, found);
+                    }
+                }
+            }
+            if let Some(additional) = rules.additional.filter(|_| !known) {
+                known = true;
+                self.node(additional, value, &inner, found);
+            }
+            if let Some(names) = rules.names {
+                self.node(names, &Value::from(name.as_str()), &inner, found);
+            }
+            if known && self.schema.tracks {
+                seen.names.insert(name.clone());
+            }
+            if self.spent {
+                return;
+            }
+        }
+        for (name, others) in &rules.dependent_required {
+            for other in
+                others.iter().filter(|other| object.contains_key(name) && !object.contains_key(*other))
+            {
+                report(found, &Path::Key(path, other), &format!("is missing, as `{name}` is there"));
+            }
+        }
+    }
+
+    fn array(
+        &mut self,
+        rules: &'s ArrayRules,
+        items: &[Value],
+        path: &Path<'_>,
+        found: &mut Found,
+        seen: &mut Seen,
+    ) {
+        length((rules.min, rules.max), items.len(), "items", path, found);
+        for (at, item) in items.iter().enumerate() {
+            if let Some(id) = rules.prefix.get(at).copied().or(rules.items) {
+                self.node(id, item, &Path::Index(path, at), found);
+                if self.schema.tracks {
+                    seen.items.insert(at);
+                }
+            }
+            if self.spent {
+                return;
+            }
+        }
+        if let Some(contains) = &rules.contains {
+            self.contains(contains, items, path, found, seen);
+        }
+        if rules.unique {
+            for at in repeated(items) {
+                report(found, &Path::Index(path, at), "is there before, and each item may stand once");
+            }
+        }
+    }
+
+    fn contains(
+        &mut self,
+        contains: &'s Contains,
+        items: &[Value],
+        path: &Path<'_>,
+        found: &mut Found,
+        seen: &mut Seen,
+    ) {
+        let mut matching = 0;
+        for (at, item) in items.iter().enumerate() {
+            if self.apart(contains.schema, item, path).fits() {
+                matching += 1;
+                seen.items.insert(at);
+            }
+        }
+        if matching < contains.min {
+            report(
+                found,
+                path,
+                &format!("must hold at least {} items of the form that is asked for", contains.min),
+            );
+        }
+        if let Some(most) = contains.max.filter(|most| matching > *most) {
+            report(found, path, &format!("must hold at most {most} items of the form that is asked for"));
+        }
+    }
+
+    fn unevaluated(
+        &mut self,
+        rules: &'s Rules,
+        value: &Value,
+        path: &Path<'_>,
+        found: &mut Found,
+        seen: &mut Seen,
+    ) {
+        match value {
+            Value::Object(object) => {
+                let Some(id) = rules.object.as_ref().and_then(|rules| rules.unevaluated) else { return };
+                for (name, value) in object {
+                    if seen.names.insert(name.clone()) {
+                        self.node(id, value, &Path::Key(path, name), found);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(id) = rules.array.as_ref().and_then(|rules| rules.unevaluated) else { return };
+                for (at, value) in items.iter().enumerate() {
+                    if seen.items.insert(at) {
+                        self.node(id, value, &Path::Index(path, at), found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a missing property should be, in brackets.
+    fn expected(&self, id: Option<Id>) -> String {
+        let kinds = id.and_then(|id| self.schema.rules(id)).map(|rules| rules.kinds).unwrap_or_default();
+        if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.words()) }
+    }
+}
+
+pub(crate) fn report(found: &mut Found, path: &Path<'_>, problem: &str) {
+    if found.len() < MAX_PROBLEMS {
+        found.push(Violation::new(path.text(), problem));
+    }
+}
+
+pub(crate) fn extend(found: &mut Found, more: &[Violation]) {
+    let room = MAX_PROBLEMS.saturating_sub(found.len());
+    found.extend(more.iter().take(room).cloned());
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+fn length(limits: (Option<u64>, Option<u64>), length: usize, unit: &str, path: &Path<'_>, found: &mut Found) {
+    let (least, most) = limits;
+    if let Some(least) = least.filter(|least| count(length) < *least) {
+        report(found, path, &format!("must have at least {least} {unit}, not {length}"));
+    }
+    if let Some(most) = most.filter(|most| count(length) > *most) {
+        report(found, path, &format!("must have at most {most} {unit}, not {length}"));
+    }
+}
+
+fn numbers(rules: &Numbers, number: &Number, path: &Path<'_>, found: &mut Found) {
+    use std::cmp::Ordering::{Greater, Less};
+    type Bound<'r> = (&'r Option<Number>, &'static [std::cmp::Ordering], &'static str);
+    let bounds: [Bound<'_>; 4] = [
+        (&rules.minimum, &[Less], "at least"),
+        (&rules.maximum, &[Greater], "at most"),
+        (&rules.above, &[Less, std::cmp::Ordering::Equal], "more than"),
+        (&rules.below, &[Greater, std::cmp::Ordering::Equal], "less than"),
+    ];
+    for (bound, outside, words) in bounds {
+        if let Some(bound) = bound
+            && order(number, bound).is_some_and(|order| outside.contains(&order))
+        {
+            report(found, path, &format!("must be {words} {bound}, not {number}"));
+        }
+    }
+    if let Some(step) = rules.multiple_of.as_ref().filter(|step| !is_multiple(number, step)) {
+        report(found, path, &format!("must be a multiple of {step}, not {number}"));
+    }
+}

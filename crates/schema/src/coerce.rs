@@ -1,0 +1,185 @@
+//! Mends what is only written differently.
+
+use serde_json::{Map, Value};
+
+use super::check::{Check, MAX_DEPTH, MAX_STEPS};
+use super::rules::{ArrayRules, Condition, Id, Kinds, ObjectRules};
+use super::values::{as_integer, is_written_whole};
+use super::{Schema, Violation};
+
+/// The members of a document's reference object. An object with others is something else.
+const REFERENCE: [&str; 6] = ["attache.document", "documentId", "storeId", "url", "content", "metadata"];
+
+pub(crate) fn coerce(schema: &Schema, value: &mut Value) -> Vec<Violation> {
+    let mut check = Check::of_read(schema, MAX_STEPS);
+    let found = check.whole(value);
+    if found.is_empty() && !check.has_fractions {
+        return found;
+    }
+    let mut mend = Mend { schema, steps: MAX_STEPS, depth: 0 };
+    mend.value(0, value);
+    // Integers that are written otherwise are the same numbers.
+    if found.is_empty() { found } else { Check::of_read(schema, MAX_STEPS).whole(value) }
+}
+
+/// Changes a value towards its schema. It judges nothing: where it stops, the check afterwards says what is wrong.
+struct Mend<'s> {
+    schema: &'s Schema,
+    steps: u64,
+    depth: u32,
+}
+
+impl<'s> Mend<'s> {
+    fn value(&mut self, id: Id, value: &mut Value) {
+        if self.steps == 0 || self.depth == MAX_DEPTH {
+            return;
+        }
+        self.steps -= 1;
+        self.depth += 1;
+        self.mend(id, value);
+        self.depth -= 1;
+    }
+
+    fn mend(&mut self, id: Id, value: &mut Value) {
+        let schema = self.schema;
+        let Some(rules) = schema.rules(id) else { return };
+        if !rules.kinds.is_empty() && !rules.kinds.holds(value) {
+            let Some(mended) = written_otherwise(rules.kinds, value) else { return };
+            *value = mended;
+        }
+        if rules.kinds.is_integer()
+            && let Value::Number(number) = value
+            && !is_written_whole(number)
+            && let Some(integer) = as_integer(number)
+        {
+            *number = integer;
+        }
+        for part in rules.all_of.iter().copied().chain(rules.reference) {
+            self.value(part, value);
+        }
+        let dependent = rules.object.iter().flat_map(|object| &object.dependent_schemas);
+        for (name, part) in dependent {
+            if value.get(name).is_some() {
+                self.value(*part, value);
+            }
+        }
+        if let Some(Condition { when, then, otherwise }) = rules.condition {
+            let next = if self.problems(when, value) == 0 { then } else { otherwise };
+            if let Some(next) = next {
+                self.value(next, value);
+            }
+        }
+        for branches in [&rules.any_of, &rules.one_of] {
+            if !branches.is_empty() {
+                self.union(branches, value);
+            }
+        }
+        match value {
+            Value::Object(object) => {
+                if let Some(rules) = &rules.object {
+                    self.object(rules, object);
+                }
+            }
+            Value::Array(items) => {
+                if let Some(rules) = &rules.array {
+                    self.array(rules, items);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What is wrong with `value` by the schema `id`.
+    fn problems(&mut self, id: Id, value: &Value) -> usize {
+        let mut check = Check::of_read(self.schema, self.steps);
+        let found = check.part(id, value);
+        self.steps = check.steps;
+        found.len()
+    }
+
+    /// What fits one branch keeps its form; otherwise the first branch counts that it can be mended for; otherwise
+    /// the one that it then is nearest to. Branches with another tag are none.
+    fn union(&mut self, branches: &'s [Id], value: &mut Value) {
+        let possible = |branch: &&Id| self.schema.other_tag(**branch, value).is_none();
+        let possible: Vec<Id> = branches.iter().filter(possible).copied().collect();
+        if let Some(fitting) = possible.iter().find(|branch| self.problems(**branch, value) == 0) {
+            self.value(*fitting, value);
+            return;
+        }
+        let mut best: Option<(usize, Value)> = None;
+        for branch in possible {
+            if self.schema.kinds_of(branch) == Kinds::NULL {
+                continue;
+            }
+            let mut tried = value.clone();
+            self.value(branch, &mut tried);
+            let problems = self.problems(branch, &tried);
+            if best.as_ref().is_none_or(|(fewest, _)| problems < *fewest) {
+                best = Some((problems, tried));
+            }
+            if problems == 0 || self.steps == 0 {
+                break;
+            }
+        }
+        if let Some((_, nearest)) = best {
+            *value = nearest;
+        }
+    }
+
+    fn object(&mut self, rules: &'s ObjectRules, object: &mut Map<String, Value>) {
+        object.retain(|name, value| {
+            let property = rules.properties.get(name);
+            // Models say `null` for what they leave out.
+            if let Some(id) = property
+                && value.is_null()
+                && !rules.required.contains(name)
+                && self.problems(id, value) > 0
+            {
+                return false;
+            }
+            let mut known = false;
+            if let Some(id) = property {
+                known = true;
+                self.value(id, value);
+            }
+            for (pattern, id) in &rules.by_pattern {
+                if pattern.matches(name) != Some(false) {
+                    known = true;
+                    if pattern.matches(name) == Some(true) {
+                        self.value(*id, value);
+                    }
+                }
+            }
+            if let Some(additional) = rules.additional.filter(|_| !known) {
+                self.value(additional, value);
+            }
+            true
+        });
+    }
+
+    fn array(&mut self, rules: &'s ArrayRules, items: &mut [Value]) {
+        for (at, item) in items.iter_mut().enumerate() {
+            if let Some(id) = rules.prefix.get(at).copied().or(rules.items) {
+                self.value(id, item);
+            }
+        }
+    }
+}
+
+/// A value of one of these types, where `value` is only written differently.
+fn written_otherwise(kinds: Kinds, value: &Value) -> Option<Value> {
+    if let Value::String(text) = value
+        && let Ok(parsed) = serde_json::from_str::<Value>(text.trim())
+        && !parsed.is_null()
+        && kinds.holds(&parsed)
+    {
+        return Some(parsed);
+    }
+    if kinds.has(Kinds::ARRAY) && !value.is_null() {
+        return Some(Value::Array(vec![value.clone()]));
+    }
+    // A model that is asked for an id may copy the whole reference that it read.
+    let reference = value.as_object().filter(|_| kinds.has(Kinds::STRING))?;
+    let is_reference = reference.keys().all(|name| REFERENCE.contains(&name.as_str()));
+    reference.get("documentId").filter(|id| is_reference && id.is_string()).cloned()
+}

@@ -1,0 +1,135 @@
+//! The rules of the house: who may know whom. Each rule is a sentence of docs/ARCHITECTURE.md. They ask cargo for the
+//! whole trees, which may need a network, so they are a task and no test.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::{Failure, output};
+
+const PROVIDERS: [&str; 6] = [
+    "attache-openai",
+    "attache-anthropic",
+    "attache-gemini",
+    "attache-bedrock",
+    "attache-cohere",
+    "attache-offline",
+];
+
+const RUNTIMES_AND_CLIENTS: [&str; 6] = ["tokio", "reqwest", "hyper", "rustls", "async-std", "ureq"];
+
+const TLS: [&str; 6] =
+    ["reqwest", "rustls", "hyper-rustls", "tokio-rustls", "rustls-platform-verifier", "native-tls"];
+
+/// The most crates of others that a team compiles for picking one of ours, all features of it on. A split of ours costs
+/// nobody anything.
+const LIMITS: [(&str, usize); 8] = [
+    ("attache-schema", 10),
+    ("attache-core", 45),
+    ("attache-openai", 120),
+    ("attache-anthropic", 120),
+    ("attache-gemini", 120),
+    ("attache-cohere", 120),
+    ("attache-agent", 75),
+    ("attache-stores", 80),
+];
+
+/// Every broken rule, in a line each.
+pub(crate) fn problems() -> Result<Vec<String>, Failure> {
+    let mut trees = Trees::default();
+    let mut problems = Vec::new();
+    for package in ["attache-schema", "attache-core", "attache-documents", "attache-macros"] {
+        problems.extend(trees.forbid(package, &RUNTIMES_AND_CLIENTS)?);
+    }
+    // Core knows the schemas alone, and they know none of us.
+    for package in ["attache-schema", "attache-core"] {
+        let ours = trees.reach(package)?.iter().filter(|name| name.starts_with("attache"));
+        let known = ours.filter(|name| package != "attache-core" || *name != "attache-schema");
+        problems.extend(known.map(|name| format!("{package} reaches {name}")));
+    }
+
+    problems.extend(trees.forbid("attache-agent", &PROVIDERS)?);
+    let world = ["attache-transport", "attache-models", "attache-convert", "attache-stores", "reqwest", "hyper"];
+    problems.extend(trees.forbid("attache-agent", &world)?);
+    // Stores are an agent's, whatever model it asks.
+    problems.extend(trees.forbid("attache-stores", &PROVIDERS)?);
+    problems.extend(trees.forbid("attache-stores", &["attache-transport", "attache-models", "attache-convert"])?);
+
+    for provider in PROVIDERS {
+        problems.extend(trees.forbid(provider, &PROVIDERS)?);
+        problems.extend(trees.forbid(provider, &["attache-agent", "attache-models", "attache-convert"])?);
+        // The offline model reads labels and fences, so it must know how they are written; a codec emits what it is
+        // given.
+        let other = if provider == "attache-offline" { "attache-transport" } else { "attache-documents" };
+        problems.extend(trees.forbid(provider, &[other])?);
+    }
+    let others =
+        ["attache-schema", "attache-core", "attache-documents", "attache-agent", "attache-stores", "attache-models"];
+    for package in PROVIDERS.iter().chain(&others) {
+        problems.extend(trees.forbid(package, &["attache-testkit", "attache-convert"])?);
+    }
+    for (package, limit) in LIMITS {
+        problems.extend(crowded(package, trees.reach(package)?, limit));
+    }
+    // With `aws-config` comes the whole chain of AWS credentials, which nobody has to take.
+    problems.extend(crowded("attache-bedrock without features", &reach("attache-bedrock", &[])?, 120));
+    problems.extend(users_of_tls()?);
+    Ok(problems)
+}
+
+fn crowded(package: &str, reached: &BTreeSet<String>, limit: usize) -> Option<String> {
+    let crates = reached.iter().filter(|name| !name.starts_with("attache")).count();
+    (crates > limit).then(|| format!("{package} has {crates} crates of others, more than {limit}"))
+}
+
+/// The packages that each package reaches by normal dependencies with all its features, itself left out.
+#[derive(Default)]
+struct Trees(BTreeMap<String, BTreeSet<String>>);
+
+impl Trees {
+    fn reach(&mut self, package: &str) -> Result<&BTreeSet<String>, Failure> {
+        if !self.0.contains_key(package) {
+            self.0.insert(package.to_owned(), reach(package, &["--all-features"])?);
+        }
+        self.0.get(package).ok_or_else(|| format!("{package} has no tree"))
+    }
+
+    fn forbid(&mut self, package: &str, forbidden: &[&str]) -> Result<Vec<String>, Failure> {
+        let reached = self.reach(package)?;
+        let met = forbidden.iter().filter(|name| reached.contains(**name));
+        Ok(met.map(|name| format!("{package} reaches {name}")).collect())
+    }
+}
+
+fn reach(package: &str, features: &[&str]) -> Result<BTreeSet<String>, Failure> {
+    let tree = ["tree", "-p", package, "-e", "normal", "--prefix", "none", "--format", "{p}"];
+    let tree = output("cargo", &[&tree[..], features].concat())?;
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let reached: BTreeSet<String> = names.filter(|name| *name != package).map(str::to_owned).collect();
+    // Each of ours has dependencies; a rule over an empty tree would hold whatever happens.
+    if reached.is_empty() { Err(format!("cargo shows no tree of {package}")) } else { Ok(reached) }
+}
+
+/// TLS is chosen in the transport crate alone.
+fn users_of_tls() -> Result<Vec<String>, Failure> {
+    let metadata = output("cargo", &["metadata", "--format-version", "1", "--no-deps"])?;
+    let metadata: Value =
+        serde_json::from_str(&metadata).map_err(|error| format!("cargo writes no JSON: {error}"))?;
+    let mut users: Vec<(String, String)> = Vec::new();
+    for package in metadata.pointer("/packages").and_then(Value::as_array).into_iter().flatten() {
+        let user = package.get("name").and_then(Value::as_str).unwrap_or_default();
+        for dependency in package.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
+            let name = dependency.get("name").and_then(Value::as_str).unwrap_or_default();
+            // A dependency of tests has a kind.
+            if dependency.get("kind").is_some_and(Value::is_null) && TLS.contains(&name) {
+                users.push((name.to_owned(), user.to_owned()));
+            }
+        }
+    }
+    let others = users.iter().filter(|(_, user)| user != "attache-transport");
+    let mut problems: Vec<String> = others.map(|(name, user)| format!("{user} depends on {name}")).collect();
+    if !users.iter().any(|(name, _)| name == "hyper-rustls") {
+        problems.push("nobody depends on hyper-rustls: this rule looks at nothing".to_owned());
+    }
+    Ok(problems)
+}
