@@ -7,7 +7,7 @@ use attache_core::{AssistantPart, DocumentId, DocumentStore, Effect, Message, To
 use attache_stores::{FileDocumentStore, FileJournal};
 use serde_json::{Value, json};
 
-use crate::scenario::{ANSWER, Files, content};
+use crate::scenario::{ANSWER, Files, approval, content};
 use crate::text;
 
 /// How much was found.
@@ -23,7 +23,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(crate) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.executed += other.executed;
         self.unknown += other.unknown;
         self.receipts += other.receipts;
@@ -35,11 +35,10 @@ impl Found {
 }
 
 /// Checks the files of a run that has ended.
-pub(crate) fn files(files: &Files, scenario: u64, was_rivalled: bool) -> Found {
+pub(crate) fn files(files: &Files, was_rivalled: bool) -> Found {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let entries = runtime.block_on(FileJournal::open(files.log()).unwrap().load()).unwrap();
     let mut found = Found::default();
-    println!("scenario {scenario}: {} entries", entries.len());
 
     let payments = payments(files);
     let mut paid = HashSet::new();
@@ -65,6 +64,13 @@ pub(crate) fn files(files: &Files, scenario: u64, was_rivalled: bool) -> Found {
         assert_eq!(bytes.unwrap_or_else(|error| panic!("{name}: {error}")), content(&name));
         found.documents += 1;
     }
+
+    // What the killed processes left behind is removed with the next document.
+    runtime.block_on(store.put(&approval("last"))).unwrap();
+    let left = std::fs::read_dir(files.documents())
+        .unwrap()
+        .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "new"));
+    assert_eq!(left.count(), 0);
 
     found.asked_again = requests(files, was_rivalled);
     found

@@ -129,6 +129,43 @@ async fn a_line_that_is_missing_doubled_or_moved_is_told() {
     }
 }
 
+/// A line of these members, with its checksum.
+fn sealed(members: &str) -> String {
+    format!("{{\"crc\":\"{:08x}\",{members}\n", crc32fast::hash(members.as_bytes()))
+}
+
+// Lines that are whole, each by itself, and make no log together.
+#[tokio::test]
+async fn lines_that_contradict_each_other_are_told() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let line = |number: usize, left: usize, says: &str| {
+        sealed(&format!("\"line\":{number},\"left\":{left},{says}}}"))
+    };
+    let entry = |at: &str| format!("\"entry\":{}", serde_json::to_string(&entry(at, "x")).unwrap());
+    let claim = |number: usize| format!("\"claim\":{number},\"at\":1");
+    let whole =
+        [line(1, 0, &claim(1)), line(2, 1, &entry("a")), line(3, 0, &entry("b")), line(4, 0, &claim(2))];
+    fs::write(&path, whole.concat()).unwrap();
+    assert_eq!(open(&path).load().await.unwrap().len(), 2);
+    let others = [
+        (3, line(3, 1, &entry("b")), "1 lines of its batch follow it, not 0"),
+        (3, line(3, 5, &entry("b")), "5 lines of its batch follow it, not 0"),
+        (3, line(3, 0, &entry("a")), "the key a is there already"),
+        (4, line(4, 0, &entry("a")), "the key a is there already"),
+        (4, line(4, 0, &claim(1)), "claim 1 comes after claim 1"),
+        (4, line(4, 0, &claim(0)), "claim 0 comes after claim 1"),
+        (4, line(5, 0, &claim(2)), "line 5 is in its place"),
+    ];
+    for (at, other, told) in others {
+        let mut lines = whole.clone();
+        lines[at - 1] = other;
+        fs::write(&path, lines.concat()).unwrap();
+        let load = problem(open(&path).load().await);
+        assert!(load.contains(&format!("line {at}:")) && load.contains(told), "{load}");
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_version_or_member_is_refused_by_name() {
     let folder = tempdir().unwrap();
@@ -148,8 +185,7 @@ async fn an_unknown_version_or_member_is_refused_by_name() {
     for (from, to, named) in changes {
         let changed = members.replacen(from, to, 1);
         assert_ne!(changed, members, "{from}");
-        let crc = crc32fast::hash(changed.as_bytes());
-        fs::write(&path, format!("{first}\n{{\"crc\":\"{crc:08x}\",{changed}\n")).unwrap();
+        fs::write(&path, format!("{first}\n{}", sealed(&changed))).unwrap();
         let before = fs::read(&path).unwrap();
         let load = problem(open(&path).load().await);
         assert!(load.contains("line 2:") && load.contains(named), "{load}");

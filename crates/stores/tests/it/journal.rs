@@ -9,7 +9,7 @@ use attache_core::{AssistantMessage, AssistantPart, Message, OpaquePart, ReplayD
 use serde_json::value::RawValue;
 use tempfile::tempdir;
 
-use crate::common::{all_told, claimed, entry, key, open, pairs, problem, told};
+use crate::common::{all_told, block_on, claimed, entry, key, open, pairs, problem, told};
 
 #[tokio::test]
 async fn a_log_is_read_back_in_order_by_another_journal() {
@@ -86,53 +86,51 @@ async fn a_new_claim_fences_the_old_driver() {
     assert!(next > new_fence, "claims that wrote nothing count");
 }
 
-// Two journals on one file append in turns, each claiming anew when it is fenced: nothing is lost, torn or doubled.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_drivers_fight_for_the_fence() {
+// Three drivers take the log over from each other again and again, each in a thread of its own: nothing is lost, torn or
+// doubled.
+#[test]
+fn drivers_fight_for_the_fence() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let fight = |name: &'static str| {
-        let path = path.clone();
-        tokio::spawn(async move {
-            let journal = open(&path);
-            let (mut done, mut fenced) = (0, 0);
-            'claims: while done < 25 {
-                let length = journal.load().await.unwrap().len();
-                let fence = match journal.claim(length).await {
-                    Ok(fence) => fence,
-                    Err(JournalError::Moved { .. }) => continue,
-                    Err(error) => panic!("{error:?}"),
-                };
-                while done < 25 {
-                    let both = vec![
-                        entry(&format!("{name}/{done}/0"), "x"),
-                        entry(&format!("{name}/{done}/1"), "y"),
-                    ];
-                    match journal.append(fence, both).await {
-                        Ok(stand) => assert_eq!(stand.len(), 2),
-                        Err(JournalError::Fenced) => {
-                            fenced += 1;
-                            continue 'claims;
-                        }
-                        Err(error) => panic!("{error:?}"),
-                    }
-                    done += 1;
-                    tokio::task::yield_now().await;
+    let together = std::sync::Barrier::new(3);
+    let fight = |name: &str| {
+        let journal = open(&path);
+        together.wait();
+        let (mut done, mut fenced) = (0, 0);
+        while done < 40 {
+            let fence = match block_on(async { journal.claim(journal.load().await?.len()).await }) {
+                Ok(fence) => fence,
+                Err(JournalError::Moved { .. }) => continue,
+                Err(error) => panic!("{error:?}"),
+            };
+            let both = [0, 1].map(|at| entry(&format!("{name}/{done}/{at}"), "x"));
+            match block_on(journal.append(fence, both.to_vec())) {
+                Ok(stand) => assert_eq!(stand.len(), 2),
+                Err(JournalError::Fenced) => {
+                    fenced += 1;
+                    continue;
                 }
+                Err(error) => panic!("{error:?}"),
             }
-            fenced
-        })
+            done += 1;
+        }
+        fenced
     };
-    let (left, right) = (fight("left"), fight("right"));
-    let (left, right) = (left.await.unwrap(), right.await.unwrap());
-    let log = open(&path).load().await.unwrap();
+    let fenced: Vec<usize> = std::thread::scope(|scope| {
+        let fights = ["a", "b", "c"].map(|name| {
+            let fight = &fight;
+            scope.spawn(move || fight(name))
+        });
+        fights.map(|fight| fight.join().unwrap()).to_vec()
+    });
+    let log = block_on(open(&path).load()).unwrap();
     let mut keys: Vec<_> = log.iter().map(|entry| entry.key.to_string()).collect();
     for pair in keys.chunks(2) {
         assert_eq!(pair[0].strip_suffix("/0"), pair[1].strip_suffix("/1"), "a batch stays together");
     }
     keys.sort();
     keys.dedup();
-    assert_eq!(keys.len(), 100, "fenced {left} and {right} times");
+    assert_eq!(keys.len(), 240, "fenced {fenced:?} times");
 }
 
 #[tokio::test]

@@ -11,5 +11,6 @@ mod common;
 mod damage;
 mod documents;
 mod journal;
+mod model;
 mod processes;
 mod runs;
