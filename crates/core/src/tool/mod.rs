@@ -53,7 +53,7 @@ use crate::provider::BoxFuture;
 /// assert_eq!(add.spec().definition.name(), "add");
 /// ```
 pub trait Tool: Send + Sync {
-    /// What the model sees of it, and how the loop treats it.
+    /// The definition for the model, and the metadata for the loop.
     fn spec(&self) -> &ToolSpec;
 
     /// The arguments as it reads them, where it mends what is only written differently, such as `"5"` for 5. The loop
@@ -61,7 +61,7 @@ pub trait Tool: Send + Sync {
     /// default nothing is mended.
     ///
     /// # Errors
-    /// What the model is told instead of a call, if they cannot be mended.
+    /// The text that the model is told instead of a call, if they cannot be mended.
     fn mended(&self, arguments: &Arguments) -> Result<Option<Map<String, Value>>, ToolError> {
         let _ = arguments;
         Ok(None)
