@@ -84,7 +84,7 @@ struct Slot {
     provider_id: Option<ProviderCallId>,
     name: Option<String>,
     arguments: String,
-    /// How far the arguments are.
+    /// The progress of the arguments' text.
     progress: Progress,
     /// The name was repeated behind complete arguments: what follows belongs to another call of it.
     named_again: bool,
@@ -116,12 +116,12 @@ impl ToolCallAssembler {
         Self::default()
     }
 
-    /// Whether no fragment has come.
+    /// True if no fragment has come.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// How many calls there are so far.
+    /// The number of calls so far.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -230,7 +230,7 @@ impl ToolCallAssembler {
 }
 
 impl Slot {
-    /// Whether a fragment under this slot's index belongs to another call.
+    /// True if a fragment under this slot's index belongs to another call.
     fn is_reused_for(&mut self, id: Option<&str>, name: Option<&str>, says_arguments: bool) -> bool {
         match (id, &self.provider_id) {
             (Some(id), Some(own)) => id != own.as_str(),
@@ -259,7 +259,7 @@ impl Slot {
     }
 }
 
-/// How far the text of arguments is. It is read when that matters, each part of it once.
+/// The progress of the arguments' text. It is read when that matters, each part of it once.
 #[derive(Debug, Default)]
 struct Progress {
     read: usize,
@@ -290,7 +290,7 @@ impl Progress {
         self.read = text.len();
     }
 
-    /// Whether the text is worth to be read as a whole.
+    /// True if the text is worth to be read as a whole.
     fn may_be_complete(&self, text: &str) -> bool {
         let is_closed = self.depth == 0 && !self.in_string && matches!(self.last, b'}' | b'"');
         !self.is_broken && (is_closed || self.last == b'l' && text.len() < 64 && text.trim() == "null")

@@ -41,14 +41,14 @@ pub struct Capture {
 struct Scope {
     store_id: Option<Arc<str>>,
     found: Vec<Found>,
-    /// Where in `found` an id stands, once there are more than a [`FEW`].
+    /// The index in `found` of each id, once there are more than a [`FEW`].
     places: HashMap<DocumentId, usize>,
     max_documents: usize,
-    /// Whether there were more than that.
+    /// True if there were more than that.
     is_over: bool,
-    /// Whether the output itself is being written.
+    /// True if the output itself is being written.
     finishing: bool,
-    /// Whether the documents may stand in another order than the text, or without a place in it.
+    /// True if the documents may stand in another order than the text, or without a place in it.
     is_scattered: bool,
     /// Trees that were serialised before, with their documents that have no place in them.
     trees: Vec<(ContentTree, Vec<usize>)>,
@@ -60,7 +60,7 @@ struct Found {
     standing: Standing,
 }
 
-/// How a document came to be captured. The later ones count more.
+/// The way in which a document came to be captured. The later ones count more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
     /// It was serialised before the output; whether it is shown depends on whether it has a place there.
@@ -269,7 +269,7 @@ impl Drop for Active<'_> {
     }
 }
 
-/// How a captured document is referred to.
+/// The words of a captured document's reference.
 pub(crate) struct Captured {
     pub(crate) id: DocumentId,
     pub(crate) store_id: Option<Arc<str>>,

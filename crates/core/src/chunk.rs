@@ -1,4 +1,4 @@
-//! What streams out of a model call.
+//! The stream that comes out of a model call.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ pub struct Completion {
     pub finish_reason: FinishReason,
     /// Why the model stopped, in the provider's word; `None` if it sent none.
     pub raw_finish_reason: Option<String>,
-    /// What it cost.
+    /// The tokens that it cost.
     pub usage: Usage,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
@@ -153,7 +153,7 @@ impl fmt::Display for FinishReason {
 pub struct Degradation {
     /// The option, as [`ProviderConfig`](crate::ProviderConfig) names it.
     pub option: String,
-    /// What was done instead and why.
+    /// The change that was made instead, and why.
     pub note: String,
 }
 

@@ -184,7 +184,7 @@ impl Conversation {
     ///
     /// # Errors
     /// [`ConversationError::Unwritable`] if a message cannot be written, [`ConversationError::DuplicateDocument`] if two
-    /// documents of one id have different bytes, of which the form could hold one.
+    /// documents inside one tree have one id and different bytes. Elsewhere the later one gets an id of its own.
     pub fn to_json(&self) -> Result<String, ConversationError> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -196,10 +196,12 @@ impl Conversation {
             #[serde(skip_serializing_if = "Vec::is_empty")]
             tools: Vec<StoredTool>,
         }
+        let messages = apart(&self.messages);
         // The handle with the bytes, where several stand for one document.
         let mut at: HashMap<&DocumentId, usize> = HashMap::new();
         let mut handles: Vec<&Document> = Vec::new();
-        for document in self.documents().filter(|document| needs_bytes(document)) {
+        let mentions = messages.iter().flat_map(|message| message.documents());
+        for document in mentions.filter(|document| needs_bytes(document)) {
             let place = *at.entry(document.id()).or_insert(handles.len());
             match handles.get_mut(place) {
                 None => handles.push(document),
@@ -229,12 +231,8 @@ impl Conversation {
             description: tool.description().to_owned(),
             input_schema: Some(tool.input_schema().clone()),
         });
-        let export = Export {
-            schema_version: SCHEMA_VERSION,
-            messages: &self.messages,
-            documents,
-            tools: tools.collect(),
-        };
+        let export =
+            Export { schema_version: SCHEMA_VERSION, messages: &messages, documents, tools: tools.collect() };
         serde_json::to_string_pretty(&export).map_err(ConversationError::Unwritable)
     }
 
@@ -249,7 +247,58 @@ impl Conversation {
     }
 }
 
-/// Whether the bytes are in the side table, not in the reference.
+/// True if the bytes are in the side table, not in the reference.
 fn needs_bytes(document: &Document) -> bool {
     matches!(document.source(), DocumentSource::Bytes(_) | DocumentSource::Stored)
+}
+
+/// The messages, in which documents stand apart that have one id and different content.
+fn apart(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let mut known: HashMap<DocumentId, Document> = HashMap::new();
+    let apart = messages.iter().map(|message| {
+        let mut changed: Option<Message> = None;
+        match &**message {
+            Message::System(_) | Message::Assistant(_) => {}
+            Message::User(user) => {
+                for (at, part) in user.parts.iter().enumerate() {
+                    let own = part.apart_from(|id| known.get(id));
+                    note(&mut known, own.as_ref().unwrap_or(part).documents());
+                    let Some(own) = own else { continue };
+                    if let Message::User(user) = changed.get_or_insert_with(|| (**message).clone())
+                        && let Some(part) = user.parts.get_mut(at)
+                    {
+                        *part = own;
+                    }
+                }
+            }
+            Message::ToolResults(results) => {
+                for (at, result) in results.results.iter().enumerate() {
+                    let own = result.own_ids(|id| known.get(id)).map(|ids| result.with_ids(&ids));
+                    let shown = own.as_ref().unwrap_or(result);
+                    note(&mut known, shown.tree.documents().iter().chain(&shown.documents));
+                    let Some(own) = own else { continue };
+                    if let Message::ToolResults(results) = changed.get_or_insert_with(|| (**message).clone())
+                        && let Some(result) = results.results.get_mut(at)
+                    {
+                        *result = own;
+                    }
+                }
+            }
+        }
+        changed.map_or_else(|| Arc::clone(message), Arc::new)
+    });
+    apart.collect()
+}
+
+/// Notes what the ids of documents stand for.
+fn note<'d>(known: &mut HashMap<DocumentId, Document>, documents: impl IntoIterator<Item = &'d Document>) {
+    for document in documents {
+        match known.get_mut(document.id()) {
+            None => {
+                known.insert(document.id().clone(), document.clone());
+            }
+            Some(known) if !known.is_in_memory() && document.is_in_memory() => *known = document.clone(),
+            Some(_) => {}
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::provider::BoxFuture;
 /// A team plugs in its own (an OCR, a converter service) beside those of `attache-convert`; the first that knows a
 /// type serves. A failed conversion is never a failed run: the model reads a note instead.
 pub trait Converter: Send + Sync {
-    /// Whether it makes text of this media type.
+    /// True if it makes text of this media type.
     fn converts(&self, media_type: &MediaType) -> bool;
 
     /// The text of a document whose bytes are at hand, with markers (pages, sheets) that a model can cite.
@@ -28,7 +28,7 @@ pub trait Converter: Send + Sync {
         bytes: Bytes,
     ) -> BoxFuture<'a, Result<ConvertedText, String>>;
 
-    /// Whether it can bring documents of this media type into `form`, or say that they are in it already.
+    /// True if it can bring documents of this media type into `form`, or say that they are in it already.
     fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
         let _ = (media_type, form);
         false
@@ -108,7 +108,7 @@ impl Form {
         self
     }
 
-    /// Whether it allows the media type.
+    /// True if it allows the media type.
     pub fn allows(&self, media_type: &MediaType) -> bool {
         self.media.iter().any(|pattern| media_type.matches(pattern))
     }
@@ -120,11 +120,11 @@ impl Form {
 pub struct Fitted {
     /// The new content and its media type; `None` if the document is in that form as it is.
     pub content: Option<(Bytes, MediaType)>,
-    /// How many pages the document has, if it has pages.
+    /// The number of pages the document has, if it has pages.
     pub pages: Option<u64>,
-    /// How many of them, from the first, the new content holds, if not all.
+    /// The units that the new content holds, from the first, if not all.
     pub pages_held: Option<u64>,
-    /// What was done, for the model: one line, no full stop, such as `scaled from 9000 × 6000 to 1568 × 1045 pixels`.
+    /// The change, for the model: one line, no full stop, such as `scaled from 9000 × 6000 to 1568 × 1045 pixels`.
     pub note: Option<String>,
 }
 
@@ -162,7 +162,7 @@ pub struct ConvertedText {
     pub text: Arc<str>,
     /// Remarks on it for the model, such as `only the first 50 of 80 pages are shown`.
     pub notes: Vec<String>,
-    /// What its markers count, and where each begins.
+    /// The units that its markers count, and the begin of each.
     pub units: Option<Units>,
     /// Documents inside the document, such as the attachments of an e-mail, with their bytes in memory. They are
     /// shown after its text; identities are given to them by whoever asked for the conversion.
@@ -173,11 +173,11 @@ pub struct ConvertedText {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Units {
-    /// What one is called: `page`, `sheet`, `slide`.
+    /// The name of one: `page`, `sheet`, `slide`.
     pub name: Cow<'static, str>,
-    /// Where in the text each begins, in bytes, its marker included. The first is unit 1.
+    /// The begin of each in the text, in bytes, its marker included. The first is unit 1.
     pub starts: Vec<usize>,
-    /// How many the document has, whether or not all of them are in the text.
+    /// The number of the document has, whether or not all of them are in the text.
     pub total: usize,
 }
 

@@ -40,7 +40,7 @@ struct Inner {
     hash: OnceLock<[u8; 32]>,
 }
 
-/// Where the content of a document is.
+/// The place of a document's content.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum DocumentSource {
@@ -204,7 +204,7 @@ impl Document {
         self.0.store_id.as_deref()
     }
 
-    /// Where the content is.
+    /// The place of the content.
     pub fn source(&self) -> &DocumentSource {
         &self.0.source
     }
@@ -238,7 +238,7 @@ impl Document {
         }
     }
 
-    /// Whether both handles stand for the same document: the same id and, where both contents are known, the same
+    /// True if both handles stand for the same document: the same id and, where both contents are known, the same
     /// content. External ones are the same at the same URL too. [`Identities`](crate::Identities) tells many apart.
     pub fn is_same(&self, other: &Document) -> bool {
         match (&self.0.source, &other.0.source) {
@@ -247,15 +247,23 @@ impl Document {
         }
     }
 
-    /// Whether both contents are known and differ.
+    /// True if both contents are known and differ, or their sizes are where no more is known.
     pub(crate) fn has_other_content(&self, other: &Document) -> bool {
         let known = |of: &Document| of.0.hash.get().copied();
+        let stored_size = |of: &Document| of.0.size.filter(|_| matches!(of.0.source, DocumentSource::Stored));
+        let differs = |held: &Document, stored: &Document| match known(stored) {
+            Some(hash) => held.hash() != Some(hash),
+            None => stored_size(stored).is_some_and(|size| held.size() != Some(size)),
+        };
         match (self.content(), other.content()) {
             // The same memory needs no look at its bytes.
             (Some(own), Some(others)) => !std::ptr::eq(own, others) && own != others,
-            (Some(_), None) => known(other).is_some_and(|hash| self.hash() != Some(hash)),
-            (None, Some(_)) => known(self).is_some_and(|hash| other.hash() != Some(hash)),
-            (None, None) => known(self).zip(known(other)).is_some_and(|(own, others)| own != others),
+            (Some(_), None) => differs(self, other),
+            (None, Some(_)) => differs(other, self),
+            (None, None) => match (known(self), known(other)) {
+                (Some(own), Some(others)) => own != others,
+                _ => stored_size(self).zip(stored_size(other)).is_some_and(|(own, others)| own != others),
+            },
         }
     }
 
@@ -311,7 +319,7 @@ impl Document {
     }
 }
 
-/// Who reads a reference.
+/// The reader of a reference.
 #[derive(Clone, Copy)]
 pub(crate) enum Reader<'a> {
     /// Whoever reads a stored conversation, which is whole.
@@ -322,7 +330,7 @@ pub(crate) enum Reader<'a> {
     Nobody,
 }
 
-/// What a reference says that was written while no capture was active.
+/// The words of a reference that was written while no capture was active.
 const NOT_CAPTURED: &str = "the content is not available: it was serialised outside of a tool's call";
 
 /// The member that makes a JSON object a document reference.
@@ -420,7 +428,7 @@ pub enum StoreErrorKind {
     NotFound,
     /// The store is full, or the item is larger than it takes.
     TooLarge,
-    /// What is kept cannot be read.
+    /// The bytes that are kept cannot be read.
     Corrupt,
     /// Another writer holds the place.
     Conflict,
@@ -451,12 +459,12 @@ impl StoreError {
         self
     }
 
-    /// What went wrong.
+    /// The kind of problem.
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 
-    /// Whether the same call may work later.
+    /// True if the same call may work later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, StoreErrorKind::Unavailable)
     }
@@ -495,6 +503,8 @@ mod tests {
         assert!(first.is_same(&of(b"one")) && !first.is_same(&second));
         let unknown = Document::stored(first.id().clone(), "main", "text/plain");
         assert!(unknown.is_same(&first) && second.is_same(&unknown), "nothing says that they differ");
+        assert!(!unknown.clone().with_size(4).is_same(&first), "their sizes do");
+        assert!(unknown.with_size(3).is_same(&first));
         assert!(first.hash().is_some());
         assert!(!first.without_bytes().is_same(&second), "a hash that is known goes with the handle");
     }

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-/// What went wrong at a provider, as far as a caller acts on it.
+/// The kind of problem at a provider, as far as a caller acts on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -77,7 +77,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the same request may work later, unless the provider says otherwise.
+    /// True if the same request may work later, unless the provider says otherwise.
     fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Overloaded | Self::Network | Self::Timeout | Self::StreamCut)
     }
@@ -190,7 +190,7 @@ impl ProviderError {
         self
     }
 
-    /// What went wrong.
+    /// The kind of problem.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -200,12 +200,12 @@ impl ProviderError {
         &self.0.message
     }
 
-    /// Whether the same request may work later. Never after output was handed out.
+    /// True if the same request may work later. Never after output was handed out.
     pub fn is_retryable(&self) -> bool {
         !self.0.streamed && self.0.retryable.unwrap_or_else(|| self.0.kind.is_transient())
     }
 
-    /// How long the provider asked to wait.
+    /// The time that the provider asked to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -235,7 +235,7 @@ impl ProviderError {
         self.0.response_body.as_deref()
     }
 
-    /// Whether chunks had been handed out before.
+    /// True if chunks had been handed out before.
     pub fn is_after_output(&self) -> bool {
         self.0.streamed
     }

@@ -20,13 +20,13 @@ pub trait Fetcher: Send + Sync {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>>;
 }
 
-/// What was at an address.
+/// The content at an address.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fetched {
     /// The content, without any transfer encoding.
     pub bytes: Bytes,
-    /// What the server says that it is, if it says anything that means something.
+    /// The type that the server names, if it says anything that means something.
     pub media_type: Option<MediaType>,
     /// The file name that the server gives, or that the address ends with; a name only, no path.
     pub file_name: Option<String>,
@@ -98,12 +98,12 @@ impl FetchError {
         Self { kind, message: message.into() }
     }
 
-    /// What went wrong.
+    /// The kind of problem.
     pub fn kind(&self) -> FetchErrorKind {
         self.kind
     }
 
-    /// Whether the same fetch may work later.
+    /// True if the same fetch may work later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, FetchErrorKind::Timeout | FetchErrorKind::Unavailable)
     }

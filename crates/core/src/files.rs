@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::document::{Document, DocumentSource};
 use crate::message::{Content, Message};
 
-/// What a file at a provider is a copy of: content, media type and name, since some models read the name too. Two
-/// documents of the same key are the same file.
+/// Everything that a file at a provider is a copy of: content, media type and name, since some models read the name
+/// too. Two documents of the same key are the same file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileKey([u8; 32]);
 
@@ -71,7 +71,7 @@ impl FileReferences {
         true
     }
 
-    /// How a request may refer to the document; `None` if its bytes must be sent.
+    /// The way in which a request may refer to the document; `None` if its bytes must be sent.
     pub fn get(&self, document: &Document) -> Option<&str> {
         if self.known.is_empty() || size_of(document)? < self.least {
             return None;
@@ -79,7 +79,7 @@ impl FileReferences {
         self.known.get(&FileKey::of(document)?).map(|reference| &**reference)
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }

@@ -87,13 +87,13 @@ impl DocumentId {
         Self(uuid_text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
-    /// Whether this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
+    /// True if this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
     /// makes them.
     pub fn is_inside(&self, outer: &DocumentId) -> bool {
         self != outer && self.own_root() == Some(outer.root())
     }
 
-    /// What stands for the outermost document in the ids of those inside it.
+    /// The bytes that stand for the outermost document in the ids of those inside it.
     pub(crate) fn root(&self) -> [u8; 16 - ROOT_AT] {
         self.own_root().unwrap_or_else(|| {
             let digest = Sha256::digest(self.0.as_bytes());
@@ -109,8 +109,8 @@ impl DocumentId {
         uuid.as_bytes().last_chunk().copied()
     }
 
-    /// What labels show in the `spec` profile: the text before the first `-`, or the whole id when there is no dash or
-    /// it comes first; at most 64 characters.
+    /// The id as labels show it in the `spec` profile: the text before the first `-`, or the whole id when there is no
+    /// dash or it comes first; at most 64 characters.
     pub fn short(&self) -> &str {
         let short = match self.0.find('-') {
             Some(dash) if dash > 0 => self.0.get(..dash).unwrap_or(&self.0),
@@ -145,7 +145,7 @@ impl ToolCallId {
     }
 }
 
-/// Where the part of an id inside another document begins that stands for the outermost one: behind the bits of a UUID
+/// The begin of the part that stands for the outermost document in the id of one inside it: behind the bits of a UUID
 /// that are not free.
 const ROOT_AT: usize = 10;
 

@@ -23,7 +23,7 @@ use crate::id::DocumentId;
 pub struct Identities<'d> {
     /// The document that an id stood for first.
     by_id: HashMap<&'d DocumentId, (usize, &'d Document)>,
-    /// Those with the id of another, and other content.
+    /// Documents with the id of another, and other content.
     versions: HashMap<(&'d DocumentId, [u8; 32]), usize>,
     by_url: HashMap<&'d str, usize>,
     count: usize,
@@ -35,12 +35,12 @@ impl<'d> Identities<'d> {
         Self::default()
     }
 
-    /// How many documents have a number.
+    /// The number of documents that were told apart.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether no document has a number.
+    /// True if no document has a number.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

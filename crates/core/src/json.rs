@@ -140,7 +140,7 @@ pub(crate) fn compact(json: &str) -> (String, usize) {
     (out, deepest)
 }
 
-/// Where the string ends that begins at `start`, its closing quote included.
+/// The end of the string that begins at `start`, its closing quote included.
 pub(crate) fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {

@@ -16,7 +16,7 @@ pub struct MediaType {
     charset: Option<Arc<str>>,
 }
 
-/// What a model must be able to do to take a media type.
+/// The ability that a model needs to take a media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MediaKind {
@@ -134,7 +134,7 @@ impl MediaType {
             || container && matches!(self.kind(), MediaKind::Image | MediaKind::Pdf)
     }
 
-    /// Whether `other` says the same more exactly, so that a file name may replace this type by it.
+    /// True if `other` says the same more exactly, so that a file name may replace this type by it.
     pub(crate) fn is_refined_by(&self, other: &MediaType) -> bool {
         match &*self.essence {
             "text/plain" => other.kind() == MediaKind::Text || other.essence() == "message/rfc822",
@@ -148,7 +148,7 @@ impl MediaType {
         }
     }
 
-    /// Whether bytes of this type say it themselves.
+    /// True if bytes of this type say it themselves.
     fn has_signature(&self) -> bool {
         matches!(self.kind(), MediaKind::Image | MediaKind::Pdf | MediaKind::Audio | MediaKind::Video)
     }
@@ -171,7 +171,7 @@ impl MediaType {
         self.charset.as_deref()
     }
 
-    /// What a model must be able to do to take it.
+    /// The ability that a model needs to take it.
     pub fn kind(&self) -> MediaKind {
         let essence = &*self.essence;
         let Some((kind, subtype)) = essence.split_once('/') else { return MediaKind::Other };
@@ -202,7 +202,7 @@ impl MediaType {
         }
     }
 
-    /// Whether `pattern` covers it: a whole type, `type/*`, or `*/*`.
+    /// True if `pattern` covers it: a whole type, `type/*`, or `*/*`.
     pub fn matches(&self, pattern: &str) -> bool {
         match pattern.strip_suffix('*') {
             Some("*/") => true,

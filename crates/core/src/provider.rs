@@ -38,7 +38,7 @@ pub trait LlmProvider: Send + Sync + 'static {
     /// The registry name of the provider and the model's id there, `provider/model`.
     fn model_id(&self) -> &str;
 
-    /// What the model takes in which place, and what it can do.
+    /// The media that the model takes in each place, and its abilities.
     fn capabilities(&self) -> &ModelCapabilities;
 
     /// A snapshot of the options that apply where a request sets none.
@@ -50,7 +50,7 @@ pub trait LlmProvider: Send + Sync + 'static {
     /// A snapshot of what was used so far; it may be called while a reply streams.
     fn state(&self) -> ProviderState;
 
-    /// What becomes of the schemas of `tools` in this provider's dialect, and which of them it cannot be offered.
+    /// Says what becomes of the schemas of `tools` in this provider's dialect, and which of them it cannot be offered.
     /// Nothing is sent. `options` are those of the requests to come. By default there is nothing to say.
     fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
         let _ = (tools, options);
@@ -76,7 +76,7 @@ impl ModelHandle {
         self.0.model_id()
     }
 
-    /// What the model takes in which place, and what it can do.
+    /// The media that the model takes in each place, and its abilities.
     pub fn capabilities(&self) -> &ModelCapabilities {
         self.0.capabilities()
     }
@@ -96,7 +96,7 @@ impl ModelHandle {
         self.0.state()
     }
 
-    /// What becomes of the schemas of `tools` in the provider's dialect; see [`LlmProvider::check_tools`].
+    /// Says what becomes of the schemas of `tools` in the provider's dialect; see [`LlmProvider::check_tools`].
     pub fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
         self.0.check_tools(tools, options)
     }
@@ -156,13 +156,13 @@ pub struct ChatRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools that the model may call.
     pub tools: Arc<ToolSet>,
-    /// Whether and which tool it must call.
+    /// True if and which tool it must call.
     pub tool_choice: ToolChoice,
     /// Options; each one that is set wins over the provider's.
     pub options: ProviderConfig,
-    /// Whether the wire answers in one piece instead of streaming. The chunks are the same either way.
+    /// True if the wire answers in one piece instead of streaming. The chunks are the same either way.
     pub whole: bool,
-    /// Where the provider keeps what it rendered of this conversation.
+    /// The provider's store of what it rendered of this conversation.
     pub transcript: Option<Transcript>,
     /// Documents that the provider holds already, which the request may refer to.
     pub files: FileReferences,
@@ -217,7 +217,7 @@ impl ChatRequest {
     }
 }
 
-/// Whether and which tool the model must call.
+/// True if and which tool the model must call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -259,9 +259,9 @@ pub struct ProviderConfig {
     pub presence_penalty: Option<f64>,
     /// Penalty for tokens by how often they occurred.
     pub frequency_penalty: Option<f64>,
-    /// How the model reasons.
+    /// The way in which the model reasons.
     pub reasoning: Option<Reasoning>,
-    /// Whether several calls may come in one reply.
+    /// True if several calls may come in one reply.
     pub parallel_tool_calls: Option<bool>,
     /// The form of the answer text.
     pub response_format: Option<ResponseFormat>,
@@ -271,7 +271,7 @@ pub struct ProviderConfig {
     pub extra_body: Map<String, Value>,
     /// Headers added to the request.
     pub extra_headers: RequestHeaders,
-    /// What to do about options that cannot be honoured.
+    /// The treatment of options that cannot be honoured.
     pub unsupported: Option<Unsupported>,
 }
 
@@ -380,7 +380,7 @@ impl RequestHeaders {
     }
 }
 
-/// How hard a model reasons.
+/// The effort with which a model reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -413,7 +413,7 @@ impl Effort {
     }
 }
 
-/// How the model reasons.
+/// The way in which the model reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reasoning {
@@ -439,7 +439,7 @@ pub enum ResponseFormat {
         name: String,
         /// The JSON Schema, an object at the root.
         schema: Value,
-        /// Whether the provider must enforce it.
+        /// True if the provider must enforce it.
         strict: bool,
     },
 }
@@ -456,7 +456,7 @@ pub enum CachePolicy {
     Long,
 }
 
-/// What to do about options that the model or API cannot honour.
+/// The treatment of options that the model or API cannot honour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unsupported {
@@ -467,7 +467,7 @@ pub enum Unsupported {
     Degrade,
 }
 
-/// What a provider has used so far.
+/// The use of a provider so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ProviderState {
@@ -479,7 +479,7 @@ pub struct ProviderState {
     pub failures: u64,
     /// The sum of what was reported.
     pub usage: Usage,
-    /// When the last reply ended.
+    /// The time at which the last reply ended.
     pub last_time: Option<SystemTime>,
 }
 

@@ -18,7 +18,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,9 +1,9 @@
-//! What a tool returned: JSON text, and the documents in it.
+//! The output of a tool: JSON text, and the documents in it.
 
 mod references;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::id::DocumentId;
 pub use references::reference_ids;
 pub(crate) use references::references_within;
 
-/// What the model reads where a tool returned nothing, `null` or blank text.
+/// The text that the model reads where a tool returned nothing, `null` or blank text.
 pub const NO_RESULT: &str = "Tool execution succeeded, but returned no result.";
 
 /// Limits of a tool's output, enforced while it is written.
@@ -50,7 +50,7 @@ struct Failed {
     withheld: Vec<DocumentId>,
 }
 
-/// What kind of output could not become a [`ContentTree`].
+/// The kind of output could not become a [`ContentTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeErrorKind {
@@ -91,7 +91,7 @@ impl TreeError {
         Self(Box::new(Failed { reason, documents, withheld }))
     }
 
-    /// What is wrong with the output.
+    /// The problem with the output.
     pub fn kind(&self) -> TreeErrorKind {
         match self.0.reason {
             Reason::TooDeep { limit } => TreeErrorKind::TooDeep { limit },
@@ -199,6 +199,20 @@ impl ContentTree {
         Self { documents: self.documents.iter().map(change).collect(), ..self.clone() }
     }
 
+    /// The same tree with other ids for some of its documents, in the text too.
+    pub(crate) fn with_ids(&self, ids: &HashMap<DocumentId, DocumentId>) -> Self {
+        let documents = self.documents.iter().map(|document| match ids.get(document.id()) {
+            Some(id) => document.clone().with_id(id.clone()),
+            None => document.clone(),
+        });
+        let withheld = self.withheld.iter().map(|id| ids.get(id).unwrap_or(id).clone());
+        Self {
+            json: Arc::from(references::renamed(&self.json, ids)),
+            documents: documents.collect(),
+            withheld: withheld.collect(),
+        }
+    }
+
     /// References in the text that stand for none of its documents.
     pub fn unresolved(&self) -> Vec<DocumentId> {
         let mut unresolved: Vec<DocumentId> = reference_ids(&self.json).collect();
@@ -209,7 +223,7 @@ impl ContentTree {
         unresolved
     }
 
-    /// Whether the model would read nothing but blank.
+    /// True if the model would read nothing but blank.
     pub fn is_blank(&self) -> bool {
         match self.json.as_bytes() {
             b"null" | b"\"\"" => true,
@@ -220,7 +234,7 @@ impl ContentTree {
         }
     }
 
-    /// What the model reads: a string without its quotes, [`NO_RESULT`] for nothing, JSON otherwise.
+    /// The text that the model reads: a string without its quotes, [`NO_RESULT`] for nothing, JSON otherwise.
     pub fn model_text(&self) -> Cow<'_, str> {
         if self.is_blank() {
             return Cow::Borrowed(NO_RESULT);

@@ -55,6 +55,33 @@ fn two_documents_of_one_id_are_two_documents() {
 }
 
 #[test]
+fn a_later_result_stands_apart_from_what_is_known() {
+    let id = DocumentId::parse("contract-42").unwrap();
+    let (first, second, other) =
+        (pdf("v1.pdf").with_id(id.clone()), pdf("v2.pdf").with_id(id), pdf("other.pdf"));
+    let result = |documents: &[&Document]| {
+        let tree = Capture::new().finish(&json!({ "text": "contract-42" })).unwrap();
+        assert!(tree.documents().is_empty());
+        let tree = Capture::new().finish(&(documents, "contract-42")).unwrap();
+        ToolResult::new(&call(), ResultStatus::Ok, tree)
+    };
+    let known = |id: &DocumentId| Some(&first).filter(|known| known.id() == id);
+    let same = result(&[&first, &other]);
+    assert_eq!(same.clone().apart_from(known), same);
+    let mut changed = result(&[&second, &other]);
+    changed.withheld = vec![changed.documents.remove(0).id().clone()];
+    let apart = changed.apart_from(known);
+    let own = apart.tree.documents()[0].id();
+    assert_ne!(own, first.id());
+    assert_eq!((&apart.withheld[0], apart.documents[0].id()), (own, other.id()));
+    assert!(apart.tree.unresolved().is_empty() && apart.tree.json().ends_with(r#","contract-42"]"#));
+    // The reference that is stored has no bytes any more, and a size.
+    let resumed = Document::stored(first.id().clone(), "main", "application/pdf").with_size(1);
+    let again = result(&[&second]).apart_from(|id| Some(&resumed).filter(|known| known.id() == id));
+    assert_eq!(again.documents[0].id(), own, "the same each time");
+}
+
+#[test]
 fn the_same_content_under_one_id_is_one_document() {
     let again = || Document::inline("same").with_id(DocumentId::parse("report").unwrap());
     let tree = Capture::new().finish(&[again(), again()]).unwrap();

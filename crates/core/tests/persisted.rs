@@ -8,10 +8,10 @@
 )]
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, Content, Conversation, ConversationError, Document,
-    DocumentId, Message, MessageId, Metadata, OpaquePart, ProviderCallId, ReasoningPart, ReplayData,
-    ResultStatus, TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
-    UserMessage, UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, Capture, Content, ContentTree, Conversation,
+    ConversationError, Document, DocumentId, Message, MessageId, Metadata, OpaquePart, ProviderCallId,
+    ReasoningPart, ReplayData, ResultStatus, TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult,
+    ToolResultsMessage, UserMessage, UserOrigin,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -320,8 +320,27 @@ fn an_export_says_which_bytes_it_does_not_hold() {
 }
 
 #[test]
-fn an_export_that_would_lose_one_of_two_contents_is_refused() {
-    let conversation = said([document("d", b"%PDF-1", "a.pdf"), document("d", b"%PDF-2", "a.pdf")]);
+fn an_export_holds_both_of_two_contents_of_one_id() {
+    let (first, second) = (document("d", b"%PDF-1", "a.pdf"), document("d", b"%PDF-2", "a.pdf"));
+    let call = ToolCall::new("f", Arguments::new("{}"));
+    let result = |document: &Document| {
+        let tree = Capture::new().finish(&[document]).unwrap();
+        Message::ToolResults(ToolResultsMessage::new([ToolResult::new(&call, ResultStatus::Ok, tree)]))
+            .shared()
+    };
+    let event = UserMessage::event(Capture::new().finish(&[&second]).unwrap());
+    let mut conversation = said([first.clone(), second.clone(), first.clone()]);
+    conversation.messages.extend([result(&second), result(&first), Message::User(event).shared()]);
+    let read = Conversation::from_json(&conversation.to_json().unwrap()).unwrap();
+    let bytes: Vec<_> = read.documents().map(|document| document.bytes().unwrap()).collect();
+    let expected =
+        [&first, &second, &first, &second, &first, &second].map(|document| document.bytes().unwrap());
+    assert_eq!(bytes, expected);
+    let Message::ToolResults(results) = &*read.messages[1] else { panic!() };
+    assert!(results.results[0].tree.unresolved().is_empty());
+    // Inside one tree nothing says which reference means which.
+    let both = ContentTree::parse("1", vec![first, second]).unwrap();
+    let conversation = Conversation::new([Message::User(UserMessage::event(both)).shared()]);
     assert!(matches!(conversation.to_json(), Err(ConversationError::DuplicateDocument { .. })));
 }
 

@@ -32,7 +32,7 @@ pub struct Matrix {
     families: BTreeMap<String, Section>,
 }
 
-/// What the table says of a family.
+/// A family's part of the table.
 #[derive(Clone, Debug)]
 enum Section {
     Read(Rows),
@@ -45,7 +45,7 @@ enum Section {
 struct Rows {
     /// The family's defaults.
     own: Table,
-    /// What differs for models: the bundled rows and each configuration's, the one that counts least first.
+    /// The differences of models: the bundled rows and each configuration's, the one that counts least first.
     layers: Vec<Layer>,
 }
 
@@ -53,7 +53,7 @@ struct Rows {
 #[derive(Clone, Debug, PartialEq)]
 struct Layer {
     models: Table,
-    /// Whether each row is written as one whole, so that the longest pattern alone applies.
+    /// True if each row is written as one whole, so that the longest pattern alone applies.
     is_whole: bool,
 }
 
@@ -145,7 +145,7 @@ pub enum MatrixError {
     Row {
         /// `family` or `family/pattern`.
         row: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
@@ -261,7 +261,7 @@ impl Matrix {
         self.families.get(family).map(|section| section.rows().patterns()).into_iter().flatten().collect()
     }
 
-    /// What is known of a model: the family's default, what the bundled row of the longest matching pattern says
+    /// Everything known of a model: the family's default, what the bundled row of the longest matching pattern says
     /// otherwise, then what each matching pattern of a configuration says; text only for an unknown family. Its
     /// [`row`](ModelCapabilities::row) is the most specific of these patterns.
     pub fn resolve(&self, family: &str, model: &str) -> ModelCapabilities {
@@ -341,7 +341,7 @@ fn settle_on(list: &mut Vec<Value>, base: Vec<Value>) -> Result<(), String> {
     }
 }
 
-/// What an entry with a sign adds or removes.
+/// The text that an entry with a sign adds or removes.
 fn name(entry: &Value) -> Option<&str> {
     entry.as_str()?.strip_prefix(['+', '-'])
 }
@@ -414,7 +414,7 @@ impl Cells {
     }
 }
 
-/// Whether `pattern`, in which `*` stands for any run of characters, covers the whole of `text`.
+/// True if `pattern`, in which `*` stands for any run of characters, covers the whole of `text`.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };

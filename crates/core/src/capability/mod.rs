@@ -1,4 +1,4 @@
-//! What a model takes in which place, and what it can do.
+//! The media that a model takes in each place, and the model's abilities.
 
 mod fingerprint;
 mod matrix;
@@ -11,7 +11,7 @@ use crate::converter::Form;
 use crate::media::{MediaKind, MediaType};
 use crate::provider::Effort;
 
-/// Where content stands in a request.
+/// The place of content in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-/// What a model takes in one place.
+/// The media that a model takes in one place, and their limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -66,7 +66,7 @@ pub struct PlaceCapabilities {
     /// The most pixels along one side of an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pixels: Option<u64>,
-    /// Whether a text must stand beside a document.
+    /// True if a text must stand beside a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_text: Option<bool>,
     /// Of `media`, the types that may stand here as a public address too, where that is not all but text. It says
@@ -84,7 +84,7 @@ impl PlaceCapabilities {
         Self { media: media.iter().map(|media| (*media).to_owned()).collect(), ..Self::default() }
     }
 
-    /// Whether documents of this type may stand here as they are; text ones as text.
+    /// True if documents of this type may stand here as they are; text ones as text.
     pub fn accepts(&self, media: &MediaType) -> bool {
         let kind = media.kind();
         self.media.iter().any(|pattern| match pattern.as_str() {
@@ -93,14 +93,14 @@ impl PlaceCapabilities {
         })
     }
 
-    /// Whether a document of this type may be named here by a reference to an uploaded file.
+    /// True if a document of this type may be named here by a reference to an uploaded file.
     pub fn refers(&self, media: &MediaType) -> bool {
         self.accepts(media)
             && media.kind() != MediaKind::Text
             && self.references.iter().any(|pattern| media.matches(pattern))
     }
 
-    /// Whether documents of this type may stand here as a public address, if the provider fetches any. Text never
+    /// True if documents of this type may stand here as a public address, if the provider fetches any. Text never
     /// does, since it is shown as text.
     pub fn accepts_url(&self, media: &MediaType) -> bool {
         let covers = |patterns: &[String]| patterns.iter().any(|pattern| media.matches(pattern));
@@ -108,7 +108,7 @@ impl PlaceCapabilities {
         media.kind() != MediaKind::Text && (covers(&self.url_only) || as_well())
     }
 
-    /// Whether text may stand here.
+    /// True if text may stand here.
     pub fn accepts_text(&self) -> bool {
         self.media.iter().any(|pattern| pattern == "text")
     }
@@ -150,7 +150,7 @@ impl PlaceCapabilities {
     }
 }
 
-/// How prompt caching is asked for.
+/// The way to ask for prompt caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -166,7 +166,7 @@ pub enum Caching {
     Resource,
 }
 
-/// What can be asked of the form of an answer.
+/// The forms that an answer can be asked for in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -182,7 +182,7 @@ pub enum StructuredOutput {
     JsonSchema,
 }
 
-/// Whether reasoning goes back to the model.
+/// True if reasoning goes back to the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -204,10 +204,10 @@ pub struct FileRules {
     /// The most bytes of a whole request, base64 included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_request_bytes: Option<u64>,
-    /// Whether every file needs a name.
+    /// True if every file needs a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names_required: Option<bool>,
-    /// Whether files can be uploaded first and referenced.
+    /// True if files can be uploaded first and referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload: Option<bool>,
     /// The most pages of all PDFs of a request.
@@ -232,12 +232,12 @@ pub struct FileRules {
     /// About how many pixels of an image cost one token, for estimates; 750 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels_per_token: Option<u64>,
-    /// Whether the provider fetches public URLs itself.
+    /// True if the provider fetches public URLs itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub urls: Option<bool>,
 }
 
-/// What is known of a model behind an API.
+/// Everything known of a model behind an API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModelCapabilities {
@@ -247,13 +247,13 @@ pub struct ModelCapabilities {
     pub model: String,
     /// The row of the matrix that it comes from: a pattern, `default`, or `unknown` for an unknown family.
     pub row: String,
-    /// What a user message takes.
+    /// A user message's media.
     pub user: PlaceCapabilities,
-    /// What a tool result takes.
+    /// A tool result's media.
     pub tool_result: PlaceCapabilities,
-    /// What a failed tool result takes.
+    /// A failed tool result's media.
     pub failed_result: PlaceCapabilities,
-    /// What the user content directly after tool results takes.
+    /// The media of the user content directly after tool results.
     pub beside_result: PlaceCapabilities,
     /// Rules for files.
     pub files: FileRules,
@@ -261,28 +261,28 @@ pub struct ModelCapabilities {
     pub context_window: Option<u64>,
     /// The most tokens of a reply.
     pub max_output_tokens: Option<u64>,
-    /// Whether it calls tools natively.
+    /// True if it calls tools natively.
     pub tools: bool,
-    /// Whether several calls come in one reply.
+    /// True if several calls come in one reply.
     pub parallel_tools: bool,
-    /// Whether a tool can be forced.
+    /// True if a tool can be forced.
     pub forced_tools: bool,
-    /// What can be asked of the form of an answer.
+    /// The forms that an answer can be asked for in.
     pub structured_output: StructuredOutput,
-    /// How prompt caching is asked for.
+    /// The way to ask for prompt caching.
     pub caching: Caching,
-    /// Whether reasoning goes back.
+    /// True if reasoning goes back.
     pub reasoning_replay: ReasoningReplay,
-    /// How reasoning can be switched: `adaptive`, `budget`, `off`, `effort`; empty if it cannot.
+    /// The ways to switch reasoning: `adaptive`, `budget`, `off`, `effort`; empty if it cannot be switched.
     pub reasoning: Vec<String>,
     /// The efforts that it knows.
     pub efforts: Vec<Effort>,
-    /// Whether it takes temperature, top-p and top-k.
+    /// True if it takes temperature, top-p and top-k.
     pub sampling: bool,
 }
 
 impl ModelCapabilities {
-    /// What is known of nothing: text in every place, and tools.
+    /// The capabilities of a model of which nothing is known: text in every place, and tools.
     pub fn text_only(family: impl Into<String>, model: impl Into<String>) -> Self {
         let text = PlaceCapabilities::of(&["text"]);
         Self {
@@ -308,7 +308,7 @@ impl ModelCapabilities {
         }
     }
 
-    /// What a place takes.
+    /// The media and limits of a place.
     pub fn place(&self, place: Place) -> &PlaceCapabilities {
         match place {
             Place::User => &self.user,
@@ -318,7 +318,7 @@ impl ModelCapabilities {
         }
     }
 
-    /// Whether a document is uploaded and named in the request, so that its bytes are none of the request's.
+    /// True if a document is uploaded and named in the request, so that its bytes are none of the request's.
     ///
     /// That takes a model that was told to upload, and holds unless the provider fails to take the file.
     pub fn uploads(&self, place: Place, media: &MediaType, bytes: u64) -> bool {
@@ -328,7 +328,7 @@ impl ModelCapabilities {
             && self.place(place).refers(media)
     }
 
-    /// Whether a document of this type may stand in this place as a public address that the provider fetches itself.
+    /// True if a document of this type may stand in this place as a public address that the provider fetches itself.
     ///
     /// ```
     /// use attache_core::{Matrix, MediaType, Place};

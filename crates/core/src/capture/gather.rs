@@ -52,7 +52,7 @@ impl Walk {
 struct Inside<'a> {
     walk: &'a mut Walk,
     outside: usize,
-    /// Where its own id stands among those found: before those inside it.
+    /// The place of its own id among those found: before those inside it.
     place: usize,
     is_reference: bool,
     key: Option<String>,

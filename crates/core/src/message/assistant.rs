@@ -1,4 +1,4 @@
-//! What the model said.
+//! The replies of the model.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl AssistantMessage {
         texts.collect()
     }
 
-    /// What the model refused with, if it did.
+    /// The text that the model refused with, if it did.
     pub fn refusal(&self) -> Option<String> {
         let texts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Text(text) if text.is_refusal() => Some(text.text()),
@@ -66,7 +66,7 @@ impl AssistantMessage {
         })
     }
 
-    /// Whether it calls a tool.
+    /// True if it calls a tool.
     pub fn has_tool_calls(&self) -> bool {
         self.tool_calls().next().is_some()
     }
@@ -172,12 +172,12 @@ impl ReasoningPart {
         &self.text
     }
 
-    /// Whether the provider hides the text.
+    /// True if the provider hides the text.
     pub fn is_redacted(&self) -> bool {
         self.redacted
     }
 
-    /// What the provider wants back with it.
+    /// The data that the provider wants back with it.
     pub fn replay(&self) -> Option<&ReplayData> {
         self.replay.as_deref()
     }
@@ -212,7 +212,7 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments.
     pub arguments: Arguments,
-    /// What the provider wants back with the call.
+    /// The data that the provider wants back with the call.
     pub replay: Option<Arc<ReplayData>>,
 }
 

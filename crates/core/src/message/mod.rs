@@ -19,7 +19,7 @@ use crate::document::Document;
 use crate::id::MessageId;
 use crate::identity::Identities;
 
-/// Who speaks.
+/// The speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
@@ -42,7 +42,7 @@ pub enum Role {
 pub enum Message {
     /// The author's instructions.
     System(SystemMessage),
-    /// What a person or an event said, or the synthetic message with the documents of tool results.
+    /// The words of a person or an event, or the synthetic message with the documents of tool results.
     User(UserMessage),
     /// One reply of the model.
     Assistant(AssistantMessage),
@@ -66,7 +66,7 @@ impl Message {
         Self::Assistant(AssistantMessage::new([AssistantPart::text(text)]))
     }
 
-    /// Who speaks.
+    /// The speaker.
     pub fn role(&self) -> Role {
         match self {
             Self::System(_) => Role::System,
@@ -108,7 +108,7 @@ impl Message {
         }
     }
 
-    /// What routing decided about this message, as a number that changes when a decision does. A message without
+    /// The decisions of routing about this message, as a number that changes when one does. A message without
     /// documents has 0. Together with the id it tells a renderer whether it has seen exactly this before.
     pub fn stamp(&self) -> u64 {
         match self {
@@ -125,14 +125,7 @@ impl Message {
     pub fn documents(&self) -> Vec<&Document> {
         match self {
             Self::System(_) | Self::Assistant(_) => Vec::new(),
-            Self::User(message) => {
-                let documents = message.parts.iter().flat_map(|part| match part {
-                    Content::Text(_) => &[],
-                    Content::Document(document) => std::slice::from_ref(document),
-                    Content::Object(tree) => tree.documents(),
-                });
-                documents.collect()
-            }
+            Self::User(message) => message.parts.iter().flat_map(Content::documents).collect(),
             Self::ToolResults(message) => {
                 let mut documents = Vec::new();
                 for result in &message.results {
@@ -152,7 +145,7 @@ impl Message {
         }
     }
 
-    /// Whether it is the synthetic user message that carries the documents of the tool results before it.
+    /// True if it is the synthetic user message that carries the documents of the tool results before it.
     pub fn is_tool_call_documents(&self) -> bool {
         matches!(self, Self::User(message) if message.origin == UserOrigin::ToolCallDocuments)
     }
@@ -220,12 +213,12 @@ impl TextPart {
         &self.text
     }
 
-    /// Whether the model refused with it.
+    /// True if the model refused with it.
     pub fn is_refusal(&self) -> bool {
         self.refusal
     }
 
-    /// What the provider wants back with it.
+    /// The data that the provider wants back with it.
     pub fn replay(&self) -> Option<&ReplayData> {
         self.replay.as_deref()
     }
@@ -253,7 +246,7 @@ impl Metadata {
         self.0.get(key)
     }
 
-    /// Whether there is no entry.
+    /// True if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,12 +1,14 @@
 //! The results of tool calls.
 
+use std::collections::HashMap;
+
 use crate::document::Document;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{Content, Metadata, ToolCall};
 use crate::tool::ToolError;
 use crate::tree::ContentTree;
 
-/// How a call ended, as far as the model must know.
+/// The end of a call, as far as the model must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResultStatus {
@@ -19,7 +21,7 @@ pub enum ResultStatus {
     Cancelled,
 }
 
-/// What the model is shown, once routing has decided.
+/// The content that the model is shown, once routing has decided.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Routed {
@@ -46,15 +48,15 @@ pub struct ToolResult {
     pub provider_id: Option<ProviderCallId>,
     /// The tool's internal name; `None` where a handler could not tell.
     pub tool_name: Option<String>,
-    /// How the call ended.
+    /// The end of the call.
     pub status: ResultStatus,
-    /// What the tool returned, with all documents that were captured.
+    /// The tool's output, with all documents that were captured.
     pub tree: ContentTree,
     /// The documents to show the model, in order. A handler may withhold some of the tree's.
     pub documents: Vec<Document>,
     /// The documents of the tree that the tool's handler keeps from the model.
     pub withheld: Vec<DocumentId>,
-    /// What follows the text in this result, once routing has decided. Never stored.
+    /// The content that follows the text in this result, once routing has decided. Never stored.
     pub routed: Option<Routed>,
 }
 
@@ -107,7 +109,51 @@ impl ToolResult {
         Self::new(call, ResultStatus::Cancelled, ContentTree::text("Tool execution was canceled."))
     }
 
-    /// Whether the model must be told that the call failed.
+    /// The same result, whose documents stand apart from those that a conversation knows: one with the id of a `known`
+    /// document and other content gets an id of its own, in the text too. A store then keeps both. The same content gets
+    /// the same id each time.
+    ///
+    /// ```
+    /// use attache_core::{Arguments, Capture, Document, DocumentId, ResultStatus, ToolCall, ToolResult};
+    /// let id = DocumentId::parse("contract-42").unwrap();
+    /// let (first, second) = (Document::inline("version 1").with_id(id.clone()), Document::inline("version 2").with_id(id));
+    /// let tree = Capture::new().finish(&[&second])?;
+    /// let result = ToolResult::new(&ToolCall::new("get", Arguments::new("{}")), ResultStatus::Ok, tree);
+    /// let result = result.apart_from(|id| Some(&first).filter(|known| known.id() == id));
+    /// assert_ne!(result.documents[0].id(), first.id());
+    /// assert!(result.tree.unresolved().is_empty());
+    /// # Ok::<(), attache_core::TreeError>(())
+    /// ```
+    #[must_use]
+    pub fn apart_from<'d>(self, known: impl Fn(&DocumentId) -> Option<&'d Document>) -> Self {
+        match self.own_ids(known) {
+            Some(ids) => self.with_ids(&ids),
+            None => self,
+        }
+    }
+
+    pub(crate) fn own_ids<'d>(
+        &self,
+        known: impl Fn(&DocumentId) -> Option<&'d Document>,
+    ) -> Option<HashMap<DocumentId, DocumentId>> {
+        own_ids(self.tree.documents().iter().chain(&self.documents), known)
+    }
+
+    pub(crate) fn with_ids(&self, ids: &HashMap<DocumentId, DocumentId>) -> Self {
+        let documents = self.documents.iter().map(|document| match ids.get(document.id()) {
+            Some(id) => document.clone().with_id(id.clone()),
+            None => document.clone(),
+        });
+        let withheld = self.withheld.iter().map(|id| ids.get(id).unwrap_or(id).clone());
+        Self {
+            tree: self.tree.with_ids(ids),
+            documents: documents.collect(),
+            withheld: withheld.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// True if the model must be told that the call failed.
     pub fn is_error(&self) -> bool {
         self.status != ResultStatus::Ok
     }
@@ -117,10 +163,26 @@ impl ToolResult {
         self.routed.as_ref().map_or(&[], |routed| &routed.content)
     }
 
-    /// Whether it has documents that no routing has looked at. A renderer must refuse it rather than lose them.
+    /// True if it has documents that no routing has looked at. A renderer must refuse it rather than lose them.
     pub fn is_unrouted(&self) -> bool {
         self.routed.is_none() && !self.documents.is_empty()
     }
+}
+
+/// The ids that documents get whose own one stands for other content already; `None` if none does.
+pub(crate) fn own_ids<'a, 'd>(
+    documents: impl IntoIterator<Item = &'a Document>,
+    known: impl Fn(&DocumentId) -> Option<&'d Document>,
+) -> Option<HashMap<DocumentId, DocumentId>> {
+    let mut ids = HashMap::new();
+    for document in documents {
+        if known(document.id()).is_some_and(|known| known.has_other_content(document))
+            && let Some(id) = document.id_beside_another()
+        {
+            ids.insert(document.id().clone(), id);
+        }
+    }
+    Some(ids).filter(|ids| !ids.is_empty())
 }
 
 /// All results of one assistant message, in call order.

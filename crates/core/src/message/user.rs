@@ -1,7 +1,8 @@
-//! What stands on the user's side: prompts, events, and documents of tool results.
+//! The user's side: prompts, events, and documents of tool results.
 
 use crate::document::Document;
-use crate::id::MessageId;
+use crate::id::{DocumentId, MessageId};
+use crate::message::results::own_ids;
 use crate::message::{Metadata, Routed, TextPart};
 use crate::tree::ContentTree;
 
@@ -38,6 +39,30 @@ impl Content {
     }
 }
 
+impl Content {
+    /// The documents in it, withheld ones included.
+    pub(crate) fn documents(&self) -> &[Document] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Document(document) => std::slice::from_ref(document),
+            Self::Object(tree) => tree.documents(),
+        }
+    }
+
+    /// The same part, whose documents stand apart from those that are known; `None` if they do already.
+    pub(crate) fn apart_from<'d>(&self, known: impl Fn(&DocumentId) -> Option<&'d Document>) -> Option<Self> {
+        let ids = own_ids(self.documents(), known)?;
+        Some(match self {
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::Document(document) => {
+                let id = ids.get(document.id()).unwrap_or_else(|| document.id()).clone();
+                Self::Document(document.clone().with_id(id))
+            }
+            Self::Object(tree) => Self::Object(tree.with_ids(&ids)),
+        })
+    }
+}
+
 impl From<Document> for Option<Content> {
     fn from(document: Document) -> Self {
         Some(Content::Document(document))
@@ -52,9 +77,9 @@ pub struct UserMessage {
     pub id: MessageId,
     /// Why it exists.
     pub origin: UserOrigin,
-    /// What was said, in order.
+    /// The parts in order.
     pub parts: Vec<Content>,
-    /// What the model is shown instead of `parts`, once routing has decided. Never stored.
+    /// The content that the model is shown instead of `parts`, once routing has decided. Never stored.
     pub routed: Option<Routed>,
     /// The metadata.
     pub metadata: Metadata,
@@ -91,7 +116,7 @@ impl UserMessage {
         self
     }
 
-    /// What a renderer shows: the routed content if there is one, the parts otherwise.
+    /// The content that a renderer shows: the routed one if there is one, the parts otherwise.
     pub fn shown(&self) -> &[Content] {
         self.routed.as_ref().map_or(&self.parts, |routed| &routed.content)
     }

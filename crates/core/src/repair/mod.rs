@@ -19,7 +19,7 @@ use crate::message::{AssistantPart, Content, Message, Role};
 pub struct Repaired {
     /// The messages in order. Those that needed no repair are the very same.
     pub messages: Vec<Arc<Message>>,
-    /// What was done, in no particular order; nothing for a conversation that is as it must be.
+    /// The repairs, in no particular order; none for a conversation that is as it must be.
     pub repairs: Vec<Repair>,
 }
 
@@ -27,17 +27,17 @@ pub struct Repaired {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
-    /// Where the message stood that it is about, from 0.
+    /// The index of the message that it is about, from 0, before the repair.
     pub at: usize,
     /// The message.
     pub message: MessageId,
-    /// What was wrong.
+    /// The problem.
     pub kind: RepairKind,
-    /// What was done: one line, without what was said.
+    /// The change: one line, without what was said.
     pub detail: String,
 }
 
-/// What was wrong with a conversation.
+/// The kind of problem of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RepairKind {
@@ -98,7 +98,7 @@ impl fmt::Display for Repair {
 /// documents with it (those that a handler keeps from the model, and texts that stand there already, apart). Repairing
 /// again changes nothing, and a conversation that is as it must be keeps its very messages.
 ///
-/// What providers want of roles beyond that is the codecs' business: neighbours of one role are merged by those whose
+/// Further rules for roles are the codecs' business: neighbours of one role are merged by those whose
 /// API demands it, and several replies of the model in a row may be one turn that the provider continued.
 ///
 /// ```
@@ -167,7 +167,7 @@ fn unique_ids(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     }
 }
 
-/// Whether a message says nothing at all.
+/// True if a message says nothing at all.
 fn is_empty(message: &Message) -> bool {
     match message {
         Message::System(message) => message.parts.is_empty(),

@@ -1,4 +1,4 @@
-//! What messages hold, and where they stand.
+//! The content of messages, and their order.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_par
 
 /// The metadata key of the synthetic message.
 const MARKER: &str = "toolCallDocuments";
-/// What the user says in a conversation that begins with the model.
+/// The user's words in a conversation that begins with the model.
 const OPENING: &str = "(The assistant speaks first.)";
 
 /// Leaves out parts that say nothing, and messages without parts.
@@ -71,7 +71,7 @@ pub(super) fn anchored(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     }
 }
 
-/// Whether each document is one of the results, or inside one of them at whatever depth.
+/// True if each document is one of the results, or inside one of them at whatever depth.
 fn is_projection(synthetic: &Message, results: &Message) -> bool {
     let known = results.documents();
     let mut identities = Identities::new();

@@ -12,7 +12,7 @@ use crate::message::{
 use crate::repair::{Numbered, Repair, RepairKind};
 use crate::tree::ContentTree;
 
-/// What stands for a result that nobody has.
+/// The text for a result that nobody has.
 const UNKNOWN: &str = "the outcome of this call is not known: the conversation holds no result of it";
 
 /// A call: its message and its place among the message's calls.
@@ -107,11 +107,11 @@ fn free(
 #[derive(Default)]
 struct CallsOfId {
     calls: Vec<CallAt>,
-    /// How many of them stand before the results that came last.
+    /// The number of calls that stand before the results that came last.
     passed: usize,
-    /// How many are answered or passed: what answers calls behind it takes them in order.
+    /// The number of calls that are answered or passed: a result that answers a call behind it takes the next.
     taken: usize,
-    /// Those before that wait for a result: the nearest message last, its calls in reverse.
+    /// The calls before that wait for a result: the nearest message last, its calls in reverse.
     waiting: Vec<CallAt>,
 }
 
@@ -259,7 +259,7 @@ impl Plan {
         lender.unwrap_or(asked).with(Message::ToolResults(message))
     }
 
-    /// What a message of results holds beside those that answer a call: events, each with its documents.
+    /// Makes events of the results that answer no call, each with its documents.
     fn left_over(
         &self,
         at: usize,

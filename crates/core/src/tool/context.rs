@@ -1,4 +1,4 @@
-//! What a tool knows about its call.
+//! The context of a call.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::document::Document;
 use crate::id::ToolCallId;
 use crate::tool::{ConversationDocuments, DocumentRef, ToolError, ToolErrorKind};
 
-/// What a tool knows about its call. The model never sees any of it.
+/// Everything that a tool knows about its call. The model never sees any of it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ToolContext {
@@ -24,7 +24,7 @@ pub struct ToolContext {
     pub principal: Option<String>,
     /// The session that the run belongs to.
     pub session: Option<String>,
-    /// When the call is given up.
+    /// The time at which the call is given up.
     pub deadline: Option<Instant>,
     /// The same for each attempt at this call, for services that honour it.
     pub idempotency_key: Option<String>,
@@ -32,7 +32,7 @@ pub struct ToolContext {
     pub store_id: Option<String>,
     /// The documents of the conversation, as it stood when the model made the call.
     pub documents: ConversationDocuments,
-    /// What the caller of the run passes to its tools.
+    /// The values that the caller of the run passes to its tools.
     pub extensions: Extensions,
 }
 

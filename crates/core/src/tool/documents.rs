@@ -11,8 +11,8 @@ use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
 
 /// The documents that the model of a conversation was shown, and where their bytes are.
 ///
-/// What a tool's handler withheld is not among them, nor what a cancelled call had returned; what left the model's
-/// window still is. Cloning copies two pointers.
+/// Documents that a tool's handler withheld are not among them, nor those of a cancelled call; those that left the
+/// model's window still are. Cloning copies two pointers.
 ///
 /// A loop fills it for its tools; who runs tools without one makes it from the messages:
 ///
@@ -99,12 +99,12 @@ impl ConversationDocuments {
         self.known.documents.iter()
     }
 
-    /// How many there are.
+    /// The count.
     pub fn len(&self) -> usize {
         self.known.documents.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.known.documents.is_empty()
     }
@@ -228,7 +228,7 @@ fn each_shown(message: &Message, mut with: impl FnMut(&Document)) {
     }
 }
 
-/// Whether a label may show `text` for that id: its short form, or a longer start of it up to a dash.
+/// True if a label may show `text` for that id: its short form, or a longer start of it up to a dash.
 fn is_short_for(text: &str, id: &DocumentId) -> bool {
     let rest = || id.as_str().strip_prefix(text);
     text == id.short() || (!text.is_empty() && rest().is_some_and(|rest| rest.starts_with('-')))

@@ -11,7 +11,7 @@ use crate::identity::Identities;
 use crate::message::ArgumentsError;
 use crate::tree::{ContentTree, TreeError, TreeErrorKind};
 
-/// What kind of failure a tool reports, as far as the loop acts on it.
+/// The kind of failure a tool reports, as far as the loop acts on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
@@ -28,7 +28,7 @@ pub enum ToolErrorKind {
     Timeout,
     /// It panicked.
     Panicked,
-    /// What it needs from the caller's context is not there.
+    /// The caller's context lacks a value that it needs.
     MissingContext,
     /// The service behind it did not answer.
     Unavailable,
@@ -147,7 +147,7 @@ impl ToolError {
         self
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure it is.
     pub fn kind(&self) -> ToolErrorKind {
         self.0.kind
     }
@@ -184,12 +184,12 @@ impl ToolError {
         tree.with_documents(documents).with_withheld(withheld)
     }
 
-    /// Whether the same call may work later.
+    /// True if the same call may work later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.0.kind, ToolErrorKind::Timeout | ToolErrorKind::Unavailable)
     }
 
-    /// How long the service behind the tool asked to wait.
+    /// The time that the service behind the tool asked to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }

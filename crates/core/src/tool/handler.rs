@@ -14,17 +14,17 @@ use crate::provider::BoxFuture;
 use crate::tool::{ToolContext, ToolError, ToolSpec};
 use crate::tree::ContentTree;
 
-/// What a call yields: the tree, the documents to show, those withheld.
+/// The yield of a call: the tree, the documents to show, those withheld.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput {
-    /// What the tool returned.
+    /// The tool's output.
     pub tree: ContentTree,
     /// The documents to show the model, in order, each once.
     pub documents: Vec<Document>,
     /// The documents of the tree that are kept from the model.
     pub withheld: Vec<DocumentId>,
-    /// Whether the tool reports success. A failed result keeps its content.
+    /// True if the tool reports success. A failed result keeps its content.
     pub status: ResultStatus,
 }
 
@@ -73,7 +73,7 @@ impl ToolOutput {
 /// Its output is typed, so that [`extract_documents`](Self::extract_documents) needs no downcasts. A handler that
 /// overrides nothing shows the documents that have a place in its output.
 pub trait ToolHandler: Send + Sync + 'static {
-    /// What a call returns.
+    /// The value that a call returns.
     type Output: Serialize + Send + Sync;
 
     /// A short name for messages and logs, such as `mcp:files`.
@@ -96,7 +96,7 @@ pub trait ToolHandler: Send + Sync + 'static {
         tree.shown().cloned().collect()
     }
 
-    /// Whether an output reports a failure of the tool.
+    /// True if an output reports a failure of the tool.
     fn is_error(&self, output: &Self::Output) -> bool {
         let _ = output;
         false

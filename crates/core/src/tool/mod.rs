@@ -59,7 +59,7 @@ use crate::provider::BoxFuture;
     note = "a closure becomes a tool by `tool_fn`, the methods of a `#[toolbox]` by `into_tools()`"
 )]
 pub trait Tool: Send + Sync {
-    /// What the model sees of it, and how the loop treats it.
+    /// The definition for the model, and the metadata for the loop.
     fn spec(&self) -> &ToolSpec;
 
     /// The arguments as it takes them, read from what a model wrote. By default they are held against the schema, and
@@ -67,7 +67,7 @@ pub trait Tool: Send + Sync {
     /// nobody looks at them again.
     ///
     /// # Errors
-    /// What the model is told instead of a call.
+    /// The text that the model is told instead of a call.
     fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
         self.spec().definition.coerce(written)
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::document::Document;
 use crate::id::DocumentId;
 
-/// What a model wrote to name a document, as an argument of a tool: its whole id, the short id of its label, or the
+/// The words of a model that name a document, as an argument of a tool: its whole id, the short id of its label, or the
 /// reference object that it read in a tool's result.
 ///
 /// It is a name and nothing more. [`ToolContext::document`](crate::ToolContext::document) and
@@ -33,7 +33,7 @@ use crate::id::DocumentId;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct DocumentRef(Box<str>);
 
-/// What the schema tells the model.
+/// The schema's words for the model.
 pub(crate) const HINT: &str = "The id of a document of this conversation, as its label or the result that it came \
                                in shows it";
 
@@ -50,12 +50,12 @@ impl DocumentRef {
         (!bare.is_empty()).then(|| Self(Box::from(bare)))
     }
 
-    /// What the model wrote. It may be an address with a secret in its query.
+    /// The text as the model wrote it. It may be an address with a secret in its query.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it looks like the address of an external document.
+    /// True if it looks like the address of an external document.
     pub(crate) fn is_address(&self) -> bool {
         self.0.contains("://")
     }

@@ -1,4 +1,4 @@
-//! What a tool returns beside its value.
+//! The value of a tool, and documents beside it.
 
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};

@@ -33,7 +33,7 @@ pub enum ToolSetError {
     Unusable {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
 }
@@ -86,7 +86,7 @@ impl ToolSet {
         self
     }
 
-    /// Whether the calls are held against the whole schemas.
+    /// True if the calls are held against the whole schemas.
     pub fn is_validated(&self) -> bool {
         self.validated
     }
@@ -96,12 +96,12 @@ impl ToolSet {
         self.tools.iter().map(|(wire, definition)| (wire.as_str(), definition))
     }
 
-    /// Whether there is no tool.
+    /// True if there is no tool.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// How many tools there are.
+    /// The number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }

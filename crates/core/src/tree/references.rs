@@ -1,6 +1,8 @@
 //! The document references in JSON text.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 
@@ -14,9 +16,40 @@ use crate::json::end_of_string;
 /// taken for one, since its quotes are escaped. The text is read once, from its begin to its end; depth costs heap, not
 /// stack.
 pub fn reference_ids(json: &str) -> impl Iterator<Item = DocumentId> {
+    places(json).map(|place| place.id)
+}
+
+fn places(json: &str) -> impl Iterator<Item = Place> {
     // Nearly all texts have none, which a search says faster than a reader.
     let found = if json.contains(KEY) { Scan::over(json) } else { Vec::new() };
     found.into_iter().flatten()
+}
+
+/// The text with other ids in the references for which there is one.
+pub(super) fn renamed(json: &str, ids: &HashMap<DocumentId, DocumentId>) -> String {
+    let mut changes: Vec<(Range<usize>, String)> = Vec::new();
+    for Place { id, text } in places(json) {
+        let new = ids.get(&id).and_then(|new| serde_json::to_string(new).ok());
+        changes.extend(new.map(|new| (text, new)));
+    }
+    // In source order of the ids, which is not that of the markers.
+    changes.sort_by_key(|(text, _)| text.start);
+    let mut renamed = String::with_capacity(json.len() + 16 * changes.len());
+    let mut at = 0;
+    for (text, new) in changes {
+        renamed.push_str(json.get(at..text.start).unwrap_or_default());
+        renamed.push_str(&new);
+        at = text.end;
+    }
+    renamed.push_str(json.get(at..).unwrap_or_default());
+    renamed
+}
+
+/// An id in a reference.
+struct Place {
+    id: DocumentId,
+    /// The string that says it, with its quotes.
+    text: Range<usize>,
 }
 
 /// The same in a text that is one JSON string, whose content may be JSON: a tool may return what it wrote itself.
@@ -40,25 +73,25 @@ const ID: &str = "\"documentId\"";
 /// An object or array that is open.
 #[derive(Default)]
 struct Open {
-    /// Where its id goes, once its marker was met.
+    /// The place of its id, once its marker was met.
     slot: Option<usize>,
     is_object: bool,
-    /// Whether the next string is a key.
+    /// True if the next string is a key.
     at_key: bool,
-    /// Whether the next value is the id.
+    /// True if the next value is the id.
     at_id: bool,
-    id: Option<DocumentId>,
+    id: Option<Place>,
     /// Two ids are none.
     ids: usize,
 }
 
 struct Scan {
-    found: Vec<Option<DocumentId>>,
+    found: Vec<Option<Place>>,
     open: Vec<Open>,
 }
 
 impl Scan {
-    fn over(json: &str) -> Vec<Option<DocumentId>> {
+    fn over(json: &str) -> Vec<Option<Place>> {
         let mut scan = Self { found: Vec::new(), open: Vec::new() };
         let bytes = json.as_bytes();
         let mut at = 0;
@@ -66,7 +99,7 @@ impl Scan {
             match byte {
                 b'"' => {
                     let end = end_of_string(bytes, at);
-                    scan.string(json.get(at..end).unwrap_or_default());
+                    scan.string(json, at..end);
                     at = end;
                     continue;
                 }
@@ -85,7 +118,8 @@ impl Scan {
         scan.found
     }
 
-    fn string(&mut self, text: &str) {
+    fn string(&mut self, json: &str, range: Range<usize>) {
+        let text = json.get(range.clone()).unwrap_or_default();
         let Some(open) = self.open.last_mut() else { return };
         if open.at_key {
             open.at_key = false;
@@ -97,7 +131,7 @@ impl Scan {
         } else if open.at_id {
             open.at_id = false;
             open.ids += 1;
-            open.id = serde_json::from_str(text).ok();
+            open.id = serde_json::from_str(text).ok().map(|id| Place { id, text: range });
         }
     }
 
@@ -139,6 +173,15 @@ mod tests {
         ] {
             assert_eq!(ids(json), Vec::<String>::new(), "{json}");
         }
+    }
+
+    #[test]
+    fn references_are_renamed_and_nothing_else() {
+        let id = |id: &str| DocumentId::parse(id).unwrap();
+        let json = r#"{"x":"a","r":[{"attache.document":1,"t":{"documentId":"a"},"y":{"attache.document":1,"documentId":"a"},"documentId":"b"}]}"#;
+        let new = HashMap::from([(id("a"), id("a\"2")), (id("b"), id("b2"))]);
+        let expected = r#"{"x":"a","r":[{"attache.document":1,"t":{"documentId":"a"},"y":{"attache.document":1,"documentId":"a\"2"},"documentId":"b2"}]}"#;
+        assert_eq!(renamed(json, &new), expected);
     }
 
     #[test]
