@@ -7,6 +7,8 @@ use std::fmt;
 use attache_core::{DocumentId, MediaType, Place};
 use serde::{Serialize, Serializer};
 
+use crate::text::decode::one_line;
+
 /// The decisions about every document of the messages that were routed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -45,6 +47,17 @@ impl RoutingReport {
     /// About how many tokens all documents cost together.
     pub fn tokens(&self) -> u64 {
         self.decisions.iter().map(|decision| decision.tokens).fold(0, u64::saturating_add)
+    }
+}
+
+/// A line for each decision, for people who read a log.
+impl fmt::Display for RoutingReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, decision) in self.decisions.iter().enumerate() {
+            let end = if at == 0 { "" } else { "\n" };
+            write!(f, "{end}{decision}")?;
+        }
+        Ok(())
     }
 }
 
@@ -93,6 +106,14 @@ pub struct Decision {
     /// About how many tokens that content costs the model: 0 where none stands there. An estimate; providers count in
     /// ways of their own.
     pub tokens: u64,
+}
+
+/// Name or short id, media type, outcome and reason, on one line.
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = one_line(self.file_name.as_deref().unwrap_or(self.document_id.short()));
+        write!(f, "{name} ({}): {}, {}", one_line(self.media_type.essence()), self.outcome, self.reason)
+    }
 }
 
 fn essence<S: Serializer>(media_type: &MediaType, serializer: S) -> Result<S::Ok, S::Error> {

@@ -74,6 +74,12 @@ fn the_report_tells_everything() {
     let report = chat.route("openai-chat").report;
     let costs: Vec<_> = report.decisions.iter().map(|d| (d.outcome, d.bytes)).collect();
     assert_eq!(costs, [(Outcome::Synthetic, 17), (Outcome::Text, 5), (Outcome::Note, 0)]);
+    assert_eq!(
+        report.to_string(),
+        "a.pdf (application/pdf): synthetic, this model does not take application/pdf in tool results; it follows in a user message\n\
+         b.txt (text/plain): text, shown as text\n\
+         c.zip (application/zip): note, this model does not take application/zip in tool results or after them"
+    );
     for (outcome, count) in
         [(Outcome::Synthetic, 1), (Outcome::Text, 1), (Outcome::Note, 1), (Outcome::Native, 0)]
     {
