@@ -16,6 +16,11 @@ const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 20_000;
 
 pub(crate) fn compile(root: &Value) -> Result<Schema, SchemaError> {
+    compile_indexed(root).map(|(schema, _)| schema)
+}
+
+/// The same, with the number of each schema by its pointer.
+pub(crate) fn compile_indexed(root: &Value) -> Result<(Schema, HashMap<String, Id>), SchemaError> {
     let mut reader = Reader {
         root,
         ids: HashMap::new(),
@@ -33,11 +38,11 @@ pub(crate) fn compile(root: &Value) -> Result<Schema, SchemaError> {
             *slot = node;
         }
     }
-    let Reader { nodes, tracks, unchecked, .. } = reader;
+    let Reader { nodes, tracks, unchecked, ids, .. } = reader;
     endless(&nodes)?;
     let mut schema = Schema { nodes, tracks, unchecked };
     find_tags(&mut schema);
-    Ok(schema)
+    Ok((schema, ids))
 }
 
 /// Notes which properties have one value.

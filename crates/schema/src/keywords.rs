@@ -148,7 +148,7 @@ pub(crate) fn strings(place: &Place, names: &[Value]) -> Read<Vec<String>> {
 }
 
 /// The range of the integers that a format names.
-fn range(format: &str) -> Option<(i64, u64)> {
+pub(crate) fn range(format: &str) -> Option<(i64, u64)> {
     Some(match format {
         "int8" => (i8::MIN.into(), 0x7f),
         "int16" => (i16::MIN.into(), 0x7fff),
@@ -162,6 +162,6 @@ fn range(format: &str) -> Option<(i64, u64)> {
     })
 }
 
-fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

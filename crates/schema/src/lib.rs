@@ -27,6 +27,7 @@ mod compile;
 mod keywords;
 mod pattern;
 mod rules;
+mod strict;
 mod values;
 mod words;
 
@@ -38,6 +39,8 @@ mod tests;
 use std::fmt;
 
 use serde_json::Value;
+
+pub use strict::{Refusal, Strict, Unsaid, strict};
 
 use rules::{Id, Node, Rules};
 use words::{place, problem};

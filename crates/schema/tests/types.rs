@@ -1,97 +1,18 @@
 //! Schemas of Rust types: what fits them can be made of JSON.
 #![allow(clippy::unwrap_used, reason = "a broken expectation is a failed test")]
 
-use std::collections::{BTreeMap, BTreeSet};
+mod kinds;
+
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_schema::Schema;
+use kinds::{Adjacent, Closed, Collections, External, Flattened, Scalars, Tagged, Untagged};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use schemars::{JsonSchema, schema_for};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct Scalars {
-    float: f64,
-    small: Option<u8>,
-    signed: i32,
-    wide: u64,
-    flag: bool,
-    text: String,
-    letter: Option<char>,
-    #[serde(default)]
-    optional: Option<f32>,
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct Collections {
-    list: Vec<Scalars>,
-    set: BTreeSet<i16>,
-    pair: (u8, String),
-    array: Option<[bool; 2]>,
-    words: BTreeMap<String, Vec<i8>>,
-    numbers: BTreeMap<i32, f64>,
-    keys: BTreeMap<Order, bool>,
-}
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Order {
-    Up,
-    Down,
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-enum External {
-    Nothing,
-    One(u32),
-    Two(i8, String),
-    Named { order: Order, of: Option<Box<External>> },
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Tagged {
-    Amount { above: u32 },
-    Not { filter: Box<Tagged> },
-    Either { left: Box<Tagged>, right: Box<Tagged> },
-    Scalars(Scalars),
-    All,
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", content = "of")]
-enum Adjacent {
-    Text(String),
-    List(Vec<Order>),
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum Untagged {
-    Number(i64),
-    Float(f64),
-    Text(String),
-    Chain { of: Box<Untagged>, right: u8 },
-    End { of: Box<Untagged> },
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Closed {
-    order: Order,
-    #[serde(default)]
-    right: u8,
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct Flattened {
-    #[serde(flatten)]
-    tagged: Tagged,
-    order: Option<Order>,
-}
 
 /// Values that are nearly of these types.
 fn near() -> impl Strategy<Value = Value> {

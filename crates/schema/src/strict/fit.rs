@@ -1,0 +1,424 @@
+//! Says a schema in the strict subset.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::form::{any, closed, describe, kinds_of, nullable};
+use super::merge::{add, alone, inline, is_annotation, resolve};
+use super::{Back, Refusal, Unsaid, item_name};
+use crate::keywords::{escaped, range};
+
+/// Formats of texts that are enforced.
+const FORMATS: [&str; 9] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+/// Keywords that are said as they are.
+const SAID: [&str; 8] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "description",
+];
+/// Keywords that are said by the form of what is made, or that closed objects fulfil.
+const FORMED: [&str; 13] = [
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "nullable",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "anyOf",
+    "oneOf",
+];
+
+/// Places of a schema, and places inside each other, beyond which it is refused.
+const MAX_PLACES: usize = 20_000;
+const MAX_DEPTH: usize = 64;
+
+/// A strict schema with the way back.
+pub(super) struct Fitted {
+    pub(super) schema: Value,
+    pub(super) back: Back,
+    pub(super) definitions: HashMap<String, Back>,
+    pub(super) unsaid: Vec<Unsaid>,
+}
+
+type Said = Result<(Map<String, Value>, Back), Refusal>;
+
+/// Where a schema stands in the original, and where it will stand in the strict one.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    at: &'p str,
+    out: &'p str,
+}
+
+pub(super) fn fit(root: &Value) -> Result<Fitted, Refusal> {
+    let mut fit = Fit::new(root);
+    let (mut schema, mut back) = fit.node(root, Place { at: "", out: "" })?;
+    if schema.get("type") != Some(&json!("object")) {
+        // It is said again where it stands then, as that is where branches are looked for.
+        fit = Fit::new(root);
+        let (inner, of_inner) = fit.node(root, Place { at: "", out: "/properties/value" })?;
+        schema = closed(Map::from_iter([("value".to_owned(), Value::Object(inner))]));
+        back = Back::Wrapped(Box::new(of_inner));
+    }
+    let (mut said, mut definitions) = (Map::new(), HashMap::new());
+    while let Some((pointer, name)) = fit.waiting.pop() {
+        let target = root.pointer(&pointer).unwrap_or(&Value::Bool(true));
+        let out = format!("/$defs/{}", escaped(&name));
+        let (schema, back) = fit.node(target, Place { at: &pointer, out: &out })?;
+        said.insert(name.clone(), Value::Object(schema));
+        definitions.insert(name, back);
+    }
+    if !said.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(said));
+    }
+    Ok(Fitted { schema: Value::Object(schema), back, definitions, unsaid: fit.unsaid })
+}
+
+struct Fit<'s> {
+    root: &'s Value,
+    /// The names of definitions by the pointers of what they define.
+    names: HashMap<String, String>,
+    waiting: Vec<(String, String)>,
+    unsaid: Vec<Unsaid>,
+    /// Places that were said, and those that are being said around this one.
+    places: usize,
+    depth: usize,
+}
+
+impl<'s> Fit<'s> {
+    fn new(root: &'s Value) -> Self {
+        Self { root, names: HashMap::new(), waiting: Vec::new(), unsaid: Vec::new(), places: 0, depth: 0 }
+    }
+
+    fn node(&mut self, schema: &Value, place: Place<'_>) -> Said {
+        // What is merged with what it refers to may hold itself.
+        if self.places == MAX_PLACES || self.depth == MAX_DEPTH {
+            return Err(Refusal::new("", "it is too large or nested too deep, or it holds itself"));
+        }
+        self.places += 1;
+        self.depth += 1;
+        let said = self.said(schema, place);
+        self.depth -= 1;
+        said
+    }
+
+    fn said(&mut self, schema: &Value, place: Place<'_>) -> Said {
+        let members = match schema {
+            Value::Bool(true) => return Ok(any(None)),
+            Value::Object(members) => members,
+            _ => return Err(Refusal::new(place.at, "it takes no value")),
+        };
+        let members = alone(self.root, members, place.at)?;
+        let description = members.get("description").and_then(Value::as_str);
+        if let Some(reference) = members.get("$ref") {
+            let name = self.definition(reference, place.at)?;
+            let mut said =
+                Map::from_iter([("$ref".to_owned(), json!(format!("#/$defs/{}", escaped(&name))))]);
+            if let Some(description) = description {
+                said = Map::from_iter([
+                    ("anyOf".to_owned(), json!([said])),
+                    ("description".to_owned(), description.into()),
+                ]);
+            }
+            return Ok((said, Back::Definition(name)));
+        }
+        if let Some((keyword, branches)) =
+            ["anyOf", "oneOf"].iter().find_map(|keyword| Some((*keyword, members.get(*keyword)?.as_array()?)))
+        {
+            return self.union(&members, keyword, branches, place);
+        }
+        let kinds = kinds_of(&members);
+        let named: Vec<&str> = kinds.iter().copied().filter(|kind| *kind != "null").collect();
+        match named.as_slice() {
+            [] if kinds.is_empty() => {
+                let unsaid = members.keys().filter(|keyword| !is_annotation(keyword));
+                self.unsaid.extend(unsaid.map(|keyword| unsaid_at(place.at, keyword)));
+                Ok(any(description))
+            }
+            [] => Ok((Map::from_iter([("type".to_owned(), json!("null"))]), Back::Same)),
+            [kind] => {
+                let (mut said, back) = self.of_kind(kind, &members, place)?;
+                if kinds.contains(&"null") {
+                    said = nullable(said);
+                }
+                Ok((said, back))
+            }
+            several => {
+                let branches: Vec<Value> = several
+                    .iter()
+                    .chain(kinds.iter().filter(|kind| **kind == "null"))
+                    .map(|kind| {
+                        let mut branch = members.as_ref().clone();
+                        branch.insert("type".to_owned(), json!(kind));
+                        branch.shift_remove("description");
+                        Value::Object(branch)
+                    })
+                    .collect();
+                let mut base = Map::new();
+                if let Some(description) = description {
+                    base.insert("description".to_owned(), description.into());
+                }
+                self.union(&base, "anyOf", &branches, place)
+            }
+        }
+    }
+
+    /// The name of the definition that a reference means.
+    fn definition(&mut self, reference: &Value, at: &str) -> Result<String, Refusal> {
+        resolve(self.root, reference, at)?;
+        let pointer = reference.as_str().unwrap_or_default().trim_start_matches('#').to_owned();
+        if let Some(name) = self.names.get(&pointer) {
+            return Ok(name.clone());
+        }
+        let last = pointer.rsplit('/').next().unwrap_or_default();
+        let word: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let word = if word.is_empty() { "root".to_owned() } else { word };
+        let taken = |name: &str| self.names.values().any(|known| known == name);
+        let mut name = word.clone();
+        let mut count = 1_u32;
+        while taken(&name) {
+            count += 1;
+            name = format!("{word}_{count}");
+        }
+        self.names.insert(pointer.clone(), name.clone());
+        self.waiting.push((pointer, name.clone()));
+        Ok(name)
+    }
+
+    fn union(
+        &mut self,
+        members: &Map<String, Value>,
+        keyword: &str,
+        branches: &[Value],
+        place: Place<'_>,
+    ) -> Said {
+        // What stands beside a union holds for each of its branches.
+        let mut beside = members.clone();
+        beside.shift_remove(keyword);
+        beside.retain(|keyword, _| !is_annotation(keyword));
+        let holds_more = beside.keys().any(|keyword| keyword != "type");
+        let (mut said, mut backs) = (Vec::new(), Vec::new());
+        for (at, branch) in branches.iter().enumerate() {
+            let (at, out) = (format!("{}/{keyword}/{at}", place.at), format!("{}/anyOf/{at}", place.out));
+            let mut whole = branch.clone();
+            if holds_more {
+                let mut all = beside.clone();
+                let part = inline(self.root, branch, &at)?;
+                add(&mut all, &part, &at)?;
+                whole = Value::Object(all);
+            }
+            let (schema, back) = self.node(&whole, Place { at: &at, out: &out })?;
+            said.push(Value::Object(schema));
+            backs.push((out, back));
+        }
+        let mut all = Map::from_iter([("anyOf".to_owned(), Value::Array(said))]);
+        if let Some(description) = members.get("description") {
+            all.insert("description".to_owned(), description.clone());
+        }
+        Ok((all, Back::Union(backs)))
+    }
+
+    fn of_kind(&mut self, kind: &str, members: &Map<String, Value>, place: Place<'_>) -> Said {
+        let (mut said, back) = match kind {
+            "object" => self.object(members, place)?,
+            "array" => self.array(members, place)?,
+            _ => (Map::from_iter([("type".to_owned(), json!(kind))]), Back::Same),
+        };
+        let is_form_of_itself = said.get("type").and_then(Value::as_str) == Some(kind);
+        for keyword in ["enum", "const"] {
+            if let Some(value) = members.get(keyword).filter(|_| is_form_of_itself) {
+                said.insert(keyword.to_owned(), value.clone());
+            }
+        }
+        if kind == "integer"
+            && let Some((least, most)) = members.get("format").and_then(Value::as_str).and_then(range)
+        {
+            // Bounds of 64 bits are no help to anybody.
+            if !members.contains_key("minimum") && least > i64::MIN {
+                said.insert("minimum".to_owned(), least.into());
+            }
+            if !members.contains_key("maximum") && most <= u64::from(u32::MAX) {
+                said.insert("maximum".to_owned(), most.into());
+            }
+        }
+        let mut hints = Vec::new();
+        for (keyword, value) in members {
+            match keyword.as_str() {
+                keyword if FORMED.contains(&keyword) => {}
+                keyword if SAID.contains(&keyword) && is_form_of_itself => {
+                    said.insert(keyword.to_owned(), value.clone());
+                }
+                "description" => {
+                    said.insert(keyword.clone(), value.clone());
+                }
+                "pattern" if !value.as_str().is_some_and(|pattern| pattern.contains("(?")) => {
+                    said.insert(keyword.clone(), value.clone());
+                }
+                "format" if value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
+                    said.insert(keyword.clone(), value.clone());
+                }
+                // Formats of numbers are said by their bounds.
+                "format" if kind != "string" => {}
+                "default" if value.is_null() => {}
+                "default" => hints.push(format!("default: {value}")),
+                keyword if is_annotation(keyword) => {}
+                // These two say of a map what they say of the list that it becomes.
+                "additionalProperties" | "patternProperties" if said.get("type") == Some(&json!("array")) => {
+                }
+                "additionalProperties" if value.is_boolean() => {}
+                // A tuple has the items that it has.
+                "minItems" | "maxItems" => {}
+                "minProperties" if !is_form_of_itself => {
+                    said.insert("minItems".to_owned(), value.clone());
+                }
+                "maxProperties" if !is_form_of_itself => {
+                    said.insert("maxItems".to_owned(), value.clone());
+                }
+                keyword => {
+                    self.unsaid.push(unsaid_at(place.at, keyword));
+                    if value.is_number() || value.is_string() || value.is_boolean() {
+                        hints.push(format!("{keyword}: {value}"));
+                    }
+                }
+            }
+        }
+        describe(&mut said, &hints.join(", "));
+        Ok((said, back))
+    }
+
+    fn object(&mut self, members: &Map<String, Value>, place: Place<'_>) -> Said {
+        let Some(properties) =
+            members.get("properties").and_then(Value::as_object).filter(|given| !given.is_empty())
+        else {
+            return self.map(members, place);
+        };
+        let is_required = |name: &str| {
+            members
+                .get("required")
+                .and_then(Value::as_array)
+                .is_some_and(|names| names.iter().any(|known| known == name))
+        };
+        let (mut said, mut backs) = (Map::new(), HashMap::new());
+        for (name, property) in properties {
+            let below = format!("/properties/{}", escaped(name));
+            let (at, out) = (format!("{}{below}", place.at), format!("{}{below}", place.out));
+            let (mut schema, back) = self.node(property, Place { at: &at, out: &out })?;
+            let takes_null = self.takes_null(property, 8);
+            if !is_required(name) && !takes_null {
+                schema = nullable(schema);
+            }
+            said.insert(name.clone(), Value::Object(schema));
+            backs.insert(name.clone(), (back, !is_required(name) && !takes_null));
+        }
+        Ok((closed(said), Back::Object(backs)))
+    }
+
+    /// An object of any names, as a list of pairs.
+    fn map(&mut self, members: &Map<String, Value>, place: Place<'_>) -> Said {
+        let by_pattern = members.get("patternProperties").and_then(Value::as_object);
+        let mut by_pattern = by_pattern.into_iter().flatten();
+        let (mut key, mut below) = (json!({"type": "string"}), "/additionalProperties".to_owned());
+        let value = match (by_pattern.next(), members.get("additionalProperties")) {
+            (Some((pattern, value)), None | Some(Value::Bool(false))) => {
+                match by_pattern.next() {
+                    None if !pattern.contains("(?") => key = json!({"type": "string", "pattern": pattern}),
+                    Some((_, other)) if other != value => {
+                        return Err(Refusal::new(
+                            place.at,
+                            "its members are told apart by the patterns of their names",
+                        ));
+                    }
+                    _ => {}
+                }
+                below = format!("/patternProperties/{}", escaped(pattern));
+                value
+            }
+            (Some(_), _) => {
+                return Err(Refusal::new(
+                    place.at,
+                    "its members are told apart by the patterns of their names",
+                ));
+            }
+            (None, Some(Value::Bool(false))) => return Ok((closed(Map::new()), Back::Same)),
+            (None, Some(value)) => value,
+            (None, None) => &Value::Bool(true),
+        };
+        let (at, out) = (format!("{}{below}", place.at), format!("{}/items/properties/value", place.out));
+        let (value, back) = self.node(value, Place { at: &at, out: &out })?;
+        let pair =
+            closed(Map::from_iter([("key".to_owned(), key), ("value".to_owned(), Value::Object(value))]));
+        let said = json!({"type": "array", "items": pair});
+        Ok((said.as_object().cloned().unwrap_or_default(), Back::Map(Box::new(back))))
+    }
+
+    fn array(&mut self, members: &Map<String, Value>, place: Place<'_>) -> Said {
+        let older = members.get("items").filter(|items| items.is_array());
+        let prefix = members.get("prefixItems").or(older).and_then(Value::as_array);
+        let Some(prefix) = prefix.filter(|prefix| !prefix.is_empty()) else {
+            let any = Value::Bool(true);
+            let items = members.get("items").unwrap_or(&any);
+            let (at, out) = (format!("{}/items", place.at), format!("{}/items", place.out));
+            let (said, back) = self.node(items, Place { at: &at, out: &out })?;
+            let said = Map::from_iter([
+                ("type".to_owned(), json!("array")),
+                ("items".to_owned(), Value::Object(said)),
+            ]);
+            return Ok((said, Back::List(Box::new(back))));
+        };
+        let rest = members.get("items").filter(|items| !items.is_array()).or(members.get("additionalItems"));
+        let (mut said, mut backs) = (Map::new(), Vec::new());
+        if rest.is_some_and(|rest| *rest != Value::Bool(false)) {
+            self.unsaid.push(unsaid_at(place.at, "items"));
+        }
+        let keyword = if older.is_some() { "items" } else { "prefixItems" };
+        for (number, item) in prefix.iter().enumerate() {
+            let name = item_name(number);
+            let (at, out) =
+                (format!("{}/{keyword}/{number}", place.at), format!("{}/properties/{name}", place.out));
+            let (schema, back) = self.node(item, Place { at: &at, out: &out })?;
+            said.insert(name, Value::Object(schema));
+            backs.push(back);
+        }
+        Ok((closed(said), Back::Tuple(backs)))
+    }
+
+    /// Whether a schema takes `null`.
+    fn takes_null(&self, schema: &Value, hops: usize) -> bool {
+        let (Value::Object(members), Some(hops)) = (schema, hops.checked_sub(1)) else {
+            return *schema == Value::Bool(true);
+        };
+        let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
+        let any = |keyword: &str| {
+            list(keyword).is_none_or(|list| list.iter().any(|part| self.takes_null(part, hops)))
+        };
+        let own = match members.get("type") {
+            None => true,
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+            Some(kind) => kind == "null" || members.get("nullable") == Some(&Value::Bool(true)),
+        };
+        own && list("enum").is_none_or(|values| values.contains(&Value::Null))
+            && members.get("const").is_none_or(Value::is_null)
+            && any("anyOf")
+            && any("oneOf")
+            && list("allOf").is_none_or(|list| list.iter().all(|part| self.takes_null(part, hops)))
+            && members
+                .get("$ref")
+                .and_then(|target| resolve(self.root, target, "").ok())
+                .is_none_or(|target| self.takes_null(target, hops))
+    }
+}
+
+fn unsaid_at(pointer: &str, keyword: &str) -> Unsaid {
+    Unsaid { pointer: pointer.to_owned(), keyword: keyword.to_owned() }
+}

@@ -1,0 +1,121 @@
+//! The forms that strict schemas are made of.
+
+use serde_json::{Map, Value, json};
+
+use super::Back;
+
+const TEXT_OF_JSON: &str = "any JSON value, written as a text of JSON";
+
+/// The types that a schema names, or that its keywords mean.
+pub(super) fn kinds_of(members: &Map<String, Value>) -> Vec<&str> {
+    let mut kinds: Vec<&str> = match members.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        Some(kind) => kind.as_str().into_iter().collect(),
+        None => Vec::new(),
+    };
+    if kinds.is_empty() {
+        let values = members
+            .get("const")
+            .into_iter()
+            .chain(members.get("enum").and_then(Value::as_array).into_iter().flatten());
+        for kind in values.map(kind_of) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+    }
+    if kinds.is_empty() {
+        let has = |keyword: &&str| members.contains_key(*keyword);
+        let of_objects = ["properties", "required", "additionalProperties", "patternProperties"];
+        let kind = match () {
+            () if of_objects.iter().any(has) => Some("object"),
+            () if ["items", "prefixItems"].iter().any(has) => Some("array"),
+            () => None,
+        };
+        kinds.extend(kind);
+    }
+    if members.get("nullable") == Some(&Value::Bool(true)) && !kinds.is_empty() && !kinds.contains(&"null") {
+        kinds.push("null");
+    }
+    kinds
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A place that takes anything.
+pub(super) fn any(description: Option<&str>) -> (Map<String, Value>, Back) {
+    let mut said = Map::from_iter([("type".to_owned(), json!("string"))]);
+    if let Some(description) = description {
+        said.insert("description".to_owned(), description.into());
+    }
+    describe(&mut said, TEXT_OF_JSON);
+    (said, Back::Json)
+}
+
+/// An object of these properties, all of which must be there.
+pub(super) fn closed(properties: Map<String, Value>) -> Map<String, Value> {
+    let required = properties.keys().map(|name| json!(name)).collect();
+    Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("properties".to_owned(), Value::Object(properties)),
+        ("required".to_owned(), required),
+        ("additionalProperties".to_owned(), json!(false)),
+    ])
+}
+
+/// The same schema, or `null`.
+pub(super) fn nullable(mut said: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(branches)) = said.get_mut("anyOf") {
+        if !branches.iter().any(|branch| branch.get("type") == Some(&json!("null"))) {
+            branches.push(json!({"type": "null"}));
+        }
+        return said;
+    }
+    if said.contains_key("$ref") || said.contains_key("const") {
+        let description = said.shift_remove("description");
+        let mut either = Map::from_iter([("anyOf".to_owned(), json!([said, {"type": "null"}]))]);
+        if let Some(description) = description {
+            either.insert("description".to_owned(), description);
+        }
+        return either;
+    }
+    if let Some(Value::Array(choices)) = said.get_mut("enum")
+        && !choices.contains(&Value::Null)
+    {
+        choices.push(Value::Null);
+    }
+    if let Some(kind) = said.get_mut("type") {
+        *kind = match kind.take() {
+            Value::Array(mut kinds) => {
+                if !kinds.contains(&json!("null")) {
+                    kinds.push(json!("null"));
+                }
+                Value::Array(kinds)
+            }
+            kind => json!([kind, "null"]),
+        };
+    }
+    said
+}
+
+/// Adds a text to the description.
+pub(super) fn describe(said: &mut Map<String, Value>, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let text = match said.get("description").and_then(Value::as_str) {
+        Some(given) => format!("{given} ({text})"),
+        None => text.to_owned(),
+    };
+    said.insert("description".to_owned(), text.into());
+}

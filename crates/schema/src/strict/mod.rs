@@ -1,0 +1,242 @@
+//! Schemas in the strict subset that OpenAI enforces, and the way back from a reply.
+//!
+//! Source: OpenAI, "Structured outputs", supported schemas.
+
+mod fit;
+mod form;
+mod limits;
+mod merge;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::check::{Check, MAX_STEPS};
+use crate::compile::compile_indexed;
+use crate::rules::Id;
+use crate::words::place;
+use crate::{Schema, Violation};
+
+/// A schema in the strict subset of another one; see [`strict`].
+#[derive(Debug)]
+pub struct Strict {
+    schema: Value,
+    unsaid: Vec<Unsaid>,
+    back: Back,
+    definitions: HashMap<String, Back>,
+    /// The strict schema, by which the branch of a union is found that a reply took.
+    compiled: Schema,
+    branches: HashMap<String, Id>,
+    original: Schema,
+}
+
+/// Why a schema cannot be said in the strict subset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Where in the schema, as a JSON pointer.
+    pub pointer: String,
+    /// What cannot be said there.
+    pub problem: String,
+}
+
+impl Refusal {
+    fn new(pointer: &str, problem: impl Into<String>) -> Self {
+        Self { pointer: pointer.to_owned(), problem: problem.into() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", place(&self.pointer), self.problem)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A keyword that the strict schema does not say. Where it helps, the description says it; the reply is held to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unsaid {
+    /// The schema that has it, as a JSON pointer.
+    pub pointer: String,
+    /// The keyword.
+    pub keyword: String,
+}
+
+/// Fits a schema into the strict subset of OpenAI: each property is required and those that may be left out may be
+/// `null`, objects are closed, and there is no keyword that the subset lacks.
+///
+/// A map becomes a list of objects with `key` and `value`, a tuple an object of `item_1`, `item_2` and so on, and a
+/// place that takes anything a text of JSON. A root that is no object stands in the property `value` of one.
+/// [`Strict::restore`] undoes all of it.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let prices = json!({"type": "object", "properties": {
+///     "prices": {"type": "object", "additionalProperties": {"type": "number"}},
+///     "note": {"type": "string"},
+/// }, "required": ["prices"]});
+/// let strict = attache_schema::strict(&prices)?;
+/// assert_eq!(strict.schema()["required"], json!(["prices", "note"]));
+/// let reply = json!({"prices": [{"key": "EUR", "value": 3.5}], "note": null});
+/// assert_eq!(strict.restore(reply).unwrap(), json!({"prices": {"EUR": 3.5}}));
+/// # Ok::<(), attache_schema::Refusal>(())
+/// ```
+///
+/// # Errors
+/// [`Refusal`] names what the subset cannot say: references beside keywords that cannot be merged, objects of several
+/// descriptions, places that take nothing, and schemas beyond the limits of the API (5,000 properties, 10 levels,
+/// 1,000 values of enums, 120,000 characters of names and values).
+pub fn strict(schema: &Value) -> Result<Strict, Refusal> {
+    let unreadable = |error: crate::SchemaError| Refusal { pointer: error.pointer, problem: error.problem };
+    let original = Schema::new(schema).map_err(unreadable)?;
+    let fitted = fit::fit(schema)?;
+    limits::check(&fitted.schema)?;
+    let (compiled, branches) = compile_indexed(&fitted.schema).map_err(unreadable)?;
+    Ok(Strict {
+        schema: fitted.schema,
+        unsaid: fitted.unsaid,
+        back: fitted.back,
+        definitions: fitted.definitions,
+        compiled,
+        branches,
+        original,
+    })
+}
+
+/// How a place of a reply becomes what the original schema asks for.
+#[derive(Debug)]
+enum Back {
+    /// As it is.
+    Same,
+    /// An object; each property with whether `null` stands for its absence.
+    Object(HashMap<String, (Back, bool)>),
+    List(Box<Back>),
+    /// A list of pairs that is a map.
+    Map(Box<Back>),
+    /// An object that is a list.
+    Tuple(Vec<Back>),
+    /// A text that is JSON.
+    Json,
+    /// What the first branch says whose strict schema, of that pointer, takes the value.
+    Union(Vec<(String, Back)>),
+    /// The definition of that name.
+    Definition(String),
+    /// An object whose `value` is meant.
+    Wrapped(Box<Back>),
+}
+
+/// The name of a member of a tuple.
+fn item_name(at: usize) -> String {
+    format!("item_{}", at + 1)
+}
+
+impl Strict {
+    /// The strict schema, to be sent with `"strict": true`.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// What it does not say of the original.
+    pub fn unsaid(&self) -> &[Unsaid] {
+        &self.unsaid
+    }
+
+    /// A reply to the strict schema as the original schema has it.
+    ///
+    /// # Errors
+    /// What is wrong with it by the original schema.
+    pub fn restore(&self, reply: Value) -> Result<Value, Vec<Violation>> {
+        let mut way = Way { strict: self, steps: MAX_STEPS, violations: Vec::new() };
+        let mut value = way.back(&self.back, reply);
+        if way.violations.is_empty() {
+            way.violations = self.original.coerce(&mut value);
+        }
+        if way.violations.is_empty() { Ok(value) } else { Err(way.violations) }
+    }
+}
+
+/// One reply on its way back.
+struct Way<'s> {
+    strict: &'s Strict,
+    steps: u64,
+    violations: Vec<Violation>,
+}
+
+impl<'s> Way<'s> {
+    /// A value that does not look like what is asked for stays as it is, for the original schema to judge.
+    fn back(&mut self, back: &'s Back, value: Value) -> Value {
+        match (back, value) {
+            (Back::Object(properties), Value::Object(members)) => {
+                let kept = members.into_iter().filter_map(|(name, value)| match properties.get(&name) {
+                    Some((_, true)) if value.is_null() => None,
+                    Some((back, _)) => {
+                        let value = self.back(back, value);
+                        Some((name, value))
+                    }
+                    None => Some((name, value)),
+                });
+                Value::Object(kept.collect())
+            }
+            (Back::List(item), Value::Array(items)) => {
+                items.into_iter().map(|value| self.back(item, value)).collect()
+            }
+            (Back::Map(item), Value::Array(pairs)) => self.map(item, pairs),
+            (Back::Tuple(items), Value::Object(mut members)) => {
+                let named = items.iter().enumerate().map_while(|(at, item)| {
+                    let value = members.remove(&item_name(at))?;
+                    Some(self.back(item, value))
+                });
+                named.collect()
+            }
+            (Back::Json, Value::String(text)) => match serde_json::from_str(&text) {
+                Ok(value) => value,
+                Err(_) => Value::String(text),
+            },
+            (Back::Union(branches), value) => {
+                let taken = branches.iter().find(|(pointer, _)| self.takes(pointer, &value));
+                match taken {
+                    Some((_, back)) => self.back(back, value),
+                    None => value,
+                }
+            }
+            (Back::Definition(name), value) => match self.strict.definitions.get(name) {
+                Some(back) => self.back(back, value),
+                None => value,
+            },
+            (Back::Wrapped(back), Value::Object(mut members)) => match members.remove("value") {
+                Some(value) => self.back(back, value),
+                None => Value::Object(members),
+            },
+            (_, value) => value,
+        }
+    }
+
+    fn map(&mut self, item: &'s Back, pairs: Vec<Value>) -> Value {
+        let mut map = Map::new();
+        for pair in pairs {
+            let (Some(Value::String(key)), Some(value)) =
+                (pair.get("key").cloned(), pair.get("value").cloned())
+            else {
+                self.violations.push(Violation::new("", "holds an entry of a map without `key` or `value`"));
+                continue;
+            };
+            let value = self.back(item, value);
+            if map.insert(key.clone(), value).is_some() {
+                self.violations.push(Violation::new(key, "stands twice in a map"));
+            }
+        }
+        Value::Object(map)
+    }
+
+    fn takes(&mut self, pointer: &str, value: &Value) -> bool {
+        let Some(id) = self.strict.branches.get(pointer) else { return false };
+        let mut check = Check::new(&self.strict.compiled, self.steps);
+        let found = check.part(*id, value);
+        self.steps = check.steps;
+        found.is_empty()
+    }
+}
