@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod counterparts;
 mod environment;
 mod house;
 mod mutants;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
             let never = [("INSTA_UPDATE".to_owned(), "no".to_owned())];
             run_with("cargo", &[&["test", "--workspace"], rest].concat(), &never)
         }
-        ["counterparts"] => suite::install_counterparts(),
+        ["counterparts"] => counterparts::install(),
         ["snapshots", "--accept", packages @ ..] => snapshots::run(true, packages),
         ["snapshots", packages @ ..] => snapshots::run(false, packages),
         ["cassettes"] => {
