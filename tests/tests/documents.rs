@@ -9,6 +9,7 @@
 )]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_agent::{
     Agent, AgentRun, EndReason, EventKind, NoArguments, Outcome, RunError, RunInput, tool_fn,
@@ -18,7 +19,7 @@ use attache_core::{
 };
 use attache_documents::{RouteOptions, RoutingReport};
 use attache_testkit::{Reply, SeenPlace, seen_documents, sha256_hex};
-use attache_tests::{Party, texts_told};
+use attache_tests::{Api, Party, texts_told};
 
 const PDF: &[u8] = b"%PDF-1.4\n% the lease\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0";
@@ -220,4 +221,42 @@ async fn a_document_of_an_event_that_cannot_be_shown_is_noted() {
         assert_eq!(error.provider_error().unwrap().kind(), ErrorKind::Unsupported, "{}", party.name());
         assert_eq!(mock.requests().len(), 1, "{}", party.name());
     }
+}
+
+// bedrock.md 5: five documents a message, images apart; the next message holds as many again
+#[tokio::test]
+async fn a_message_to_converse_holds_five_documents_and_notes_for_the_others() {
+    let party = Party::from(Api::Bedrock);
+    let mock = party.mock().await.unwrap();
+    for call in ["call00001", "call00002"] {
+        mock.enqueue(Reply::new().text("I look.").call(call, "find", serde_json::json!({})));
+    }
+    mock.enqueue(Reply::new().text("done"));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let find = tool_fn("find", "Finds files", move |_: NoArguments| {
+        let call = calls.fetch_add(1, Ordering::SeqCst);
+        let numbers = if call == 0 { 0..7 } else { 7..9 };
+        let pdf = |number: usize| {
+            let bytes = format!("%PDF-1.4\n% {number}\n").into_bytes();
+            Document::from_bytes(bytes, "").with_file_name(format!("{number}.pdf"))
+        };
+        let image = (call == 0).then(|| document("plan.png", PNG));
+        let found: Vec<Document> = image.into_iter().chain(numbers.map(pdf)).collect();
+        async move { Ok::<_, ToolError>(found) }
+    });
+    let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+    let agent = Agent::builder(model).tool(find).build().unwrap();
+    let (end, report) = ended(agent.run("go")).await;
+    end.unwrap();
+    assert!(mock.violations().is_empty(), "{:?}", mock.violations());
+    let decisions = &report.unwrap().decisions;
+    let outcomes: Vec<&str> = decisions.iter().map(|decision| decision.outcome.as_str()).collect();
+    let first = ["native", "native", "native", "native", "native", "native", "note", "note"];
+    assert_eq!(outcomes, [&first[..], &["native", "native"]].concat());
+    for decision in &decisions[6..8] {
+        let reason = decision.reason.as_str();
+        assert!(reason.starts_with("a message to this model holds at most 5 documents"), "{reason}");
+    }
+    let body = mock.requests().last().unwrap().json().clone();
+    assert_eq!(seen_documents(party.api.testkit(), &body).len(), 8);
 }

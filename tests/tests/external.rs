@@ -156,7 +156,8 @@ async fn a_fetched_document_reaches_each_model_and_a_resumed_run_sends_the_same(
         let entries = setting.journal.entries();
         let cut = entries.iter().rposition(|entry| matches!(entry.kind, EntryKind::Reply(_)));
         let kept = serde_json::to_string(&entries[..cut.unwrap()]).unwrap();
-        let journal = Arc::new(MemoryJournal::from_entries(serde_json::from_str::<Vec<Entry>>(&kept).unwrap()));
+        let journal =
+            Arc::new(MemoryJournal::from_entries(serde_json::from_str::<Vec<Entry>>(&kept).unwrap()));
         let resumed = Setting { journal, store: Arc::clone(&setting.store) };
         let again = MockProvider::start().await.unwrap();
         again.enqueue(Reply::new().text("Until 30 June 2031."));

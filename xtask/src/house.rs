@@ -49,11 +49,13 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     }
 
     problems.extend(trees.forbid("attache-agent", &PROVIDERS)?);
-    let world = ["attache-transport", "attache-models", "attache-convert", "attache-stores", "reqwest", "hyper"];
+    let world =
+        ["attache-transport", "attache-models", "attache-convert", "attache-stores", "reqwest", "hyper"];
     problems.extend(trees.forbid("attache-agent", &world)?);
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", &PROVIDERS)?);
-    problems.extend(trees.forbid("attache-stores", &["attache-transport", "attache-models", "attache-convert"])?);
+    problems
+        .extend(trees.forbid("attache-stores", &["attache-transport", "attache-models", "attache-convert"])?);
 
     for provider in PROVIDERS {
         problems.extend(trees.forbid(provider, &PROVIDERS)?);
@@ -63,8 +65,14 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         let other = if provider == "attache-offline" { "attache-transport" } else { "attache-documents" };
         problems.extend(trees.forbid(provider, &[other])?);
     }
-    let others =
-        ["attache-schema", "attache-core", "attache-documents", "attache-agent", "attache-stores", "attache-models"];
+    let others = [
+        "attache-schema",
+        "attache-core",
+        "attache-documents",
+        "attache-agent",
+        "attache-stores",
+        "attache-models",
+    ];
     for package in PROVIDERS.iter().chain(&others) {
         problems.extend(trees.forbid(package, &["attache-testkit", "attache-convert"])?);
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod counterparts;
 mod environment;
 mod house;
 mod mutants;
@@ -16,8 +17,8 @@ use std::process::{Command, ExitCode, Stdio};
 const USAGE: &str = "\
 cargo xtask TASK
 
-  test [ARGUMENT…]      every test of the workspace, doc tests and real counterparts included; with arguments of
-                        `cargo test`: that alone
+  test [ARGUMENT…]      every test of the workspace, doc tests and real counterparts included; with arguments, what
+                        `cargo test --workspace` does with them
   counterparts          install what tests run against: servers and SDKs in Python, under the target folder
   snapshots [--accept] [PACKAGE…]
                         the snapshots: check them, or write what the code does now; of these packages, or all
@@ -39,8 +40,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => suite::test(&[]),
-        ["test", rest @ ..] => run("cargo", &[&["test"], rest].concat()),
-        ["counterparts"] => suite::install_counterparts(),
+        ["test", rest @ ..] => {
+            let never = [("INSTA_UPDATE".to_owned(), "no".to_owned())];
+            run_with("cargo", &[&["test", "--workspace"], rest].concat(), &never)
+        }
+        ["counterparts"] => counterparts::install(),
         ["snapshots", "--accept", packages @ ..] => snapshots::run(true, packages),
         ["snapshots", packages @ ..] => snapshots::run(false, packages),
         ["cassettes"] => {

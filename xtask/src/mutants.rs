@@ -15,9 +15,6 @@ const DECISIVE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// How long the tests of one mutant may take, in seconds, before it counts as noticed.
-const LIMIT: &str = "300";
-
 /// Makes mutants of the decisive code of these packages, or of all, and prints those that no test noticed.
 pub(crate) fn run_all(packages: &[&str]) -> Result<(), Failure> {
     if output("cargo", &["mutants", "--version"]).is_err() {
@@ -34,9 +31,9 @@ pub(crate) fn run_all(packages: &[&str]) -> Result<(), Failure> {
         fs::create_dir_all(&folder)
             .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
         let shown = folder.display().to_string();
-        let mut arguments =
-            vec!["mutants", "--package", package, "--output", &shown, "--timeout", LIMIT, "--jobs", "1"];
+        let mut arguments = vec!["mutants", "--package", package, "--output", &shown, "--jobs", "1"];
         arguments.extend(files.iter().flat_map(|file| ["--file", file]));
+        arguments.extend(["--", "--tests"]);
         // It fails if a mutant survives; how many did is told below. A failure of its own leaves no outcome.
         let ended = run("cargo", &arguments);
         let outcomes = folder.join("mutants.out/outcomes.json");

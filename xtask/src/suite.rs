@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Failure, output, report, run, run_with, snapshots, target};
+use crate::{Failure, counterparts, output, report, run_with, snapshots};
 
 /// Tests against what is not ours: servers and SDKs in Python. They are ignored unless they are asked for.
 const COUNTERPARTS: [&str; 2] = ["llamacpp", "official_types"];
@@ -12,24 +12,19 @@ const COUNTERPARTS: [&str; 2] = ["llamacpp", "official_types"];
 /// Every test of the workspace, with `variables` set. Snapshots are compared, and each is one that a test compares.
 pub(crate) fn test(variables: &[(String, String)]) -> Result<(), Failure> {
     // Not in the hostile environment: this is the one thing that needs a network.
-    install_counterparts()?;
+    counterparts::install()?;
     let referenced = snapshots::references()?;
     let mut variables = variables.to_vec();
     let settings = [("INSTA_UPDATE", "no"), ("INSTA_SNAPSHOT_REFERENCES_FILE", referenced.as_str())];
     variables.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
     run_with("cargo", &["test", "--workspace"], &variables)?;
-    let mut real = vec!["test", "-p", "attache-tests"];
+    // The whole workspace again, so that nothing is built with other features.
+    let mut real = vec!["test", "--workspace"];
     real.extend(COUNTERPARTS.iter().flat_map(|name| ["--test", name]));
     real.extend(["--", "--ignored"]);
     run_with("cargo", &real, &variables)?;
     snapshots::refuse_orphans(&referenced)?;
     refuse_empty_targets()
-}
-
-/// Installs the environments of `tests/real/*.txt`, unless they are there.
-pub(crate) fn install_counterparts() -> Result<(), Failure> {
-    let folder = target().join("tmp").display().to_string();
-    run("cargo", &["run", "--quiet", "-p", "attache-tests", "--bin", "counterparts", "--", &folder])
 }
 
 /// A file of tests that holds none, say by a feature that is off, passes; nobody notices that it proves nothing.

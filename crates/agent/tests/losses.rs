@@ -313,7 +313,7 @@ async fn the_limit_of_tool_calls_lands_the_run() {
 async fn a_tool_is_told_the_deadline_of_its_run() {
     let left = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&left);
-    let tool = attache_agent::tool_fn_with_context("t", "", move |_: NoArguments, context: ToolContext| {
+    let tool = attache_agent::tool_fn("t", "", move |_: NoArguments, context: ToolContext| {
         *seen.lock().unwrap() = context.deadline.map(|at| at.duration_since(Instant::now()));
         async { Ok::<_, ToolError>("x") }
     });

@@ -223,7 +223,7 @@ async fn one_run_id_in_two_turns_keeps_results_and_idempotency_keys_apart() {
     let long = tool_fn("long", "", long).with_effect(Effect::Read);
     let given = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&given);
-    let pay = attache_agent::tool_fn_with_context("pay", "", move |_: Number, context: ToolContext| {
+    let pay = attache_agent::tool_fn("pay", "", move |_: Number, context: ToolContext| {
         seen.lock().unwrap().push(context.idempotency_key.unwrap());
         async { Ok::<_, ToolError>("paid") }
     });
@@ -252,16 +252,15 @@ async fn a_repeated_call_has_the_idempotency_key_of_the_first() {
     let given = Arc::new(Mutex::new(Vec::new()));
     let agent = |turns: Vec<Turn>, hangs: bool| {
         let seen = Arc::clone(&given);
-        let put =
-            attache_agent::tool_fn_with_context("put", "", move |_: NoArguments, context: ToolContext| {
-                seen.lock().unwrap().push(context.idempotency_key.unwrap());
-                async move {
-                    if hangs {
-                        std::future::pending::<()>().await;
-                    }
-                    Ok::<_, ToolError>("put")
+        let put = attache_agent::tool_fn("put", "", move |_: NoArguments, context: ToolContext| {
+            seen.lock().unwrap().push(context.idempotency_key.unwrap());
+            async move {
+                if hangs {
+                    std::future::pending::<()>().await;
                 }
-            });
+                Ok::<_, ToolError>("put")
+            }
+        });
         let model = ScriptedModel::new(turns);
         Agent::builder(model).tool(put.with_effect(Effect::Idempotent)).build().unwrap()
     };

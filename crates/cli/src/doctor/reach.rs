@@ -18,11 +18,12 @@ pub(super) async fn diagnose(url: &str, error: Option<&ProviderError>, limit: Du
         (Some(proxy), None) => {
             format!("nothing was answered through the proxy {proxy} within {} s", limit.as_secs_f64())
         }
-        (None, error) => step(url, error, limit).await,
+        (None, error) => straight(url, error, limit).await,
     }
 }
 
-async fn step(url: &str, error: Option<&ProviderError>, limit: Duration) -> String {
+/// How far one gets without a proxy: to the name, the port, TLS or HTTP.
+pub(super) async fn straight(url: &str, error: Option<&ProviderError>, limit: Duration) -> String {
     let told = match error {
         Some(error) => short(error.message(), 300),
         None => format!("nothing was answered within {} s", limit.as_secs_f64()),

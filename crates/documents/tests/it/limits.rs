@@ -235,4 +235,36 @@ fn heirs_keep_the_limits_too() {
             );
         }
     }
+
+#[test]
+fn a_message_holds_so_many_files_and_the_next_as_many_again() {
+    let mut capabilities = model("anthropic");
+    capabilities.tool_result.max_files_per_message = Some(2);
+    let chat = Chat::new()
+        .user("?")
+        .tool(&[pdf("a.pdf"), pdf("b.pdf"), png("c.png"), pdf("d.pdf")])
+        .reply("ok")
+        .user("more")
+        .tool(&[pdf("e.pdf"), pdf("f.pdf")]);
+    let routing = chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap();
+    assert_eq!(outcomes(&routing), ["native", "native", "native", "note", "native", "native"]);
+    let reason = routing.report.decisions[3].reason.as_str();
+    assert!(reason.starts_with("a message to this model holds at most 2 documents"), "{reason}");
+}
+
+// What a run announces: contents that stood in the request before and do not stand in this one.
+#[test]
+fn a_report_tells_which_contents_left_since_an_earlier_one() {
+    let capabilities = at_most(4);
+    let report = |count| {
+        let chat = numbered(count).user("?").tool(&[crate::builder::zip("archive.zip")]);
+        chat.routed(&capabilities, &Materials::new(), &RouteOptions::new()).unwrap().report
+    };
+    let (before, after, later) = (report(4), report(5), report(6));
+    let first = [before.decisions[0].document_id.clone()];
+    assert_eq!(after.left_out_since(&before), first);
+    // It left once, and what could not be shown at all did not leave.
+    assert_eq!(after.left_out_since(&after), []);
+    assert_eq!(later.left_out_since(&after), [before.decisions[1].document_id.clone()]);
+    assert_eq!(before.left_out_since(&after), []);
 }

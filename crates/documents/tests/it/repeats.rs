@@ -94,3 +94,15 @@ fn only_an_equal_or_better_form_is_referred_to() {
     assert_eq!(outcomes(&routing), ["converted", "native", "note"]);
     assert_eq!(routing.report.decisions[2].outcome, Outcome::Note);
 }
+
+// What nobody loaded shows nothing that one could refer to.
+#[test]
+fn a_document_that_was_never_loaded_is_not_referred_to() {
+    let gone = || attache_core::Document::stored(crate::builder::id("a-1"), "main", "application/pdf");
+    let chat = Chat::new().user("?").tool(&[gone()]).reply("ok").user("more").tool(&[gone()]);
+    let routing = chat.route("anthropic");
+    let reasons: Vec<_> = routing.report.decisions.iter().map(|decision| decision.reason.kind()).collect();
+    assert_eq!(outcomes(&routing), ["note", "note"]);
+    assert_eq!(reasons[0], reasons[1]);
+    assert_ne!(reasons[1], ReasonKind::ShownBefore);
+}

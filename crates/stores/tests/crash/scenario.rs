@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Tools, tool_fn_with_context};
+use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Tools, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     ChatRequest, ChunkStream, Document, DocumentStore, Effect, LlmProvider, Message, ModelCapabilities,
@@ -163,7 +163,7 @@ fn name(kind: &str, n: i64, context: &ToolContext) -> String {
 }
 
 fn fetch() -> impl Tool + 'static {
-    tool_fn_with_context("fetch", "", |Number { n }: Number, context: ToolContext| async move {
+    tool_fn("fetch", "", |Number { n }: Number, context: ToolContext| async move {
         tokio::task::yield_now().await;
         let pages: Vec<_> = (0..2).map(|page| document(&name(&format!("page{page}"), n, &context))).collect();
         Ok::<_, ToolError>(json!({ "number": n, "pages": pages }))
@@ -172,7 +172,7 @@ fn fetch() -> impl Tool + 'static {
 }
 
 fn note() -> impl Tool + 'static {
-    tool_fn_with_context("note", "", |Number { n }: Number, context: ToolContext| async move {
+    tool_fn("note", "", |Number { n }: Number, context: ToolContext| async move {
         moment("inside a note");
         Ok::<_, ToolError>(document(&name("note", n, &context)))
     })
@@ -181,7 +181,7 @@ fn note() -> impl Tool + 'static {
 
 fn pay(files: &Arc<Files>) -> impl Tool + 'static {
     let path = files.payments();
-    tool_fn_with_context("pay", "", move |Number { n }: Number, context: ToolContext| {
+    tool_fn("pay", "", move |Number { n }: Number, context: ToolContext| {
         let path = path.clone();
         async move {
             tokio::task::yield_now().await;
@@ -201,7 +201,7 @@ fn pay(files: &Arc<Files>) -> impl Tool + 'static {
 /// A tool that has an agent of its own do the work.
 fn delegate(files: &Arc<Files>, store: &Arc<dyn DocumentStore>) -> impl Tool + 'static {
     let (files, store) = (Arc::clone(files), Arc::clone(store));
-    tool_fn_with_context("delegate", "", move |Number { n }: Number, _: ToolContext| {
+    tool_fn("delegate", "", move |Number { n }: Number, _: ToolContext| {
         let (files, store) = (Arc::clone(&files), Arc::clone(&store));
         async move {
             let call = |tool: &str| Turn::call(tool, json!({ "n": n * 100 }));
