@@ -17,7 +17,7 @@ use attache_agent::{
     Agent, AgentRun, EndReason, EventKind, Journal, JournalError, MemoryJournal, NoArguments, Outcome, Run,
     RunError, tool_fn,
 };
-use attache_core::{Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolSpec};
+use attache_core::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolSpec};
 use attache_testkit::{ScriptedModel, Turn};
 use common::Counter;
 use common::kit::{UNKNOWN, all, end, heard, roles, told, until_it_waits};
@@ -137,11 +137,11 @@ async fn a_known_failure_is_not_of_unknown_outcome() {
         fn spec(&self) -> &ToolSpec {
             &self.0
         }
-        fn call<'a>(
-            &'a self,
-            _: &'a Arguments,
+        fn run(
+            &self,
+            _: serde_json::Map<String, serde_json::Value>,
             _: ToolContext,
-        ) -> attache_core::BoxFuture<'a, Result<attache_core::ToolOutput, ToolError>> {
+        ) -> attache_core::BoxFuture<'_, Result<attache_core::ToolOutput, ToolError>> {
             panic!("a bug")
         }
     }

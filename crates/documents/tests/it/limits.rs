@@ -235,6 +235,7 @@ fn heirs_keep_the_limits_too() {
             );
         }
     }
+}
 
 #[test]
 fn a_message_holds_so_many_files_and_the_next_as_many_again() {
