@@ -308,8 +308,7 @@ impl Drop for Reserved<'_> {
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
     let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
     let unreadable = |error: ReplayError| JournalError::Unreadable { problem: error.to_string() };
-    let own = entries.iter().filter(|entry| entry.key.outer_scope().is_none());
-    let run = Run::replay(own).map_err(|error| SubmitError::Journal(unreadable(error)))?;
+    let run = Run::replay(&entries).map_err(|error| SubmitError::Journal(unreadable(error)))?;
     let id = result.call_id.clone();
     let waits = match run.next() {
         Action::AnswerCalls { calls } => {

@@ -65,8 +65,13 @@ impl MemoryDocumentStore {
             )
         })?;
         let mut kept = self.lock();
-        if kept.documents.contains_key(document.id()) {
-            return Ok(());
+        match kept.documents.get(document.id()) {
+            Some(known) if *known == bytes => return Ok(()),
+            Some(_) => {
+                let message = format!("the store holds another document under the id {}", document.id());
+                return Err(StoreError::new(StoreErrorKind::Conflict, message));
+            }
+            None => {}
         }
         while self.forgets
             && kept.bytes.saturating_add(bytes.len()) > self.max_bytes
@@ -128,6 +133,8 @@ mod tests {
         let first = Document::from_bytes(&b"12345678"[..], "text/plain");
         store.put(&first).await.unwrap();
         store.put(&first).await.unwrap();
+        let other = Document::from_bytes(&b"other"[..], "text/plain").with_id(first.id().clone());
+        assert_eq!(store.put(&other).await.unwrap_err().kind(), StoreErrorKind::Conflict);
         let second = Document::from_bytes(&b"123"[..], "text/plain");
         assert_eq!(store.put(&second).await.unwrap_err().kind(), StoreErrorKind::TooLarge);
         store.delete(first.id()).await.unwrap();

@@ -201,7 +201,10 @@ async fn execute(
     keeps: bool,
 ) -> Answered {
     let scope = invocation.scope.clone();
-    let outcome = invoke(invocation).await;
+    let documents = invocation.context.documents.clone();
+    let mut outcome = invoke(invocation).await;
+    // Another document under a known id is another document.
+    outcome.result = outcome.result.apart_from(|id| documents.get(id));
     if outcome.disposition == Disposition::Aborted {
         return Answered::Aborted(outcome);
     }

@@ -143,13 +143,13 @@ impl Run {
         Self::default()
     }
 
-    /// The run that a log tells of.
+    /// The run that a log tells of. Entries of runs inside its tools are passed over.
     ///
     /// # Errors
     /// [`ReplayError`] names the first entry that does not fit.
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
         let mut run = Self::new();
-        for entry in entries {
+        for entry in entries.into_iter().filter(|entry| entry.key.outer_scope().is_none()) {
             run.apply(entry)?;
         }
         Ok(run)

@@ -174,7 +174,7 @@ async fn one_run(seed: u64) {
     }
     let ended = ended.unwrap_or_else(|| panic!("seed {seed}: the run comes to no end"));
     let entries = log.entries();
-    let run = Run::replay(entries.iter().filter(|entry| !entry.key.as_str().contains('>')));
+    let run = Run::replay(&entries);
     let run = run.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     // A driver that was superseded may have been cancelled beside the one that went on.
     if ended.reason != EndReason::Cancelled {
