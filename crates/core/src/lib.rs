@@ -68,6 +68,7 @@ pub use error::{ErrorKind, ProviderError};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 pub use files::{FileKey, FileReferences};
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
+pub use json::merge_members;
 pub use media::{MediaKind, MediaType};
 pub use message::{
     Arguments, ArgumentsError, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart,

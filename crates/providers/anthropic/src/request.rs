@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
-    RequestHeaders, Secret, ToolSet,
+    RequestHeaders, Secret, ToolSet, merge_members,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
@@ -250,20 +250,17 @@ impl State {
 /// Merges the caller's own members; returns the tools among them.
 fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<Value>, ProviderError> {
     let mut tools = Vec::new();
+    merge_members(members, extra);
+    members.shift_remove("tools");
     for (key, value) in extra {
-        match (key.as_str(), value, members.get_mut(key)) {
-            ("messages" | "system", _, _) => {
+        match (key.as_str(), value) {
+            ("messages" | "system", _) => {
                 let message = format!("extra_body must not hold {key}, which come from the conversation");
                 return Err(error::configuration(message));
             }
-            ("tools", Value::Array(more), _) => tools.extend(more.iter().cloned()),
-            ("tools", _, _) => return Err(error::configuration("the tools of extra_body must be a list")),
-            (_, Value::Object(over), Some(Value::Object(own))) => {
-                own.extend(over.iter().map(|(name, value)| (name.clone(), value.clone())));
-            }
-            (_, value, _) => {
-                members.insert(key.clone(), value.clone());
-            }
+            ("tools", Value::Array(more)) => tools.extend(more.iter().cloned()),
+            ("tools", _) => return Err(error::configuration("the tools of extra_body must be a list")),
+            _ => {}
         }
     }
     Ok(tools)

@@ -7,13 +7,13 @@ mod words;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use attache_core::merge_members;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use address::{from_environment, missing};
 pub use thinking::Thinking;
-pub(crate) use thinking::merge;
 pub use words::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Replayed,
     SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
@@ -152,8 +152,8 @@ pub struct Profile {
     pub responses: ResponsesRules,
     /// Members of every request body; those of a request's options win.
     pub extra_body: Map<String, Value>,
-    /// Members of this table that differ for some models, by pattern; the longest pattern that covers a model counts.
-    /// Tables are merged, everything else replaced.
+    /// Members of this table that differ for some models, by pattern. All patterns that cover a model count, the
+    /// shortest first and the model's own name last. Tables are merged, everything else replaced.
     #[serde(deserialize_with = "checked")]
     pub models: BTreeMap<String, Map<String, Value>>,
 }
@@ -245,13 +245,18 @@ impl Profile {
 
     /// The profile as it is for one model.
     pub(crate) fn for_model(self: &Arc<Self>, model: &str) -> Arc<Self> {
-        let covering = self.models.iter().filter(|(pattern, _)| matches(pattern, model));
-        let best = covering.max_by_key(|(pattern, _)| (*pattern == model, pattern.len()));
-        let Some((_, over)) = best else { return Arc::clone(self) };
+        let mut covering: Vec<_> =
+            self.models.iter().filter(|(pattern, _)| matches(pattern, model)).collect();
+        if covering.is_empty() {
+            return Arc::clone(self);
+        }
+        covering.sort_by_key(|(pattern, _)| (*pattern == model, pattern.len()));
         // What does not fit was refused when the profile was read.
         let whole = serde_json::to_value(&**self).and_then(|mut whole| {
-            if let Value::Object(whole) = &mut whole {
-                merge(whole, over);
+            for (_, over) in covering {
+                if let Value::Object(whole) = &mut whole {
+                    merge_members(whole, over);
+                }
             }
             Self::deserialize(whole)
         });
@@ -332,7 +337,7 @@ mod tests {
         assert_eq!((big.thinking.effort.as_str(), big.thinking.budget.as_str()), ("effort", "budget"));
         let longest = profile.for_model("big-x");
         assert_eq!(longest.max_tokens, MaxTokens::MaxCompletionTokens);
-        assert_eq!(longest.reasoning_replay, Replayed::WithCalls, "one pattern counts");
+        assert_eq!(longest.reasoning_replay, Replayed::Always, "every pattern counts");
         assert!(Arc::ptr_eq(&profile, &profile.for_model("small")));
         let problem = |text: &str| toml::from_str::<Profile>(text).unwrap_err().to_string();
         assert!(problem("[models.'a*']\nmax_tokns = 1").contains("models.a*: unknown field `max_tokns`"));

@@ -27,24 +27,46 @@ pub(super) struct Beside {
 impl Beside {
     /// Takes those of a message or of a piece of one. Yields what is said in sound, as text.
     pub(super) fn push<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
+        if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
+            return None;
+        }
+        self.lists(delta, |_, _| true);
+        self.hear(delta)
+    }
+
+    /// Takes of a whole message what its pieces did not bring.
+    pub(super) fn complete<'a>(&mut self, message: &Delta<'a>) -> Option<Text<'a>> {
+        self.lists(message, |known, item| !known.iter().any(|known| known.get() == item.get()));
+        if self.audio.is_empty() { self.hear(message) } else { None }
+    }
+
+    fn lists(&mut self, delta: &Delta<'_>, is_new: impl Fn(&[Box<RawValue>], &RawValue) -> bool) {
+        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
+        {
+            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
+            for item in list.into_iter().flatten() {
+                if is_new(pieces, item) {
+                    pieces.push(item.to_owned());
+                }
+            }
+        }
+    }
+
+    fn hear<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Audio<'a> {
             #[serde(borrow)]
             transcript: Text<'a>,
         }
-        if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
-            return None;
-        }
-        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
-        {
-            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
-            pieces.extend(list.into_iter().flatten().map(ToOwned::to_owned));
-        }
         let audio = delta.audio.filter(|audio| audio.get().starts_with('{'))?;
         self.audio.push(audio.to_owned());
         let audio: Object<Audio<'a>> = serde_json::from_str(audio.get()).ok()?;
         Some(audio.0?.transcript)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.annotations.is_empty() && self.images.is_empty() && self.audio.is_empty()
     }
 
     /// A part for each member that came. Sound that came in one piece is that piece, otherwise a list of all.

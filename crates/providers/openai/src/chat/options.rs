@@ -2,7 +2,7 @@
 
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, ResponseFormat, StructuredOutput, ToolChoice, wire_name,
+    ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members, wire_name,
 };
 use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
@@ -35,13 +35,14 @@ pub(crate) enum Offered {
 /// The member for the cache key, which is known only when what stands before the messages is.
 pub(super) const CACHE_KEY: &str = "prompt_cache_key";
 
-/// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
+/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (design.md, invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
     config: &ProviderConfig,
+    has_hosted: bool,
 ) -> Result<Options, ProviderError> {
     let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
     let unasked = Profile::covers(&profile.reasons_unasked, &capabilities.model);
@@ -51,7 +52,7 @@ pub(super) fn options(
         profile,
         capabilities,
         config,
-        has_tools: !request.tools.is_empty() && !dropped,
+        has_tools: (!request.tools.is_empty() || has_hosted) && !dropped,
         reasons,
         members: profile.extra_body.clone(),
         instruction: None,
@@ -67,7 +68,8 @@ pub(super) fn options(
     let offered = writer.tool_choice(request)?;
     writer.response_format()?;
     writer.caching()?;
-    writer.members.extend(config.extra_body.clone());
+    merge_members(&mut writer.members, &config.extra_body);
+    writer.members.shift_remove("tools");
     let offered = if dropped { Offered::None } else { offered };
     let Writer { members, instruction, refusals, .. } = writer;
     Ok(Options { members, offered, instruction, degradations: refusals.into_recorded() })

@@ -42,6 +42,7 @@ struct Memo {
 struct Head {
     model: String,
     offered: Offered,
+    hosted: Vec<Value>,
     system: String,
     /// Up to the bracket that opens the messages.
     before: String,
@@ -92,11 +93,14 @@ impl ChatCodec {
         };
         self.render(&mut memo.log, request, leading)?;
         let has_items = memo.log.first_role().is_some();
-        let mut options = options(self.profile(), self.capabilities(), request, config)?;
+        let hosted = tools::hosted(self.profile(), config)?;
+        let mut options = options(self.profile(), self.capabilities(), request, config, !hosted.is_empty())?;
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
-        let known = memo.head.take().filter(|head| same_tools && head.offered == options.offered);
-        let head = memo.head.insert(self.head(known, request, config, leading, &options)?);
+        let known = memo.head.take().filter(|head| {
+            same_tools && head.offered == options.offered && head.hosted.iter().eq(hosted.iter().copied())
+        });
+        let head = memo.head.insert(self.head(known, request, config, leading, &options, &hosted)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
@@ -104,11 +108,9 @@ impl ChatCodec {
         if let Some(key @ Value::Null) = options.members.get_mut(CACHE_KEY) {
             *key = Value::from(head.cache_key.as_str());
         }
-        for name in ["messages", "tools"] {
-            if options.members.contains_key(name) {
-                let text = format!("extra_body cannot replace {name}");
-                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
-            }
+        if options.members.contains_key("messages") {
+            let error = ProviderError::new(ErrorKind::Configuration, "extra_body cannot replace messages");
+            return Err(error.with_param("messages".to_owned()));
         }
         let mut tail = String::from("]");
         for (name, value) in &options.members {
@@ -166,6 +168,7 @@ impl ChatCodec {
         config: &ProviderConfig,
         leading: usize,
         options: &Options,
+        hosted: &[&Value],
     ) -> Result<Head, ProviderError> {
         let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
@@ -183,9 +186,15 @@ impl ChatCodec {
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system => return Ok(head),
             Some(head) => head.before,
-            None => before_messages(model, &request.tools, &options.offered, self.profile().tool_schemas)?,
+            None => {
+                let schemas = self.profile().tool_schemas;
+                before_messages(model, &request.tools, &options.offered, schemas, hosted)?
+            }
         };
-        Head::new(model, options.offered.clone(), system, before, self.renderer(request).system_role())
+        let mut head = Head::new(model, system, before, self.renderer(request).system_role())?;
+        head.offered = options.offered.clone();
+        head.hosted = hosted.iter().copied().cloned().collect();
+        Ok(head)
     }
 
     fn renderer<'a>(&'a self, request: &'a ChatRequest) -> Renderer<'a> {
@@ -224,13 +233,7 @@ impl Memo {
 }
 
 impl Head {
-    fn new(
-        model: &str,
-        offered: Offered,
-        system: String,
-        before: String,
-        role: &str,
-    ) -> Result<Self, ProviderError> {
+    fn new(model: &str, system: String, before: String, role: &str) -> Result<Self, ProviderError> {
         let mut alone = before.clone();
         if !system.is_empty() {
             alone.push_str("{\"role\":\"");
@@ -244,7 +247,8 @@ impl Head {
         let followed = if system.is_empty() { alone.clone() } else { format!("{alone},") };
         Ok(Self {
             model: model.to_owned(),
-            offered,
+            offered: Offered::All,
+            hosted: Vec::new(),
             system,
             before,
             alone: alone.into(),
@@ -261,6 +265,7 @@ pub(crate) fn before_messages(
     tools: &ToolSet,
     offered: &Offered,
     schemas: ToolSchemas,
+    hosted: &[&Value],
 ) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
@@ -295,7 +300,9 @@ pub(crate) fn before_messages(
         let function = Function { name, description: description.trim_start(), parameters: &parameters };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
-    if count > 0 {
+    let hosted = if *offered == Offered::All { hosted } else { &[] };
+    tools::write_hosted(hosted, count == 0, &mut head);
+    if count + hosted.len() > 0 {
         head.push(']');
     }
     head.push_str(",\"messages\":[");

@@ -56,7 +56,7 @@ pub struct ResponsesCodec {
 impl ResponsesCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        let profile = profile.into();
+        let profile = profile.into().for_model(model);
         let capabilities = Arc::new(capabilities::of(&profile, model));
         Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
     }
@@ -68,7 +68,7 @@ impl ResponsesCodec {
         self
     }
 
-    /// The profile.
+    /// The profile as it is for the model.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
