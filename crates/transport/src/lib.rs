@@ -6,7 +6,7 @@
 //! | need | type |
 //! | --- | --- |
 //! | a codec with a connection | [`HttpModel`], [`Network`] |
-//! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Environment`] |
+//! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Tokens`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
@@ -31,6 +31,8 @@ mod drive;
 mod error;
 mod fetch;
 mod files;
+#[cfg(feature = "google")]
+mod google;
 mod history;
 mod log;
 mod model;
@@ -41,6 +43,7 @@ mod request;
 mod retry;
 mod schema;
 mod sse;
+mod token;
 mod tool_schema;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
@@ -53,6 +56,8 @@ pub use fetch::GuardedFetcher;
 pub use files::{
     FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
 };
+#[cfg(feature = "google")]
+pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use model::{HttpModel, Network};
@@ -63,4 +68,5 @@ pub use request::{RequestParts, join_url};
 pub use retry::{RetryPolicy, Trying};
 pub use schema::{FittedSchema, fit_schema};
 pub use sse::{SseDecoder, SseEvent};
+pub use token::{AccessToken, TokenSource, Tokens};
 pub use tool_schema::{PlainRoot, check_tools, plain_root};

@@ -26,6 +26,7 @@ use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;
 use crate::files::BETA;
+use crate::platform::Platform;
 use crate::response::CONTAINER;
 
 /// What is to be encoded.
@@ -112,6 +113,11 @@ impl State {
             options.members.insert(CONTAINER.to_owned(), value);
         }
         let more_tools = merge(&mut options.members, &config.extra_body)?;
+        if *codec.platform() != Platform::Anthropic {
+            // The address names the model, and the version stands in the body.
+            options.members.shift_remove("model");
+            options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version()));
+        }
 
         let marker = cache::marker(ask, &mut refusals)?;
         let system = self.system(ask);
@@ -270,7 +276,7 @@ fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result
 fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
     let mut head = serde_json::to_string(members)
         .map_err(|cause| error::configuration("the options cannot be written as JSON").with_source(cause))?;
-    // There is always a model, so the object is never empty.
+    // There is always a limit, so the object is never empty.
     head.pop();
     head.push(',');
     Ok(head)
@@ -295,7 +301,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let parts = RequestParts::post_json(ask.codec.url()?, EncodedBody::default());
+    let parts = RequestParts::post_json(ask.codec.url(ask.request.whole)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(BETA);
     addressed(ask.codec, parts, ask.config, key, beta)
 }
@@ -309,10 +315,13 @@ pub(crate) fn addressed(
     beta: Option<&str>,
 ) -> Result<RequestParts, ProviderError> {
     let extra = &config.extra_headers;
-    let mut parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    let mut parts = parts;
+    if *codec.platform() == Platform::Anthropic {
+        parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    }
     let authorised = extra.iter().any(|(name, _)| name == "authorization");
     if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
-        parts = parts.with_secret_header(HeaderName::from_static("x-api-key"), "", key);
+        parts = codec.platform().authorized(parts, key);
     }
     parts = parts.with_extra_headers(extra)?;
     let mut betas = betas(codec.betas(), extra);

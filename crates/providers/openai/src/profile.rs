@@ -61,6 +61,9 @@ pub struct Profile {
     pub key: KeyRules,
     /// Headers of every request; those of a request's options win.
     pub headers: BTreeMap<String, String>,
+    /// Headers that variables hold, if they are set: by the header's name, the variable's; a blank one is
+    /// none. (openai.md 0.1)
+    pub header_variables: BTreeMap<String, String>,
     /// The role of instructions.
     pub system_role: SystemRole,
     /// Where instructions may stand.
@@ -146,6 +149,9 @@ pub struct Profile {
     pub named_tool: NamedTool,
     /// Whether `prompt_cache_key` is sent where caching is asked for.
     pub prompt_cache_key: bool,
+    /// Models that keep prompts where a part of a message has `cache_control`. Their messages are lists of parts.
+    /// (openai.md C.9)
+    pub cache_markers: Vec<String>,
     /// Models whose prompt cache can be kept for a day.
     pub day_long_cache: Vec<String>,
     /// What the server does in its own way where it speaks Responses.
@@ -169,6 +175,7 @@ impl Default for Profile {
             addresses: Vec::new(),
             key: KeyRules { required: false, ..KeyRules::default() },
             headers: BTreeMap::new(),
+            header_variables: BTreeMap::new(),
             system_role: SystemRole::default(),
             system_place: SystemPlace::MergedFirst,
             alternating: false,
@@ -208,6 +215,7 @@ impl Default for Profile {
             tools_off: ToolsOff::default(),
             named_tool: NamedTool::default(),
             prompt_cache_key: false,
+            cache_markers: Vec::new(),
             day_long_cache: Vec::new(),
             responses: ResponsesRules::default(),
             extra_body: Map::new(),

@@ -6,14 +6,14 @@ mod common;
 
 use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
-    Unsupported,
+    ToolResult, Unsupported,
 };
 use attache_openai::{ChatCodec, Profile, Profiles};
 use attache_testkit::validate_chat;
 use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
-use common::{body, encode, openai, shown, tools, user};
+use common::{answers, asks, body, call, encode, openai, shown, tools, user};
 
 // P05, P28
 #[test]
@@ -229,4 +229,42 @@ fn reasoning_models_take_no_stop_sequence() {
         ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_stop(vec!["x".to_owned()]));
     let error = codec.encode(&request, &request.options, None).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("stop")));
+}
+
+// openai.md C.9
+#[test]
+fn claude_at_openrouter_gets_cache_markers() {
+    let codec = |model: &str| ChatCodec::new(Profiles::bundled().get("openrouter").unwrap().clone(), model);
+    let body_of = |model: &str, request: &ChatRequest| {
+        serde_json::from_slice::<Value>(&encode(&codec(model), request).parts.body.to_vec()).unwrap()
+    };
+    let mark = json!({"type": "ephemeral"});
+    let short = ProviderConfig::new().with_system("Be brief.").with_cache(CachePolicy::Short);
+    let call = call("f", "c1", "{}");
+    let mut request = ChatRequest::new([user("Hi")]).with_options(short.clone()).with_tools(tools());
+    request.transcript = Some(attache_core::Transcript::new());
+    let first = body_of("anthropic/claude-sonnet-4.5", &request);
+    let text = |text: &str| json!([{"type": "text", "text": text, "cache_control": mark}]);
+    assert_eq!(first["messages"][0]["content"], text("Be brief."));
+    assert_eq!(first["messages"][1]["content"], text("Hi"));
+    // The next request marks its own end and reads what the one before wrote.
+    request.messages.push(asks("", &[&call]));
+    request.messages.push(answers([ToolResult::ok(&call, "done")]));
+    let second = body_of("anthropic/claude-sonnet-4.5", &request);
+    assert_eq!(second["messages"][1]["content"], text("Hi"));
+    assert_eq!(second["messages"][3]["content"], text("done"));
+    let unsaid = request.clone().with_options(ProviderConfig::new());
+    assert!(
+        body_of("anthropic/claude-sonnet-4.5", &unsaid).to_string().contains("cache_control"),
+        "it goes on"
+    );
+    let long = request.clone().with_options(short.with_cache(CachePolicy::Long));
+    assert_eq!(
+        body_of("anthropic/claude-sonnet-4.5", &long)["messages"][3]["content"][0]["cache_control"]["ttl"],
+        "1h"
+    );
+    let off = request.clone().with_options(ProviderConfig::new().with_cache(CachePolicy::Off));
+    assert!(!body_of("anthropic/claude-sonnet-4.5", &off).to_string().contains("cache_control"));
+    let other = request.with_options(ProviderConfig::new());
+    assert!(!body_of("openai/gpt-5", &other).to_string().contains("cache_control"));
 }

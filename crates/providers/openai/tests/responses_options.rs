@@ -9,7 +9,6 @@ use attache_core::{
     Unsupported,
 };
 use attache_openai::{Profiles, ResponsesCodec};
-use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
 use common::items::{at, body, encode, gpt, profile, refused};

@@ -8,7 +8,7 @@ use attache_core::{
     SystemMessage, TextPart, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RoleTag, check_pairing,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -43,6 +43,7 @@ struct Head {
     model: String,
     offered: Offered,
     hosted: Vec<Value>,
+    marker: Option<&'static str>,
     system: String,
     /// Up to the bracket that opens the messages.
     before: String,
@@ -98,7 +99,10 @@ impl ChatCodec {
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
         let known = memo.head.take().filter(|head| {
-            same_tools && head.offered == options.offered && head.hosted.iter().eq(hosted.iter().copied())
+            same_tools
+                && head.offered == options.offered
+                && head.marker == options.marker
+                && head.hosted.iter().eq(hosted.iter().copied())
         });
         let head = memo.head.insert(self.head(known, request, config, leading, &options, &hosted)?);
         if head.system.is_empty() && !has_items {
@@ -121,7 +125,9 @@ impl ChatCodec {
         }
         tail.push('}');
         let head = if has_items { &head.followed } else { &head.alone };
-        Ok((memo.log.body(head.clone(), tail, &[]), options.degradations))
+        let markers = options.marker.map(|marker| markers(&request.messages, &memo.log, marker));
+        let markers = markers.unwrap_or_default();
+        Ok((memo.log.body(head.clone(), tail, &markers), options.degradations))
     }
 
     fn render(
@@ -191,7 +197,8 @@ impl ChatCodec {
                 before_messages(model, &request.tools, &options.offered, schemas, hosted)?
             }
         };
-        let mut head = Head::new(model, system, before, self.renderer(request).system_role())?;
+        let role = self.renderer(request).system_role();
+        let mut head = Head::new(model, system, before, role, self.marks(), options.marker)?;
         head.offered = options.offered.clone();
         head.hosted = hosted.iter().copied().cloned().collect();
         Ok(head)
@@ -204,8 +211,26 @@ impl ChatCodec {
             capabilities: self.capabilities(),
             tools: &request.tools,
             files: &request.files,
+            marks: self.marks(),
         }
     }
+
+    /// Whether messages are lists of parts, for the sake of markers.
+    fn marks(&self) -> bool {
+        Profile::covers(&self.profile.cache_markers, &self.model)
+    }
+}
+
+/// Markers at the end of the conversation, which the next request reads, and at the end of the request before, which
+/// this one reads. A third stands at the end of the instructions.
+fn markers(messages: &[Arc<Message>], log: &EncodedLog, marker: &'static str) -> Vec<Marker> {
+    let is_answer =
+        |at: &usize| messages.get(*at).is_some_and(|message| matches!(&**message, Message::Assistant(_)));
+    let takes = |at: &usize| !is_answer(at) && log.takes_marker(*at);
+    let last = (0..messages.len()).rev().find(takes);
+    let answer = last.and_then(|last| (0..last).rev().find(is_answer));
+    let before = answer.and_then(|answer| (0..answer).rev().find(takes));
+    last.into_iter().chain(before).map(|at| Marker::new(at, marker)).collect()
 }
 
 /// What becomes of the schemas, by the code that writes them.
@@ -233,13 +258,27 @@ impl Memo {
 }
 
 impl Head {
-    fn new(model: &str, system: String, before: String, role: &str) -> Result<Self, ProviderError> {
+    fn new(
+        model: &str,
+        system: String,
+        before: String,
+        role: &str,
+        marks: bool,
+        marker: Option<&'static str>,
+    ) -> Result<Self, ProviderError> {
         let mut alone = before.clone();
         if !system.is_empty() {
             alone.push_str("{\"role\":\"");
             alone.push_str(role);
             alone.push_str("\",\"content\":");
+            if marks {
+                alone.push_str(r#"[{"type":"text","text":"#);
+            }
             write_json(&system, &mut alone)?;
+            if marks {
+                alone.push_str(marker.unwrap_or_default());
+                alone.push_str("}]");
+            }
             alone.push('}');
         }
         let mut hasher = DefaultHasher::new();
@@ -249,6 +288,7 @@ impl Head {
             model: model.to_owned(),
             offered: Offered::All,
             hosted: Vec::new(),
+            marker,
             system,
             before,
             alone: alone.into(),
