@@ -13,6 +13,7 @@
 //! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
+//! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
@@ -27,6 +28,7 @@ mod auth;
 mod body;
 mod client;
 mod codec;
+mod count;
 mod drive;
 mod error;
 mod fetch;
@@ -50,6 +52,7 @@ pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
 pub use client::{HttpClient, Reply, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
+pub use count::CountRequest;
 pub use drive::{Exchange, stream};
 pub use error::{ErrorBody, ErrorReader, ErrorResponse, excerpt, kind_of_code, kind_of_status};
 pub use fetch::GuardedFetcher;

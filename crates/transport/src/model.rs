@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
-    BoxFuture, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix, ModelCapabilities,
-    ProviderConfig, ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
+    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix,
+    ModelCapabilities, ProviderConfig, ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
 };
 
 use crate::auth::{Auth, Environment};
 use crate::client::{HttpClient, Reply, Timeouts};
 use crate::codec::Codec;
+use crate::count::ANSWER_LIMIT;
 use crate::drive::{Exchange, stream};
 use crate::error::ErrorReader;
 use crate::files::{Owner, Prepared, Uploading, Uploads};
@@ -180,6 +181,28 @@ impl<C: Codec> HttpModel<C> {
     /// The codec, which makes the same requests without sending them.
     pub fn codec(&self) -> &C {
         &self.codec
+    }
+
+    /// How many tokens the model would read of `request`, as its API counts them; `None` where it counts none. The
+    /// number is an estimate. Nothing is kept at the provider, and no document is uploaded.
+    ///
+    /// # Errors
+    /// What is wrong with the request, as for [`Codec::encode`], and the provider's errors.
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request.
+    pub async fn count_tokens(&self, request: &ChatRequest) -> Result<Option<u64>, ProviderError> {
+        let mut config = self.options().merged(&request.options);
+        config.cache = Some(CachePolicy::Off);
+        let mut request = request.clone();
+        // What is kept of the conversation is for calls.
+        request.transcript = None;
+        let Some(count) = self.codec.count(&request, &config, self.network.auth.key()) else {
+            return Ok(None);
+        };
+        let count = count?;
+        let reply = self.network.send(&count.parts, self.codec.error_reader()).await?;
+        count.read(&reply.bytes(ANSWER_LIMIT).await?).map(Some)
     }
 
     /// What calls reach the world through, for requests that are no model calls.

@@ -8,8 +8,8 @@ use attache_core::{
     ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
-    shown_url,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
+    ReplyDecoder, shown_url,
 };
 
 use crate::capabilities::FAMILY;
@@ -191,6 +191,14 @@ impl MessagesCodec {
         self.platform.messages(self.base_url.as_deref(), &self.model, whole)
     }
 
+    /// The address that counts tokens.
+    pub(crate) fn count_url(&self) -> Result<String, ProviderError> {
+        self.url_of(match self.platform {
+            Platform::Anthropic => "messages/count_tokens",
+            Platform::Vertex { .. } => "count-tokens:rawPredict",
+        })
+    }
+
     /// The address of a path below the version of the API.
     pub(crate) fn url_of(&self, path: &str) -> Result<String, ProviderError> {
         self.platform.url(self.base_url.as_deref(), path)
@@ -242,6 +250,15 @@ impl Codec for MessagesCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        Some(request::count(self, request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {

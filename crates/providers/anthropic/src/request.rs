@@ -13,7 +13,8 @@ use attache_core::{
     RequestHeaders, Secret, ToolSet, merge_members,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
+    Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
+    RequestParts, RoleTag,
 };
 use http::HeaderName;
 use serde_json::{Map, Value, json};
@@ -251,6 +252,43 @@ impl State {
         }
         blocks
     }
+}
+
+/// The request that counts the tokens of another (fact sheet §10).
+pub(crate) fn count(
+    codec: &MessagesCodec,
+    request: &ChatRequest,
+    config: &ProviderConfig,
+    key: Option<&Secret>,
+) -> Result<CountRequest, ProviderError> {
+    const KNOWN: [&str; 9] = [
+        "model",
+        "messages",
+        "system",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "output_config",
+        "cache_control",
+        "anthropic_version",
+    ];
+    let encoded = codec.request(request, config, key)?;
+    CountRequest::of(encoded, codec.count_url()?, "/input_tokens", |mut members| {
+        members.retain(|name, _| KNOWN.contains(&name.as_str()));
+        // Tools of the provider's own are not counted.
+        let is_own = |tool: &Value| tool.get("type").is_none_or(|kind| kind == "custom");
+        if let Some(Value::Array(tools)) = members.get_mut("tools") {
+            tools.retain(is_own);
+            if tools.is_empty() {
+                members.shift_remove("tools");
+                members.shift_remove("tool_choice");
+            }
+        }
+        if *codec.platform() != Platform::Anthropic {
+            members.insert("model".to_owned(), json!(codec.model()));
+        }
+        Value::Object(members)
+    })
 }
 
 /// Merges the caller's own members; returns the tools among them.

@@ -19,7 +19,8 @@ use attache_core::{
     ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
+    ReplyDecoder, join_url,
 };
 
 use crate::profile::Profile;
@@ -77,6 +78,30 @@ impl ResponsesCodec {
     pub fn model(&self) -> &str {
         &self.model
     }
+
+    /// The request that counts the tokens of another.
+    fn counting(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<CountRequest, ProviderError> {
+        const KNOWN: [&str; 8] = [
+            "model",
+            "input",
+            "instructions",
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "reasoning",
+            "text",
+        ];
+        let url = join_url(&self.profile.base_url, "responses/input_tokens")?;
+        CountRequest::of(self.request(request, config, key)?, url, "/input_tokens", |mut members| {
+            members.retain(|name, _| KNOWN.contains(&name.as_str()));
+            serde_json::Value::Object(members)
+        })
+    }
 }
 
 impl From<&str> for ResponsesCodec {
@@ -118,6 +143,15 @@ impl Codec for ResponsesCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        self.profile.responses.counts_tokens.then(|| self.counting(request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
