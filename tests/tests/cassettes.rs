@@ -112,7 +112,7 @@ fn what_providers_add_leave_out_or_null_changes_nothing() {
 
 // A snapshot completes what was streamed of the same thing, and never adds to it by position
 #[test]
-fn what_is_said_again_as_a_whole_adds_nothing() {
+fn a_thing_said_again_as_a_whole_adds_nothing() {
     let mut misses = Vec::new();
     let mut compared = std::collections::BTreeMap::<&str, usize>::new();
     for recorded in of_read_protocols() {

@@ -9,6 +9,7 @@
 //! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Tokens`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
+//! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
 //! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
@@ -37,6 +38,7 @@ mod files;
 mod google;
 mod history;
 mod log;
+mod made;
 mod model;
 mod redact;
 mod refusals;
@@ -63,6 +65,7 @@ pub use files::{
 pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
+pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::{HttpModel, Network};
 pub use redact::{Redactor, shown_url};
 pub use refusals::Refusals;

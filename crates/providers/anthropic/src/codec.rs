@@ -249,7 +249,7 @@ impl Codec for MessagesCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
     }
 
     fn count(

@@ -272,7 +272,7 @@ pub(crate) fn count(
         "cache_control",
         "anthropic_version",
     ];
-    let encoded = codec.request(request, config, key)?;
+    let encoded = codec.encode(request, config, key)?;
     CountRequest::of(encoded, codec.count_url()?, "/input_tokens", |mut members| {
         members.retain(|name, _| KNOWN.contains(&name.as_str()));
         // Tools of the provider's own are not counted.

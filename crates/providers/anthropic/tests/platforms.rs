@@ -126,3 +126,33 @@ async fn a_token_takes_the_place_of_a_key() {
     let auth = MessagesCodec::new("claude-opus-5").configure(&both).unwrap();
     assert_eq!(auth.key().map(Secret::expose), Some("key"));
 }
+
+// anthropic.md 10 and 13
+#[tokio::test]
+async fn tokens_are_counted_without_options_and_hosted_tools() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/v1/messages/count_tokens"))
+        .and(header("x-api-key", "canary"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({"input_tokens": 2095})))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let model = Anthropic::new("claude-opus-5", "canary").unwrap().with_base_url(server.uri());
+    let hosted = json!([{"type": "web_search_20260318", "name": "web_search"}]);
+    let request =
+        ask().with_options(ProviderConfig::new().with_system("Be brief.").with_extra_body("tools", hosted));
+    assert_eq!(model.count_tokens(&request).await.unwrap(), Some(2095));
+    let asked = server.received_requests().await.unwrap();
+    let body: Value = serde_json::from_slice(&asked[0].body).unwrap();
+    assert_eq!(
+        body,
+        json!({"model": "claude-opus-5", "system": [{"type": "text", "text": "Be brief."}],
+            "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]})
+    );
+    let vertex = MessagesCodec::vertex("claude-opus-5").with_project("p", "eu");
+    let count = vertex.count(&ask(), &ProviderConfig::new(), None).unwrap().unwrap();
+    assert!(count.parts.url.ends_with("/models/count-tokens:rawPredict"), "{}", count.parts.url);
+    let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
+    assert_eq!(body["model"], "claude-opus-5");
+}

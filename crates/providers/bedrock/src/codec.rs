@@ -198,7 +198,7 @@ impl ConverseCodec {
         let own = self.model.find("anthropic.").filter(|_| !self.model.starts_with("arn:"));
         let model = own.and_then(|at| self.model.get(at..)).unwrap_or(&self.model);
         let url = self.url_of(model, "count-tokens")?;
-        CountRequest::of(self.request(request, config, key)?, url, "/inputTokens", |mut members| {
+        CountRequest::of(self.encode(request, config, key)?, url, "/inputTokens", |mut members| {
             members.retain(|name, _| KNOWN.contains(&name.as_str()));
             json!({"input": {"converse": members}})
         })
@@ -255,7 +255,7 @@ impl Codec for ConverseCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
     }
 
     fn count(

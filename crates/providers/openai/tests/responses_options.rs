@@ -280,3 +280,16 @@ fn members_of_a_profile_may_differ_for_some_models() {
         serde_json::from_slice(&encode(&codec, &ChatRequest::new([user("Hi")])).parts.body.to_vec()).unwrap();
     assert_eq!((&body["service_tier"], body.get("store"), &body["a"]), (&json!("flex"), None, &json!(1)));
 }
+
+// openai.md 0.1
+#[test]
+fn tokens_are_counted_at_openai_alone() {
+    use attache_transport::Codec as _;
+    let request = with(ProviderConfig::new().with_system("Be brief.").with_max_tokens(99));
+    let count = gpt().count(&request, &request.options, None).unwrap().unwrap();
+    assert_eq!(count.parts.url, "https://api.openai.com/v1/responses/input_tokens");
+    let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
+    let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, ["model", "instructions", "input"]);
+    assert!(at("azure-responses", "gpt-5.6").count(&request, &request.options, None).is_none());
+}

@@ -454,7 +454,7 @@ impl<'a> Merged<'a> {
             let opaque = OpaquePart::new(EXTRA_CONTENT, ReplayData::new(family, model, extra));
             self.after.push(AssistantPart::Opaque(opaque));
         }
-        self.after.extend(generation.beside.into_parts(family, model).map(AssistantPart::Opaque));
+        self.after.extend(generation.beside.into_parts(family, model));
         self.finish = generation.finish.or_else(|| self.finish.take());
     }
 

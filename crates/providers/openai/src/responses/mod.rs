@@ -15,12 +15,12 @@ mod wire;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, MadeDocument, Matrix, ModelCapabilities, ProviderConfig, ProviderError,
+    ReplayData, Secret, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ReplyDecoder, join_url,
+    ReplyDecoder, join_url, note_made_documents,
 };
 
 use crate::profile::Profile;
@@ -97,7 +97,7 @@ impl ResponsesCodec {
             "text",
         ];
         let url = join_url(&self.profile.base_url, "responses/input_tokens")?;
-        CountRequest::of(self.request(request, config, key)?, url, "/input_tokens", |mut members| {
+        CountRequest::of(self.encode(request, config, key)?, url, "/input_tokens", |mut members| {
             members.retain(|name, _| KNOWN.contains(&name.as_str()));
             serde_json::Value::Object(members)
         })
@@ -142,7 +142,11 @@ impl Codec for ResponsesCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        let goes_back = |made: &MadeDocument| {
+            let is_own = |replay: &ReplayData| replay.family() == &*self.family;
+            made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
+        };
+        self.request(&note_made_documents(request, goes_back), config, key)
     }
 
     fn count(

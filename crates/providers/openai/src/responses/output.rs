@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssembledCall, AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart,
-    ReplayData, TextPart, ToolCall,
+    Arguments, AssembledCall, AssistantPart, MadeDocument, OpaquePart, ProviderCallId, ProviderError,
+    ReasoningPart, ReplayData, TextPart, ToolCall,
 };
-use attache_transport::ChunkSink;
+use attache_transport::{ChunkSink, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::members::Members;
@@ -293,7 +293,7 @@ impl Item {
             REASONING => self.reasoning(replay, parts),
             MESSAGE | "" => self.message(replay, parts),
             // Whatever else the server did stands where it stood.
-            _ => parts.extend(self.opaque(replay)),
+            _ => parts.extend(self.made(&replay).or_else(|| self.opaque(replay))),
         }
     }
 
@@ -346,6 +346,17 @@ impl Item {
                 parts.push(AssistantPart::Text(text.with_replay(json.map(&replay))));
             }
         }
+    }
+
+    /// An image that the server's own tool made. What goes back beside it is the item without its bytes.
+    fn made(&self, replay: &impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
+        let mut members = Members::of(self.done.as_deref().filter(|_| self.kind == IMAGE_CALL)?.get())?;
+        let result = wire::text(members.get(RESULT)?.get());
+        let format = members.get("output_format").map(|format| wire::text(format.get()));
+        let document = made_document(&result, &format!("image/{}", format.as_deref().unwrap_or("png")))?;
+        members.remove(RESULT);
+        let beside = to_raw_value(&members).ok().map(replay);
+        MadeDocument::new(document).with_replay(beside).into()
     }
 
     fn opaque(self, replay: impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
@@ -428,6 +439,8 @@ impl<'a> Shell<'a> {
     }
 }
 
+const IMAGE_CALL: &str = "image_generation_call";
+pub(super) const RESULT: &str = "result";
 const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.
