@@ -239,7 +239,7 @@ impl ToolCallAssembler {
 }
 
 impl Slot {
-    /// Whether a whole call is this one.
+    /// True if a whole call is this one.
     fn is_repeated_by(&self, call: &ToolCallFragment<'_>, by_id: bool) -> bool {
         let id = self.provider_id.as_ref().map(ProviderCallId::as_str);
         if by_id {

@@ -46,7 +46,7 @@ pub fn note_made_documents(
     Cow::Owned(noted)
 }
 
-/// What stands in the place of a document that cannot be shown.
+/// The text in the place of a document that cannot be shown.
 pub fn note(document: &Document) -> String {
     let name = document.file_name().map(|name| format!(" {name:?}")).unwrap_or_default();
     format!(

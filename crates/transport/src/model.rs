@@ -27,7 +27,7 @@ pub struct HttpModel<C> {
     network: Network,
     /// The options of this handle: a clone has a copy of its own.
     config: Mutex<Arc<ProviderConfig>>,
-    /// What was used, by all clones.
+    /// The counters of all clones.
     state: Arc<StateCell>,
     /// What the caller wants, which the capabilities may forbid.
     wanted: Option<Uploads>,
@@ -195,7 +195,7 @@ impl<C: Codec> HttpModel<C> {
         let mut config = self.options().merged(&request.options);
         config.cache = Some(CachePolicy::Off);
         let mut request = request.clone();
-        // What is kept of the conversation is for calls.
+        // The transcript is for calls.
         request.transcript = None;
         let Some(count) = self.codec.count(&request, &config, self.network.auth.key()) else {
             return Ok(None);

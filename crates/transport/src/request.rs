@@ -22,7 +22,7 @@ pub struct RequestParts {
     pub url: String,
     /// The body.
     pub body: EncodedBody,
-    /// Whether the answer comes in one piece, once all of it is made: its beginning then has as long as all of it
+    /// True if the answer comes in one piece, once all of it is made: its beginning then has as long as all of it
     /// ([`Timeouts::total`](crate::Timeouts::total)), since another attempt would be made and paid for anew.
     pub whole: bool,
     headers: Vec<(HeaderName, HeaderText)>,

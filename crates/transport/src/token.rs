@@ -69,7 +69,7 @@ pub trait TokenSource: fmt::Debug + Send + Sync + 'static {
 pub struct Tokens<S> {
     source: S,
     state: Mutex<State>,
-    /// Who fetches holds it.
+    /// The permit of the one who fetches.
     fetching: Semaphore,
 }
 
@@ -153,7 +153,7 @@ impl<S: TokenSource> Tokens<S> {
         Some(token.secret.clone())
     }
 
-    /// What came of a fetch that ended after `asked`: one of one's own would bring the same.
+    /// The outcome of a fetch that ended after `asked`: one of one's own would bring the same.
     fn since(&self, asked: Instant) -> Option<Result<Secret, ProviderError>> {
         let state = self.state();
         if let Some(token) = state.token.as_ref().filter(|token| token.came >= asked) {

@@ -1,4 +1,4 @@
-//! What is said as a whole beside its pieces, put into recorded streams: with the indexes of the pieces, with others,
+//! Snapshots beside their pieces, put into recorded streams: with the indexes of the pieces, with others,
 //! and without any. It completes the pieces and adds nothing.
 
 use attache_tests::recorded::Recorded;
@@ -81,7 +81,7 @@ fn zero(event: &mut Value, names: &[&str]) {
     }
 }
 
-/// Whether an event of a Responses stream says something as a whole.
+/// True if an event of a Responses stream says something as a whole.
 fn is_whole(event: &Value) -> bool {
     let kind = event["type"].as_str().unwrap_or_default();
     kind.ends_with(".done") && kind != "response.done"

@@ -200,7 +200,7 @@ impl ReasoningPart {
 pub struct MadeDocument {
     /// The document.
     pub document: Document,
-    /// What goes back beside its bytes, which are not repeated there.
+    /// The data that go back beside its bytes, which are not repeated there.
     pub replay: Option<ReplayData>,
 }
 

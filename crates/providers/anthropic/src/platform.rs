@@ -74,7 +74,7 @@ impl Platform {
         }
     }
 
-    /// What a model takes there: Vertex AI keeps no files and fetches none.
+    /// The capabilities of a model there: Vertex AI keeps no files and fetches none.
     pub(crate) fn fitted(&self, mut capabilities: ModelCapabilities) -> ModelCapabilities {
         if let Self::Vertex { .. } = self {
             capabilities.files.upload = None;
@@ -112,7 +112,7 @@ impl Platform {
         google_auth(environment)
     }
 
-    /// Whether requests can be addressed at all.
+    /// Fails where requests cannot be addressed at all.
     pub(crate) fn check(&self) -> Result<(), ProviderError> {
         match self {
             Self::Vertex { project, .. } if project.is_empty() => Err(missing_project()),

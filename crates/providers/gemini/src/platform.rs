@@ -122,7 +122,7 @@ impl Platform {
         }
     }
 
-    /// Whether requests can be addressed at all.
+    /// Fails where requests cannot be addressed at all.
     pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
         match self {
             Self::Vertex { project, .. } if project.is_empty() && matches!(auth, Auth::Signer(_)) => {

@@ -31,7 +31,8 @@ fn second(body: &Value) -> Value {
 fn an_image_of_the_hosted_tool_is_a_document_and_goes_back_as_its_item() {
     let begun = json!({"type": "image_generation_call", "id": "ig_1", "status": "in_progress"});
     let item = json!({"type": "image_generation_call", "id": "ig_1", "status": "completed", "output_format": "png", "result": PNG});
-    let message = answers::reply(&[added(0, &begun), done(0, &item), completed(&[item.clone()])]).message;
+    let message =
+        answers::reply(&[added(0, &begun), done(0, &item), completed(std::slice::from_ref(&item))]).message;
     assert_eq!(kinds(&message), ["image/png"]);
     let message = Message::Assistant(message);
     assert!(!serde_json::to_string(&message).unwrap().contains(PNG));

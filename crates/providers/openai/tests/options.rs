@@ -202,7 +202,7 @@ fn extra_members_are_merged_at_every_depth() {
 fn hosted_tools_stand_behind_those_of_the_request() {
     let hosted = json!({"type": "web_search"});
     let options = ProviderConfig::new().with_extra_body("tools", json!([hosted]));
-    let alone = ChatRequest::new([user("Hi")]).with_options(options.clone()).answered_whole();
+    let alone = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
     let body_of = |request: &ChatRequest| {
         serde_json::from_slice::<Value>(&encode(&openai(), request).parts.body.to_vec()).unwrap()
     };
@@ -216,7 +216,7 @@ fn hosted_tools_stand_behind_those_of_the_request() {
         (listed.len(), listed.last(), &both["tool_choice"]),
         (tools().len() + 1, Some(&hosted), &json!("required"))
     );
-    // What was kept of the conversation holds no tool that is no longer asked for.
+    // The kept head holds no tool that is no longer asked for.
     let without = body_of(&beside.with_options(ProviderConfig::new()));
     assert_eq!(without["tools"].as_array().unwrap().len(), tools().len());
 }

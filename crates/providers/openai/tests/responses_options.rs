@@ -265,7 +265,7 @@ fn hosted_tools_stand_behind_those_of_the_request() {
         let body: Value = serde_json::from_slice(&encode(&gpt(), request).parts.body.to_vec()).unwrap();
         body["tools"].as_array().unwrap().clone()
     };
-    assert_eq!(tools_of(&request), [hosted.clone()]);
+    assert_eq!(tools_of(&request), std::slice::from_ref(&hosted));
     let both = tools_of(&request.with_tools(tools()));
     assert_eq!((both.len(), both.last()), (tools().len() + 1, Some(&hosted)));
 }

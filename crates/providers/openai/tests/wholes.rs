@@ -1,4 +1,4 @@
-//! What servers say as a whole beside its pieces completes them and adds nothing.
+//! A thing that a server says as a whole beside its pieces completes them and adds nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -31,7 +31,7 @@ pub(super) struct Connector {
     route: Route,
     tls: Arc<OnceLock<HttpsConnector<Route>>>,
     limit: Duration,
-    /// Who is told how many calls a connection takes.
+    /// The hosts, which are told how many calls a connection takes.
     origins: Option<Origins>,
 }
 

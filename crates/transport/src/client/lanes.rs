@@ -16,12 +16,12 @@ const MOST_CALLS: usize = 100;
 const MOST_LANES: usize = 4096;
 const MOST_ORIGINS: usize = 1024;
 
-/// What is known of the hosts that were spoken to over TLS.
+/// The hosts that were spoken to over TLS.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins(Arc<Mutex<HashMap<String, Arc<Origin>>>>);
 
 impl Origins {
-    /// What is known of the host of a URL; nothing is where no TLS is.
+    /// The host of a URL, if it is one of TLS.
     pub(super) fn of(&self, target: &Uri) -> Option<Arc<Origin>> {
         let authority = target.authority().filter(|_| target.scheme_str() == Some("https"))?.as_str();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ struct State {
     stands: bool,
 }
 
-/// What the host speaks.
+/// The protocol that the host speaks.
 #[derive(Debug, Default, PartialEq)]
 enum Protocol {
     #[default]
@@ -165,7 +165,7 @@ impl Place {
         self.lane
     }
 
-    /// Whether it is the first call, which finds out what the host speaks.
+    /// True of the first call, which finds out what the host speaks.
     pub(super) fn leads(&self) -> bool {
         self.leads
     }

@@ -139,7 +139,7 @@ struct Open {
     /// Of HTTP/2 the second to each host, the third, and so on.
     more: Mutex<Vec<Connections>>,
     builder: Builder,
-    /// What is known of hosts. Of strangers, who are asked once, nothing.
+    /// The hosts. Strangers, who are asked once, are not among them.
     origins: Option<Origins>,
 }
 

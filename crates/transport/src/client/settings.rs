@@ -32,7 +32,7 @@ impl<S> Watched<S> {
     }
 }
 
-/// What the first frame says.
+/// The answer of the first frame.
 #[derive(Debug, PartialEq)]
 enum Said {
     /// It has not come as a whole.
@@ -57,12 +57,12 @@ fn said(bytes: &[u8]) -> Said {
         return Said::Allowed(None);
     }
     let Some(settings) = rest.get(..length) else { return Said::Nothing };
-    let limits = settings.chunks_exact(6).filter_map(|setting| {
+    let mut limits = settings.chunks_exact(6).rev().filter_map(|setting| {
         let (id, value) = setting.split_first_chunk::<2>()?;
         let value = u32::from_be_bytes(value.try_into().ok()?);
         (u16::from_be_bytes(*id) == MAX_CONCURRENT_STREAMS).then_some(value)
     });
-    Said::Allowed(limits.last().and_then(|limit| usize::try_from(limit).ok()))
+    Said::Allowed(limits.next().and_then(|limit| usize::try_from(limit).ok()))
 }
 
 impl<S: Connection> Connection for Watched<S> {

@@ -1,4 +1,4 @@
-//! What a service account signs to get a token (RFC 7519, RFC 7523; `google.aip.dev/auth/4112`).
+//! The assertion that a service account signs to get a token (RFC 7519, RFC 7523; `google.aip.dev/auth/4112`).
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -21,7 +21,7 @@ const METADATA_HOST: &str = "metadata.google.internal";
 const TOKEN_VARIABLES: [&str; 3] =
     ["GOOGLE_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"];
 
-/// What requests to Vertex AI are authorized with: a token in `GOOGLE_ACCESS_TOKEN` or a variable like it, or what
+/// The authorization of requests to Vertex AI: a token in `GOOGLE_ACCESS_TOKEN` or a variable like it, or what
 /// [`GoogleCredentials::find`] finds.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ pub fn vertex_host(location: &str) -> String {
 /// ```
 pub struct GoogleCredentials {
     tokens: Tokens<Source>,
-    /// Who pays, where a file says so.
+    /// The project that pays, where a file names one.
     quota_project: Option<String>,
 }
 

@@ -20,7 +20,7 @@ use crate::token::{AccessToken, TokenSource};
 
 /// Where refresh tokens and assertions are exchanged. A file may not name another place: it would get the secrets.
 pub(super) const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
-/// What tokens are for.
+/// The scope of tokens.
 pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// How long a new token may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,7 +59,7 @@ pub(super) enum Subject {
     Url { url: String, headers: Vec<(String, String)> },
 }
 
-/// What it stands in.
+/// The form in which it is read.
 pub(super) enum SubjectFormat {
     Text,
     /// This member of a JSON object.

@@ -197,7 +197,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// What a model made goes back as it was, with its signature if it is this model's; otherwise a note stands there.
+    /// A document that a model made goes back as it was, with its signature if it is this model's; otherwise a note
+    /// stands there.
     fn made(&self, made: &MadeDocument, item: &mut ItemWriter<'_>) {
         let (document, media) = (&made.document, made.document.media_type());
         next(item);

@@ -19,7 +19,7 @@ pub(super) enum Piece {
     Text(Words),
     Thought(Words),
     Call(Call),
-    /// What the model made.
+    /// A document that the model made.
     Document {
         document: Document,
         signature: Option<String>,

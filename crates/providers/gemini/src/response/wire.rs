@@ -115,7 +115,7 @@ pub(crate) struct Part<'a> {
     pub(crate) inline_data: Option<&'a RawValue>,
 }
 
-/// What the model made: an image, sound.
+/// The data of a document that the model made: an image, sound.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct InlineData<'a> {

@@ -116,7 +116,7 @@ impl Body {
         }
     }
 
-    /// Whether what was taken is the end of `known`, which is as long as all of it.
+    /// True if the taken text is the end of `known`, which is as long as all of it.
     fn ends(&self, known: &str) -> bool {
         let held = self.tags.as_ref().map_or("", TagSplitter::held);
         let Some(known) = known.strip_suffix(held) else { return false };

@@ -20,7 +20,7 @@ pub(super) struct Options {
     pub(super) offered: Offered,
     /// What the model is told because no member says it.
     pub(super) instruction: Option<String>,
-    /// What marks a part up to which prompts are kept.
+    /// The member that marks a part up to which prompts are kept.
     pub(super) marker: Option<&'static str>,
     pub(super) degradations: Vec<Degradation>,
 }
@@ -37,7 +37,7 @@ pub(crate) enum Offered {
 /// The member for the cache key, which is known only when what stands before the messages is.
 pub(super) const CACHE_KEY: &str = "prompt_cache_key";
 
-/// What is kept for minutes, and what for an hour. (openai.md C.9)
+/// The markers of prompts that are kept for minutes and for an hour. (openai.md C.9)
 const SHORT_MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 

@@ -215,7 +215,7 @@ impl ChatCodec {
         }
     }
 
-    /// Whether messages are lists of parts, for the sake of markers.
+    /// True if messages are lists of parts, for the sake of markers.
     fn marks(&self) -> bool {
         Profile::covers(&self.profile.cache_markers, &self.model)
     }

@@ -46,7 +46,7 @@ impl TagSplitter {
         Self::new(self.opened)
     }
 
-    /// What may still become a tag.
+    /// The text that may still become a tag.
     pub(super) fn held(&self) -> &str {
         &self.held
     }

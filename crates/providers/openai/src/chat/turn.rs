@@ -292,7 +292,7 @@ impl Generation {
         if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
     }
 
-    /// Whether nothing of the message has come.
+    /// True if nothing of the message has come.
     fn is_untouched(&self) -> bool {
         self.body.is_untouched()
             && self.reasoning.is_empty()

@@ -246,7 +246,7 @@ impl Turn {
     }
 }
 
-/// What a whole text says beyond its beginning; a text that does not begin so is a piece like others. So is one that
+/// The rest of a whole text beyond its beginning; a text that does not begin so is a piece like others. So is one that
 /// repeats very little.
 fn rest<'t>(text: &'t str, known: &str) -> &'t str {
     const LITTLE: usize = 16;

@@ -22,7 +22,7 @@ const ANNOTATIONS: &str = "annotations";
 enum Item<'a> {
     /// Reasoning, or what we do not understand.
     Verbatim(&'a str),
-    /// What the server made, and its bytes.
+    /// An item that the server made, and its bytes.
     Made(&'a str, Bytes),
     /// Texts that came in one message, and whether the reasoning that produced them stands before them.
     Message(Vec<&'a TextPart>, bool),

@@ -187,12 +187,12 @@ impl Item {
             .or_else(|| find(&|piece| !piece.done && text.ends_with(piece.text.as_str())))
     }
 
-    /// Whether pieces of it are the beginning of a whole text.
+    /// True if pieces of it are the beginning of a whole text.
     pub(super) fn has(&self, field: Field, text: &str) -> bool {
         self.pieces.iter().any(|piece| piece.field == field && piece.begins(text))
     }
 
-    /// Whether all of its pieces are in a whole item.
+    /// True if all of its pieces are in a whole item.
     pub(super) fn fits(&self, wire: &wire::Item<'_>) -> bool {
         let given = self.texts(wire);
         let is_in = |piece: &Written| {
@@ -201,7 +201,7 @@ impl Item {
         self.pieces.iter().all(is_in)
     }
 
-    /// Whether a text of it came.
+    /// True if a text of it came.
     pub(super) fn has_texts(&self) -> bool {
         !self.pieces.is_empty()
     }
@@ -263,7 +263,7 @@ impl Item {
         for (known, (field, part, text)) in known.into_iter().zip(given) {
             match known.and_then(|at| self.pieces.get_mut(at)) {
                 Some(piece) => {
-                    // What stands beside the texts is found by this number.
+                    // The citations beside the texts are found by this number.
                     piece.part = part;
                     piece.complete(text, out);
                 }
@@ -366,7 +366,7 @@ impl Item {
 }
 
 impl Written {
-    /// Whether it is the beginning of a whole text, or all of it once it is complete.
+    /// True if it is the beginning of a whole text, or all of it once it is complete.
     fn begins(&self, whole: &str) -> bool {
         if self.done { self.text == whole } else { whole.starts_with(self.text.as_str()) }
     }

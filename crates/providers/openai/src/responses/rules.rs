@@ -40,7 +40,7 @@ pub struct ResponsesRules {
     pub text_format: bool,
     /// The least limit on output, in tokens. (openai.md B.1)
     pub least_tokens: u32,
-    /// Whether the server counts the tokens of requests at `responses/input_tokens`.
+    /// The server counts the tokens of requests at `responses/input_tokens`.
     pub counts_tokens: bool,
     /// Models that reason only when an effort is asked for. (openai.md A.6)
     pub reasons_on_request: Vec<String>,

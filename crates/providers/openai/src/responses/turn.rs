@@ -40,7 +40,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether it is said to be in this item.
+    /// True if it is said to be in this item.
     fn is_of(&self, item: &Item) -> bool {
         self.has_id_of(item) || self.has_index_of(item)
     }
@@ -399,7 +399,7 @@ impl Turn {
             .or_else(|| if place.index.is_none() { find(&|_| true) } else { None })
     }
 
-    /// Whether an item that is complete comes once more as it was.
+    /// True if an item that is complete comes once more as it was.
     fn is_repeated(&self, wire: &wire::Item<'_>, raw: &RawValue) -> bool {
         let same = |item: &Item| item.done.as_deref().is_some_and(|done| done.get() == raw.get());
         wire.id.get().or(wire.call_id.get()).is_some() && self.items.iter().any(same)
@@ -415,7 +415,7 @@ impl Turn {
         })
     }
 
-    /// Whether what came of an item is in a whole one.
+    /// True if the pieces of an item are in a whole one.
     fn fits(&self, at: usize, item: &Item, wire: &wire::Item<'_>) -> bool {
         let same =
             |known: Option<&str>, given: Option<&str>| known.is_none() || given.is_none() || known == given;
@@ -429,14 +429,14 @@ impl Turn {
             }
     }
 
-    /// Whether anything came of an item that tells it from others.
+    /// True if anything came of an item that tells it from others.
     fn says(&self, at: usize, item: &Item) -> bool {
         item.has_texts()
             || item.called.id.is_some()
             || self.calls.arguments_of(at as u64).is_some_and(|own| !own.is_empty())
     }
 
-    /// Whether the arguments of a call so far are the beginning of `whole`.
+    /// True if the arguments of a call so far are the beginning of `whole`.
     fn begins(&self, at: usize, whole: &str) -> bool {
         whole.starts_with(self.calls.arguments_of(at as u64).unwrap_or_default())
     }
