@@ -14,6 +14,8 @@ mod changes;
 mod events;
 #[path = "cassettes/expected.rs"]
 mod expected;
+#[path = "cassettes/restated.rs"]
+mod restated;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use http::StatusCode;
 
 use changes::CHANGES;
 use expected::{deltas, differences, raw_usage, shape};
+use restated::{RESTATED, taken_up};
 
 /// Those that are read, with how many there are: a recording that is lost shows.
 const EXPECTED: [(&str, usize); 7] = [
@@ -111,6 +114,49 @@ fn added_missing_and_null_members_change_nothing() {
     }
     let all: usize = EXPECTED.iter().map(|(_, count)| count).sum();
     assert!(compared > 3 * all, "{compared} changes to {all} recordings");
+    assert!(misses.is_empty(), "{} of {compared} differ:\n{}", misses.len(), joined(&misses));
+}
+
+// A snapshot completes what was streamed of the same thing, and never adds to it by position
+#[test]
+fn a_thing_said_again_as_a_whole_adds_nothing() {
+    let mut misses = Vec::new();
+    let mut compared = std::collections::BTreeMap::<&str, usize>::new();
+    for recorded in of_read_protocols() {
+        for (name, change) in RESTATED {
+            let Some(body) = change(&recorded) else { continue };
+            *compared.entry(name).or_default() += 1;
+            let found = differences(&read(&recorded, &[body]), &recorded);
+            if !found.is_empty() {
+                misses.push(format!("{}, {name}: {}", recorded.name, found.join("; ")));
+            }
+        }
+    }
+    let unused: Vec<&str> =
+        RESTATED.iter().map(|(name, _)| *name).filter(|name| !compared.contains_key(name)).collect();
+    assert!(unused.is_empty(), "in no recording: {unused:?}");
+    let all: usize = compared.values().sum();
+    assert!(misses.is_empty(), "{} of {all} differ:\n{}", misses.len(), joined(&misses));
+}
+
+// openai.md B.8: `GET /responses/{id}?stream=true&starting_after=…` yields the events behind one that was seen
+#[test]
+fn a_stream_taken_up_again_ends_in_the_whole_answer() {
+    let mut misses = Vec::new();
+    let mut compared = 0;
+    for recorded in of_read_protocols() {
+        for from in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55] {
+            let Some(body) = taken_up(&recorded, from) else { continue };
+            compared += 1;
+            let replay = read(&recorded, &[body]);
+            let mut found = differences(&replay, &recorded);
+            found.retain(|found| !found.starts_with("the deltas'"));
+            if !found.is_empty() {
+                misses.push(format!("{} from {from}: {}", recorded.name, found.join("; ")));
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
     assert!(misses.is_empty(), "{} of {compared} differ:\n{}", misses.len(), joined(&misses));
 }
 

@@ -166,6 +166,35 @@ impl ToolCallAssembler {
         delta(at, slot.id.clone(), slot.provider_id.clone(), new_name, piece)
     }
 
+    /// Takes the calls of a snapshot, each as a whole, and yields for each its slot and what to hand out: what it says
+    /// beyond the pieces of the same call, or a call of which nothing had come. A call is the same where its id is, or
+    /// else where its name is and the pieces are the beginning of its arguments. Indexes count for nothing.
+    pub fn complete(&mut self, calls: &[ToolCallFragment<'_>]) -> Vec<(usize, Option<StreamChunk>)> {
+        let mut known: Vec<Option<usize>> = vec![None; calls.len()];
+        let mut taken = vec![false; self.slots.len()];
+        for by_id in [true, false] {
+            for (known, call) in known.iter_mut().zip(calls).filter(|(known, _)| known.is_none()) {
+                let mut slots = self.slots.iter().zip(&mut taken).enumerate();
+                let same = slots.find(|(_, (slot, taken))| !**taken && slot.is_repeated_by(call, by_id));
+                if let Some((at, (_, taken))) = same {
+                    *taken = true;
+                    *known = Some(at);
+                }
+            }
+        }
+        let mut completed = Vec::with_capacity(calls.len());
+        for (known, call) in known.into_iter().zip(calls) {
+            if let Some(at) = known {
+                completed.push((at, self.slots.get_mut(at).and_then(|slot| slot.complete(at, call))));
+            } else if call.id.is_some() || call.name.is_some() {
+                // Without an index it continues nothing.
+                let delta = self.push(&ToolCallFragment { index: None, ..call.clone() });
+                completed.push((self.slots.len().saturating_sub(1), Some(delta)));
+            }
+        }
+        completed
+    }
+
     fn slot_for(
         &mut self,
         index: Option<u64>,
@@ -230,6 +259,47 @@ impl ToolCallAssembler {
 }
 
 impl Slot {
+    /// True if a whole call is this one.
+    fn is_repeated_by(&self, call: &ToolCallFragment<'_>, by_id: bool) -> bool {
+        let id = self.provider_id.as_ref().map(ProviderCallId::as_str);
+        if by_id {
+            return id.is_some() && id == call.id;
+        }
+        let same_name = self.name.is_none() || call.name.is_none() || self.name.as_deref() == call.name;
+        same_name
+            && match (call.object, call.arguments) {
+                (Some(object), _) => {
+                    self.arguments.is_empty()
+                        || Arguments::new(self.arguments.as_str()).json().is_ok_and(|own| own == *object)
+                }
+                (None, Some(given)) => {
+                    given.starts_with(self.arguments.as_str()) || self.arguments.starts_with(given)
+                }
+                (None, None) => true,
+            }
+    }
+
+    /// Takes what a whole call says beyond its pieces.
+    fn complete(&mut self, at: usize, call: &ToolCallFragment<'_>) -> Option<StreamChunk> {
+        let mut name = None;
+        if self.name.is_none() {
+            self.name = call.name.filter(|name| !name.trim().is_empty()).map(str::to_owned);
+            name.clone_from(&self.name);
+        }
+        let rest = match (call.object, call.arguments) {
+            (Some(object), _) if self.arguments.is_empty() && !object.is_null() => object.to_string(),
+            (None, Some(given)) if given.len() > self.arguments.len() => {
+                given.strip_prefix(self.arguments.as_str()).unwrap_or_default().to_owned()
+            }
+            _ => String::new(),
+        };
+        if name.is_none() && rest.is_empty() {
+            return None;
+        }
+        self.arguments.push_str(&rest);
+        Some(delta(at, self.id.clone(), self.provider_id.clone(), name, rest))
+    }
+
     /// True if a fragment under this slot's index belongs to another call.
     fn is_reused_for(&mut self, id: Option<&str>, name: Option<&str>, says_arguments: bool) -> bool {
         match (id, &self.provider_id) {

@@ -5,8 +5,22 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::ser::{CompactFormatter, Formatter};
+use serde_json::{Map, Value};
 
 use crate::tree::Reason;
+
+/// Lays the members of `over` over others: objects are merged at every depth, everything else is replaced.
+pub fn merge_members(into: &mut Map<String, Value>, over: &Map<String, Value>) {
+    for (name, value) in over {
+        match (into.get_mut(name), value) {
+            (Some(Value::Object(into)), Value::Object(over)) => merge_members(into, over),
+            (Some(known), value) => *known = value.clone(),
+            (None, value) => {
+                into.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
 
 /// Serialises `value` as compact JSON text, stopping as soon as a limit is passed.
 pub(crate) fn to_compact<T: Serialize + ?Sized>(

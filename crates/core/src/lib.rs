@@ -72,11 +72,12 @@ pub use files::{FileKey, FileReferences};
 pub use hash::StableHash;
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use identity::Identities;
+pub use json::merge_members;
 pub use media::{MediaKind, MediaType};
 pub use message::{
-    Arguments, ArgumentsError, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart,
-    ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall, ToolResult,
-    ToolResultsMessage, UserMessage, UserOrigin,
+    Arguments, ArgumentsError, AssistantMessage, AssistantPart, Content, MadeDocument, Message, Metadata,
+    OpaquePart, ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall,
+    ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
 };
 pub use provider::{
     BoxFuture, CachePolicy, ChatRequest, ChunkStream, Effort, LlmProvider, ModelHandle, ProviderConfig,

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{
-    Arguments, AssistantMessage, AssistantPart, Content, Message, Metadata, OpaquePart, ReasoningPart,
-    ReplayData, ResultStatus, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
-    UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, Content, MadeDocument, Message, Metadata, OpaquePart,
+    ReasoningPart, ReplayData, ResultStatus, SystemMessage, TextPart, ToolCall, ToolResult,
+    ToolResultsMessage, UserMessage, UserOrigin,
 };
 use crate::tree::ContentTree;
 use reference::ReferenceRecord;
@@ -199,7 +199,8 @@ impl MessageRecord {
                 Ok(Message::System(SystemMessage { id, parts, metadata: metadata.into() }))
             }
             "assistant" => {
-                let parts = parts.into_iter().map(PartRecord::into_assistant).filter_map(Result::transpose);
+                let parts =
+                    parts.into_iter().map(|part| part.into_assistant(resolve)).filter_map(Result::transpose);
                 let parts = parts.collect::<Result<_, _>>()?;
                 Ok(Message::Assistant(AssistantMessage { id, parts, metadata: metadata.into() }))
             }
@@ -296,6 +297,11 @@ fn part_record(from: &AssistantPart) -> Result<PartRecord, serde_json::Error> {
                 ..part("toolCall")
             })
         }
+        AssistantPart::Document(made) => Ok(PartRecord {
+            document: Some(ReferenceRecord(made.document.clone())),
+            replay: replay_record(made.replay.as_ref())?,
+            ..part("document")
+        }),
         AssistantPart::Opaque(opaque) => Ok(PartRecord {
             kind: Some(opaque.kind.clone()),
             replay: replay_record(Some(&opaque.replay))?,
@@ -346,7 +352,7 @@ impl PartRecord {
         let meant: &[&str] = match self.r#type.as_str() {
             "text" => &["text", "refusal", "replay"],
             "reasoning" | "thinking" => &["text", "redacted", "replay"],
-            "document" => &["document"],
+            "document" => &["document", "replay"],
             "object" => &["object", "documents", "withheld"],
             "toolCall" | "tool_call" => &["id", "providerId", "name", "arguments", "truncated", "replay"],
             "opaque" => &["kind", "replay"],
@@ -396,7 +402,7 @@ impl PartRecord {
         }
     }
 
-    fn into_assistant(mut self) -> Result<Option<AssistantPart>, serde_json::Error> {
+    fn into_assistant(mut self, resolve: &Resolve<'_>) -> Result<Option<AssistantPart>, serde_json::Error> {
         match self.r#type.as_str() {
             "reasoning" | "thinking" => {
                 let replay = self.replay_data();
@@ -424,6 +430,12 @@ impl PartRecord {
             "opaque" => {
                 let replay = self.replay_data().ok_or_else(|| self.unknown("(without replay) assistant"))?;
                 Ok(Some(AssistantPart::Opaque(OpaquePart::new(self.kind.unwrap_or_default(), replay))))
+            }
+            "document" => {
+                let replay = self.replay_data();
+                let reference =
+                    self.document.take().ok_or_else(|| self.unknown("(without reference) assistant"))?;
+                Ok(MadeDocument::new(resolve.one(reference)).with_replay(replay).into())
             }
             "text" => Ok(self.into_text().map(AssistantPart::Text)),
             _ => Err(self.unknown("assistant")),

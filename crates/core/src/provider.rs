@@ -14,6 +14,7 @@ use crate::capability::ModelCapabilities;
 use crate::chunk::{Completion, StreamChunk};
 use crate::error::{ErrorKind, ProviderError};
 use crate::files::FileReferences;
+use crate::json::merge_members;
 use crate::message::Message;
 use crate::secret::Secret;
 use crate::tool::{ToolSet, ToolsCheck};
@@ -281,11 +282,12 @@ impl ProviderConfig {
         Self::default()
     }
 
-    /// These options where `over` sets none; extra members and headers are united, `over` winning by name.
+    /// These options where `over` sets none. Extra members are merged at every depth and headers united, `over`
+    /// winning by name.
     #[must_use]
     pub fn merged(&self, over: &ProviderConfig) -> Self {
         let mut extra_body = self.extra_body.clone();
-        extra_body.extend(over.extra_body.clone());
+        merge_members(&mut extra_body, &over.extra_body);
         let mut extra_headers = self.extra_headers.clone();
         extra_headers.0.retain(|(name, _)| !over.extra_headers.0.iter().any(|(other, _)| other == name));
         extra_headers.0.extend(over.extra_headers.0.iter().cloned());

@@ -26,6 +26,13 @@ pub(crate) fn add(registry: Registry) -> Registry {
         "vertex",
         attache_gemini::GenerateCodec::vertex,
     );
+    #[cfg(feature = "anthropic")]
+    let registry = registry.with_codec_for(
+        "vertex",
+        "vertex",
+        |model| model.contains("claude"),
+        attache_anthropic::MessagesCodec::vertex,
+    );
     #[cfg(feature = "offline")]
     let registry = registry.with_provider("offline", "offline", |model, settings| {
         Ok(attache_offline::OfflineModel::named(model).with_matrix(&settings.matrix).into())

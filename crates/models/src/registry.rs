@@ -55,6 +55,47 @@ struct Entry {
     codec: Option<Arc<MakeCodec>>,
 }
 
+impl Entry {
+    fn of_codec<C: Codec + Clone>(family: String, make: impl Fn(&str) -> C + Send + Sync + 'static) -> Self {
+        let make = Arc::new(make);
+        let codec = Arc::clone(&make);
+        Self {
+            family,
+            model: Arc::new(move |model, settings| {
+                let model = HttpModel::<C>::from_environment(make(model), &settings.environment)?;
+                let model = model.with_matrix(&settings.matrix).with_uploads(settings.uploads.clone());
+                Ok(match &settings.base_url {
+                    Some(url) => model.with_base_url(url).into(),
+                    None => model.into(),
+                })
+            }),
+            codec: Some(Arc::new(move |model| Box::new(codec(model)))),
+        }
+    }
+
+    /// This one for the models that `speaks` says so of, and `others` for the rest.
+    fn or(self, others: Self, speaks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        let speaks = Arc::new(speaks);
+        let (own, other, is_own) = (self.model, others.model, Arc::clone(&speaks));
+        let codec = match (self.codec, others.codec) {
+            (Some(own), Some(other)) => {
+                Some(Arc::new(move |model: &str| if speaks(model) { own(model) } else { other(model) })
+                    as Arc<MakeCodec>)
+            }
+            _ => None,
+        };
+        Self {
+            family: others.family,
+            model: Arc::new(
+                move |model, settings| {
+                    if is_own(model) { own(model, settings) } else { other(model, settings) }
+                },
+            ),
+            codec,
+        }
+    }
+}
+
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("family", &self.family).finish_non_exhaustive()
@@ -89,21 +130,26 @@ impl Registry {
         family: impl Into<String>,
         make: impl Fn(&str) -> C + Send + Sync + 'static,
     ) -> Self {
-        let make = Arc::new(make);
-        let codec = Arc::clone(&make);
-        let entry = Entry {
-            family: family.into(),
-            model: Arc::new(move |model, settings| {
-                let model = HttpModel::<C>::from_environment(make(model), &settings.environment)?;
-                let model = model.with_matrix(&settings.matrix).with_uploads(settings.uploads.clone());
-                Ok(match &settings.base_url {
-                    Some(url) => model.with_base_url(url).into(),
-                    None => model.into(),
-                })
-            }),
-            codec: Some(Arc::new(move |model| Box::new(codec(model)))),
+        self.providers.insert(name.into(), Entry::of_codec(family.into(), make));
+        self
+    }
+
+    /// Adds another codec to a provider, for its models that `speaks` says so of: a platform may have models that speak
+    /// different APIs. Without that provider it is one by itself.
+    #[must_use]
+    pub fn with_codec_for<C: Codec + Clone>(
+        mut self,
+        name: impl Into<String>,
+        family: impl Into<String>,
+        speaks: impl Fn(&str) -> bool + Send + Sync + 'static,
+        make: impl Fn(&str) -> C + Send + Sync + 'static,
+    ) -> Self {
+        let (name, entry) = (name.into(), Entry::of_codec(family.into(), make));
+        let entry = match self.providers.remove(&name) {
+            Some(others) => entry.or(others, speaks),
+            None => entry,
         };
-        self.providers.insert(name.into(), entry);
+        self.providers.insert(name, entry);
         self
     }
 

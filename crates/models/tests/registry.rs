@@ -1,7 +1,7 @@
 //! Names that lead to models.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a broken expectation is a failed test")]
 
-use attache_core::{ErrorKind, Matrix, MediaType};
+use attache_core::{ChatRequest, ErrorKind, Matrix, MediaType, Message};
 use attache_models::{ConfigError, Registry, Unresolved};
 use attache_transport::Environment;
 
@@ -131,4 +131,32 @@ fn ollama_is_spoken_to_in_its_own_api() {
     assert_eq!(url("ollama/qwen3:4b"), "http://box:11434/api/chat");
     assert_eq!(url("ollama-chat/qwen3:4b"), "http://box:11434/v1/chat/completions");
     assert_eq!(registry.model("ollama/hf.co/a/b").unwrap().id(), "ollama/hf.co/a/b");
+}
+
+// Claude on Vertex AI speaks Anthropic's API, Gemini Google's
+#[cfg(all(feature = "anthropic", feature = "gemini"))]
+#[test]
+fn models_of_a_platform_may_speak_different_apis() {
+    let environment = Environment::new(|name| match name {
+        "GOOGLE_CLOUD_PROJECT" => Some("p".to_owned()),
+        "GOOGLE_ACCESS_TOKEN" => Some("t".to_owned()),
+        _ => None,
+    });
+    let registry = Registry::bundled().with_environment(environment);
+    let url = |name: &str| {
+        let codec = registry.codec(name).unwrap();
+        let request = ChatRequest::new([Message::user("Hi").shared()]);
+        codec.encode(&request, &request.options, None).unwrap().parts.url
+    };
+    assert!(
+        url("vertex/claude-opus-5").ends_with("/publishers/anthropic/models/claude-opus-5:streamRawPredict")
+    );
+    assert!(
+        url("vertex/anthropic/claude-opus-5").ends_with("/anthropic/models/claude-opus-5:streamRawPredict")
+    );
+    assert!(
+        url("vertex/gemini-3-flash").ends_with("/google/models/gemini-3-flash:streamGenerateContent?alt=sse")
+    );
+    assert_eq!(registry.model("vertex/claude-opus-5").unwrap().id(), "vertex/claude-opus-5");
+    assert_eq!(registry.capabilities("vertex/claude-opus-5").unwrap().family, "anthropic");
 }

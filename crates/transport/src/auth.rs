@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use attache_core::{BoxFuture, ErrorKind, ProviderError, Secret};
 
+use http::header::AUTHORIZATION;
+
 use crate::request::RequestParts;
 
 /// What a request is authorized with.
@@ -44,6 +46,26 @@ impl Auth {
             Self::Key(key) => key.is_empty(),
             Self::Signer(_) => false,
         }
+    }
+}
+
+impl Auth {
+    /// A token that stands in `authorization`, whatever the header of the API's keys is.
+    pub fn bearer(token: impl Into<Secret>) -> Self {
+        Self::Signer(Arc::new(Bearer(token.into())))
+    }
+}
+
+/// A token that does not end.
+#[derive(Debug)]
+struct Bearer(Secret);
+
+impl Authorizer for Bearer {
+    fn authorize<'a>(&'a self, request: &'a mut RequestParts) -> BoxFuture<'a, Result<(), ProviderError>> {
+        Box::pin(async move {
+            *request = request.clone().with_secret_header(AUTHORIZATION, "Bearer ", &self.0);
+            Ok(())
+        })
     }
 }
 

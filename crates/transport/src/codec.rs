@@ -10,6 +10,7 @@ use attache_core::{
 use http::{HeaderMap, StatusCode};
 
 use crate::auth::{Auth, Environment};
+use crate::count::CountRequest;
 use crate::error::{ErrorReader, ErrorResponse, request_id};
 use crate::files::FileApi;
 use crate::model::Network;
@@ -83,6 +84,17 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError>;
+
+    /// The request that has the API count what the model would read of `request`; nothing where it counts none.
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        let _ = (request, config, key);
+        None
+    }
 
     /// A decoder for one reply, streamed or whole. `tools` are those of the request: they map names back.
     /// `degradations` become part of the reply.

@@ -6,13 +6,15 @@
 //! | need | type |
 //! | --- | --- |
 //! | a codec with a connection | [`HttpModel`], [`Network`] |
-//! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Environment`] |
+//! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Tokens`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
+//! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
 //! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
+//! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
@@ -27,12 +29,16 @@ mod auth;
 mod body;
 mod client;
 mod codec;
+mod count;
 mod drive;
 mod error;
 mod fetch;
 mod files;
+#[cfg(feature = "google")]
+mod google;
 mod history;
 mod log;
+mod made;
 mod model;
 mod redact;
 mod refusals;
@@ -41,20 +47,25 @@ mod request;
 mod retry;
 mod schema;
 mod sse;
+mod token;
 mod tool_schema;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
 pub use client::{HttpClient, Reply, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
+pub use count::CountRequest;
 pub use drive::{Exchange, stream};
 pub use error::{ErrorBody, ErrorReader, ErrorResponse, excerpt, kind_of_code, kind_of_status};
 pub use fetch::GuardedFetcher;
 pub use files::{
     FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
 };
+#[cfg(feature = "google")]
+pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
+pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::{HttpModel, Network};
 pub use redact::{Redactor, shown_url};
 pub use refusals::Refusals;
@@ -63,4 +74,5 @@ pub use request::{RequestParts, join_url};
 pub use retry::{RetryPolicy, Trying};
 pub use schema::{FittedSchema, fit_schema};
 pub use sse::{SseDecoder, SseEvent};
+pub use token::{AccessToken, TokenSource, Tokens};
 pub use tool_schema::{PlainRoot, check_tools, plain_root};

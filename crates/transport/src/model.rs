@@ -1,15 +1,16 @@
 //! A codec with a connection: a provider.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
-    BoxFuture, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix, ModelCapabilities,
-    ProviderConfig, ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
+    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix,
+    ModelCapabilities, ProviderConfig, ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
 };
 
 use crate::auth::{Auth, Environment};
 use crate::client::{HttpClient, Reply, Timeouts};
 use crate::codec::Codec;
+use crate::count::ANSWER_LIMIT;
 use crate::drive::{Exchange, stream};
 use crate::error::ErrorReader;
 use crate::files::{Owner, Prepared, Uploading, Uploads};
@@ -24,6 +25,9 @@ pub struct HttpModel<C> {
     id: String,
     codec: Arc<C>,
     network: Network,
+    /// The options of this handle: a clone has a copy of its own.
+    config: Mutex<Arc<ProviderConfig>>,
+    /// The counters of all clones.
     state: Arc<StateCell>,
     /// What the caller wants, which the capabilities may forbid.
     wanted: Option<Uploads>,
@@ -103,6 +107,7 @@ impl<C: Codec> HttpModel<C> {
             id: codec.model_id(),
             codec: Arc::new(codec),
             network: Network::new(HttpClient::shared(), auth, RetryPolicy::default()),
+            config: Mutex::default(),
             state: Arc::default(),
             wanted: None,
             uploads: None,
@@ -127,11 +132,15 @@ impl<C: Codec> HttpModel<C> {
         Self::new(codec, auth)
     }
 
-    /// Sets the options that apply where a request sets none.
+    /// Sets the options that apply where a request sets none. Clones that were made before keep theirs.
     #[must_use]
-    pub fn with_config(self, config: ProviderConfig) -> Self {
-        self.state.set_config(config);
+    pub fn with_config(mut self, config: ProviderConfig) -> Self {
+        self.config = Mutex::new(Arc::new(config));
         self
+    }
+
+    fn options(&self) -> Arc<ProviderConfig> {
+        Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sets the connections to use; by default all providers share the process's.
@@ -174,6 +183,28 @@ impl<C: Codec> HttpModel<C> {
         &self.codec
     }
 
+    /// How many tokens the model would read of `request`, as its API counts them; `None` where it counts none. The
+    /// number is an estimate. Nothing is kept at the provider, and no document is uploaded.
+    ///
+    /// # Errors
+    /// What is wrong with the request, as for [`Codec::encode`], and the provider's errors.
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request.
+    pub async fn count_tokens(&self, request: &ChatRequest) -> Result<Option<u64>, ProviderError> {
+        let mut config = self.options().merged(&request.options);
+        config.cache = Some(CachePolicy::Off);
+        let mut request = request.clone();
+        // The transcript is for calls.
+        request.transcript = None;
+        let Some(count) = self.codec.count(&request, &config, self.network.auth.key()) else {
+            return Ok(None);
+        };
+        let count = count?;
+        let reply = self.network.send(&count.parts, self.codec.error_reader()).await?;
+        count.read(&reply.bytes(ANSWER_LIMIT).await?).map(Some)
+    }
+
     /// What calls reach the world through, for requests that are no model calls.
     pub fn network(&self) -> &Network {
         &self.network
@@ -203,6 +234,7 @@ impl<C> Clone for HttpModel<C> {
             id: self.id.clone(),
             codec: Arc::clone(&self.codec),
             network: self.network.clone(),
+            config: Mutex::new(Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))),
             state: Arc::clone(&self.state),
             wanted: self.wanted.clone(),
             uploads: self.uploads.clone(),
@@ -220,11 +252,11 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
     }
 
     fn config(&self) -> Arc<ProviderConfig> {
-        self.state.config()
+        self.options()
     }
 
     fn set_config(&self, config: ProviderConfig) {
-        self.state.set_config(config);
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
     }
 
     fn state(&self) -> ProviderState {
@@ -232,11 +264,11 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
     }
 
     fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
-        self.codec.check_tools(tools, &self.state.config().merged(options))
+        self.codec.check_tools(tools, &self.options().merged(options))
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
-        let config = self.state.config().merged(&request.options);
+        let config = self.options().merged(&request.options);
         let (codec, network) = (Arc::clone(&self.codec), self.network.clone());
         let uploading = self.uploads.as_ref().map(|switched| {
             // Of the options headers count, and nothing else is kept for as long as the files are.
@@ -272,6 +304,7 @@ impl<C: Codec> Call<C> {
         };
         let mut encoded = codec.encode(request, config, network.auth.key())?;
         encoded.degradations.extend(notes);
+        encoded.parts.whole |= request.whole;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
         let decoding = Arc::clone(codec);
         let decoder = move || decoding.decoder(Arc::clone(&tools), degradations.clone());

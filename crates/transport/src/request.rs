@@ -22,6 +22,9 @@ pub struct RequestParts {
     pub url: String,
     /// The body.
     pub body: EncodedBody,
+    /// True if the answer comes in one piece, once all of it is made: its beginning then has as long as all of it
+    /// ([`Timeouts::total`](crate::Timeouts::total)), since another attempt would be made and paid for anew.
+    pub whole: bool,
     headers: Vec<(HeaderName, HeaderText)>,
 }
 
@@ -34,13 +37,19 @@ enum HeaderText {
 impl RequestParts {
     /// A POST of JSON: sets `content-type`.
     pub fn post_json(url: impl Into<String>, body: impl Into<EncodedBody>) -> Self {
-        Self { method: Method::POST, url: url.into(), body: body.into(), headers: Vec::new() }
+        Self { method: Method::POST, url: url.into(), body: body.into(), whole: false, headers: Vec::new() }
             .with_header(CONTENT_TYPE, "application/json")
     }
 
     /// A GET.
     pub fn get(url: impl Into<String>) -> Self {
-        Self { method: Method::GET, url: url.into(), body: EncodedBody::default(), headers: Vec::new() }
+        Self {
+            method: Method::GET,
+            url: url.into(),
+            body: EncodedBody::default(),
+            whole: false,
+            headers: Vec::new(),
+        }
     }
 
     /// Sets a header, replacing one of the same name.

@@ -204,7 +204,8 @@ impl SseDecoder {
         let Borrowed { name, data } = std::mem::take(borrowed);
         let event =
             SseEvent { name: name.unwrap_or(&self.event.name), data: data.unwrap_or(&self.event.data) };
-        let outcome = if event.data.is_empty() { Ok(()) } else { on_event(event) };
+        // Some gateways keep a connection alive by events without data.
+        let outcome = if event.data.trim_ascii().is_empty() { Ok(()) } else { on_event(event) };
         self.event.name.clear();
         self.event.data.clear();
         self.event.has_data = false;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 /// A change, by name. `None` where it does not apply.
-type Change = fn(&Recorded) -> Option<Bytes>;
+pub(crate) type Change = fn(&Recorded) -> Option<Bytes>;
 
 pub(crate) const CHANGES: [(&str, Change); 6] = [
     ("unknown members", |recorded| each_object(recorded, add)),
@@ -99,7 +99,7 @@ fn each_object(recorded: &Recorded, change: fn(&mut Map<String, Value>)) -> Opti
 }
 
 /// The same with every JSON text of the body edited.
-fn edited(recorded: &Recorded, edit: impl Fn(&str) -> Option<String>) -> Option<Bytes> {
+pub(crate) fn edited(recorded: &Recorded, edit: impl Fn(&str) -> Option<String>) -> Option<Bytes> {
     let body = recorded.response.body.bytes();
     if let Some(frames) = frames(&body) {
         let frames = frames.into_iter().map(|(headers, payload)| {

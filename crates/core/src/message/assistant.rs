@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::document::Document;
 use crate::id::{MessageId, ProviderCallId, ToolCallId};
 use crate::message::{Metadata, TextPart};
 
@@ -66,6 +67,14 @@ impl AssistantMessage {
         })
     }
 
+    /// The documents that the model made, in order.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.parts.iter().filter_map(|part| match part {
+            AssistantPart::Document(made) => Some(&made.document),
+            _ => None,
+        })
+    }
+
     /// True if it calls a tool.
     pub fn has_tool_calls(&self) -> bool {
         self.tool_calls().next().is_some()
@@ -84,6 +93,8 @@ pub enum AssistantPart {
     ToolCall(ToolCall),
     /// A block of the provider that only it understands, kept verbatim and in place.
     Opaque(OpaquePart),
+    /// A document that the model made: an image, sound.
+    Document(MadeDocument),
 }
 
 impl AssistantPart {
@@ -180,6 +191,36 @@ impl ReasoningPart {
     /// The data that the provider wants back with it.
     pub fn replay(&self) -> Option<&ReplayData> {
         self.replay.as_deref()
+    }
+}
+
+/// A document that the model made.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MadeDocument {
+    /// The document.
+    pub document: Document,
+    /// The data that go back beside its bytes, which are not repeated there.
+    pub replay: Option<ReplayData>,
+}
+
+impl MadeDocument {
+    /// A document with nothing that goes back beside it.
+    pub fn new(document: Document) -> Self {
+        Self { document, replay: None }
+    }
+
+    /// Sets what goes back beside it.
+    #[must_use]
+    pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
+        self.replay = replay.into();
+        self
+    }
+}
+
+impl From<MadeDocument> for Option<AssistantPart> {
+    fn from(made: MadeDocument) -> Self {
+        Some(AssistantPart::Document(made))
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use assistant::{
-    Arguments, ArgumentsError, AssistantMessage, AssistantPart, OpaquePart, ReasoningPart, ReplayData,
-    ToolCall,
+    Arguments, ArgumentsError, AssistantMessage, AssistantPart, MadeDocument, OpaquePart, ReasoningPart,
+    ReplayData, ToolCall,
 };
 pub use results::{ResultStatus, Routed, ToolResult, ToolResultsMessage};
 pub use user::{Content, UserMessage, UserOrigin};
@@ -120,11 +120,12 @@ impl Message {
         }
     }
 
-    /// The documents that it holds, in order: attached, inside structured parts, and in tool results, those that a
-    /// handler withholds included.
+    /// The documents that it holds, in order: attached, inside structured parts, made by the model, and in tool results,
+    /// those that a handler withholds included.
     pub fn documents(&self) -> Vec<&Document> {
         match self {
-            Self::System(_) | Self::Assistant(_) => Vec::new(),
+            Self::System(_) => Vec::new(),
+            Self::Assistant(message) => message.documents().collect(),
             Self::User(message) => message.parts.iter().flat_map(Content::documents).collect(),
             Self::ToolResults(message) => {
                 let mut documents = Vec::new();

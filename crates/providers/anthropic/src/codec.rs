@@ -8,18 +8,14 @@ use attache_core::{
     ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
-    join_url, shown_url,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
+    ReplyDecoder, shown_url,
 };
 
 use crate::capabilities::FAMILY;
+use crate::platform::Platform;
 use crate::stream::{Events, Reading};
 use crate::{capabilities, error, request};
-
-/// The environment variable that holds the key.
-const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
-/// The environment variable that may hold another base URL.
-const URL_VARIABLE: &str = "ANTHROPIC_BASE_URL";
 
 /// One model behind the Messages API. Gateways that want no key get [`Auth::None`].
 ///
@@ -39,7 +35,8 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
 /// its options.
 ///
-/// A key goes into `x-api-key`, unless the options bring their own `authorization` header.
+/// A key goes into `x-api-key`, a token of `ANTHROPIC_AUTH_TOKEN` into `authorization`, unless the options bring their
+/// own `authorization` header.
 ///
 /// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
 ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
@@ -82,7 +79,8 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 #[derive(Clone)]
 pub struct MessagesCodec {
     model: Arc<str>,
-    base_url: String,
+    platform: Platform,
+    base_url: Option<String>,
     version: String,
     betas: Vec<String>,
     capabilities: Arc<ModelCapabilities>,
@@ -91,24 +89,59 @@ pub struct MessagesCodec {
 impl MessagesCodec {
     /// A model at the public API, version `2023-06-01`, with what the bundled matrix knows of it.
     pub fn new(model: &str) -> Self {
+        Self::on(Platform::Anthropic, model, "2023-06-01")
+    }
+
+    /// A model at Vertex AI, which speaks the same API under addresses of its own and keeps no files. Project and
+    /// location are set by [`with_project`](Self::with_project), or come from `GOOGLE_CLOUD_PROJECT` and
+    /// `GOOGLE_CLOUD_LOCATION`. From the environment come credentials too: a token in `GOOGLE_ACCESS_TOKEN`, or what
+    /// [`GoogleCredentials`](attache_transport::GoogleCredentials) finds. A publisher before the name is left out.
+    ///
+    /// ```
+    /// use attache_anthropic::MessagesCodec;
+    /// use attache_transport::Codec as _;
+    ///
+    /// let codec = MessagesCodec::vertex("claude-sonnet-4-5@20250929").with_project("my-project", "europe-west1");
+    /// assert_eq!(codec.model_id(), "vertex/claude-sonnet-4-5@20250929");
+    /// ```
+    pub fn vertex(model: &str) -> Self {
+        let model = model.trim();
+        let named = model.strip_prefix("publishers/anthropic/models/");
+        let named = named.or_else(|| model.strip_prefix("anthropic/")).unwrap_or(model);
+        let platform = Platform::Vertex { project: String::new(), location: String::new() };
+        Self::on(platform, named, "vertex-2023-10-16")
+    }
+
+    fn on(platform: Platform, model: &str, version: &str) -> Self {
         let model = model.trim();
         Self {
             model: Arc::from(model),
-            base_url: "https://api.anthropic.com".to_owned(),
-            version: "2023-06-01".to_owned(),
+            capabilities: Arc::new(platform.fitted(capabilities::of(model))),
+            platform,
+            base_url: None,
+            version: version.to_owned(),
             betas: Vec::new(),
-            capabilities: Arc::new(capabilities::of(model)),
         }
+    }
+
+    /// Sets project and location of a model at Vertex AI. `global`, `us` and `eu` have hosts of their own; a blank
+    /// location is `global`. Models at Anthropic's own API have neither.
+    #[must_use]
+    pub fn with_project(mut self, project: impl Into<String>, location: impl Into<String>) -> Self {
+        if let Platform::Vertex { .. } = self.platform {
+            self.platform = Platform::Vertex { project: project.into(), location: location.into() };
+        }
+        self
     }
 
     /// Sends requests elsewhere, as [`set_base_url`](Codec::set_base_url). `/v1/messages` is added, or `/messages` if the URL ends in `/v1`.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
-        self.base_url = url.into();
+        self.base_url = Some(url.into());
         self
     }
 
-    /// Sets the `anthropic-version`. From `2026-10-21` on the API takes no sampling options.
+    /// Sets the `anthropic-version`, which at Vertex AI is a member of the body. From `2026-10-21` on the API takes no sampling options.
     #[must_use]
     pub fn with_version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
@@ -146,21 +179,29 @@ impl MessagesCodec {
         &self.betas
     }
 
+    pub(crate) fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
     /// The address of the endpoint.
-    pub(crate) fn url(&self) -> Result<String, ProviderError> {
+    pub(crate) fn url(&self, whole: bool) -> Result<String, ProviderError> {
         if self.model.is_empty() {
             return Err(ProviderError::new(ErrorKind::Configuration, "the model has no name"));
         }
-        self.url_of("messages")
+        self.platform.messages(self.base_url.as_deref(), &self.model, whole)
+    }
+
+    /// The address that counts tokens.
+    pub(crate) fn count_url(&self) -> Result<String, ProviderError> {
+        self.url_of(match self.platform {
+            Platform::Anthropic => "messages/count_tokens",
+            Platform::Vertex { .. } => "count-tokens:rawPredict",
+        })
     }
 
     /// The address of a path below the version of the API.
     pub(crate) fn url_of(&self, path: &str) -> Result<String, ProviderError> {
-        let base = self.base_url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        match base.ends_with("/v1") {
-            true => join_url(&self.base_url, path),
-            false => join_url(&self.base_url, &format!("v1/{path}")),
-        }
+        self.platform.url(self.base_url.as_deref(), path)
     }
 }
 
@@ -172,7 +213,7 @@ impl From<&str> for MessagesCodec {
 
 impl Codec for MessagesCodec {
     fn model_id(&self) -> String {
-        format!("{FAMILY}/{}", self.model)
+        format!("{}/{}", self.platform.name(), self.model)
     }
 
     fn capabilities(&self) -> &ModelCapabilities {
@@ -180,18 +221,18 @@ impl Codec for MessagesCodec {
     }
 
     fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(FAMILY, &self.model));
+        self.capabilities = Arc::new(self.platform.fitted(matrix.resolve(FAMILY, &self.model)));
     }
 
     fn set_base_url(&mut self, url: String) {
-        self.base_url = url;
+        self.base_url = Some(url);
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        if let Some(url) = environment.get(URL_VARIABLE) {
-            self.base_url = url;
+        if let Some(url) = environment.get(self.platform.url_variable()) {
+            self.base_url = Some(url);
         }
-        environment.key(FAMILY, &[KEY_VARIABLE])
+        self.platform.configure(environment)
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
@@ -199,7 +240,7 @@ impl Codec for MessagesCodec {
             return Err(error::configuration("the model has no name"));
         }
         let _ = auth;
-        Ok(())
+        self.platform.check()
     }
 
     fn encode(
@@ -208,7 +249,16 @@ impl Codec for MessagesCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        Some(request::count(self, request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
@@ -224,7 +274,10 @@ impl Codec for MessagesCodec {
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        Some(self)
+        match self.platform {
+            Platform::Anthropic => Some(self),
+            Platform::Vertex { .. } => None,
+        }
     }
 }
 
@@ -232,7 +285,8 @@ impl fmt::Debug for MessagesCodec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MessagesCodec")
             .field("model", &self.model)
-            .field("base_url", &shown_url(&self.base_url))
+            .field("platform", &self.platform)
+            .field("base_url", &self.base_url.as_deref().map(shown_url))
             .field("version", &self.version)
             .field("betas", &self.betas)
             .finish_non_exhaustive()

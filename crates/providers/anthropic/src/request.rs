@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
-    RequestHeaders, Secret, ToolSet,
+    RequestHeaders, Secret, ToolSet, merge_members,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
+    Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
+    RequestParts, RoleTag,
 };
 use http::HeaderName;
 use serde_json::{Map, Value, json};
@@ -26,6 +27,7 @@ use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
 use crate::error;
 use crate::files::BETA;
+use crate::platform::Platform;
 use crate::response::CONTAINER;
 
 /// What is to be encoded.
@@ -112,6 +114,11 @@ impl State {
             options.members.insert(CONTAINER.to_owned(), value);
         }
         let more_tools = merge(&mut options.members, &config.extra_body)?;
+        if *codec.platform() != Platform::Anthropic {
+            // The address names the model, and the version stands in the body.
+            options.members.shift_remove("model");
+            options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version()));
+        }
 
         let marker = cache::marker(ask, &mut refusals)?;
         let system = self.system(ask);
@@ -247,23 +254,57 @@ impl State {
     }
 }
 
+/// The request that counts the tokens of another (fact sheet §10).
+pub(crate) fn count(
+    codec: &MessagesCodec,
+    request: &ChatRequest,
+    config: &ProviderConfig,
+    key: Option<&Secret>,
+) -> Result<CountRequest, ProviderError> {
+    const KNOWN: [&str; 9] = [
+        "model",
+        "messages",
+        "system",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "output_config",
+        "cache_control",
+        "anthropic_version",
+    ];
+    let encoded = codec.encode(request, config, key)?;
+    CountRequest::of(encoded, codec.count_url()?, "/input_tokens", |mut members| {
+        members.retain(|name, _| KNOWN.contains(&name.as_str()));
+        // Tools of the provider's own are not counted.
+        let is_own = |tool: &Value| tool.get("type").is_none_or(|kind| kind == "custom");
+        if let Some(Value::Array(tools)) = members.get_mut("tools") {
+            tools.retain(is_own);
+            if tools.is_empty() {
+                members.shift_remove("tools");
+                members.shift_remove("tool_choice");
+            }
+        }
+        if *codec.platform() != Platform::Anthropic {
+            members.insert("model".to_owned(), json!(codec.model()));
+        }
+        Value::Object(members)
+    })
+}
+
 /// Merges the caller's own members; returns the tools among them.
 fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<Value>, ProviderError> {
     let mut tools = Vec::new();
+    merge_members(members, extra);
+    members.shift_remove("tools");
     for (key, value) in extra {
-        match (key.as_str(), value, members.get_mut(key)) {
-            ("messages" | "system", _, _) => {
+        match (key.as_str(), value) {
+            ("messages" | "system", _) => {
                 let message = format!("extra_body must not hold {key}, which come from the conversation");
                 return Err(error::configuration(message));
             }
-            ("tools", Value::Array(more), _) => tools.extend(more.iter().cloned()),
-            ("tools", _, _) => return Err(error::configuration("the tools of extra_body must be a list")),
-            (_, Value::Object(over), Some(Value::Object(own))) => {
-                own.extend(over.iter().map(|(name, value)| (name.clone(), value.clone())));
-            }
-            (_, value, _) => {
-                members.insert(key.clone(), value.clone());
-            }
+            ("tools", Value::Array(more)) => tools.extend(more.iter().cloned()),
+            ("tools", _) => return Err(error::configuration("the tools of extra_body must be a list")),
+            _ => {}
         }
     }
     Ok(tools)
@@ -273,7 +314,7 @@ fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result
 fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
     let mut head = serde_json::to_string(members)
         .map_err(|cause| error::configuration("the options cannot be written as JSON").with_source(cause))?;
-    // There is always a model, so the object is never empty.
+    // There is always a limit, so the object is never empty.
     head.pop();
     head.push(',');
     Ok(head)
@@ -298,7 +339,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let parts = RequestParts::post_json(ask.codec.url()?, EncodedBody::default());
+    let parts = RequestParts::post_json(ask.codec.url(ask.request.whole)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(BETA);
     addressed(ask.codec, parts, ask.config, key, beta)
 }
@@ -312,10 +353,13 @@ pub(crate) fn addressed(
     beta: Option<&str>,
 ) -> Result<RequestParts, ProviderError> {
     let extra = &config.extra_headers;
-    let mut parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    let mut parts = parts;
+    if *codec.platform() == Platform::Anthropic {
+        parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());
+    }
     let authorised = extra.iter().any(|(name, _)| name == "authorization");
     if let Some(key) = key.filter(|key| !key.is_empty() && !authorised) {
-        parts = parts.with_secret_header(HeaderName::from_static("x-api-key"), "", key);
+        parts = codec.platform().authorized(parts, key);
     }
     parts = parts.with_extra_headers(extra)?;
     let mut betas = betas(codec.betas(), extra);

@@ -96,6 +96,10 @@ impl EventDecoder for Events {
         if event.name == b"error" {
             return Err(error::in_stream(event.data));
         }
+        // The API ends in `message_stop`; servers that imitate it may add this.
+        if event.data == b"[DONE]" {
+            return Ok(());
+        }
         let reply = &mut self.reply;
         if let Some((index, piece)) = Common::read(event.data) {
             return reply.piece(index, piece, out);

@@ -8,8 +8,10 @@ use attache_core::{
     ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, join_url, shown_url,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, join_url,
+    shown_url,
 };
+use serde_json::json;
 
 use crate::capabilities::{self, FAMILY, Family, PROVIDER};
 use crate::credentials::{self, Profiles};
@@ -169,15 +171,37 @@ impl ConverseCodec {
         if self.model.is_empty() {
             return Err(error::configuration("the model has no name"));
         }
+        self.url_of(&self.model, if whole { "converse" } else { "converse-stream" })
+    }
+
+    fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
         let base = match &self.base_url {
             Some(url) => url.clone(),
             None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?,
         };
-        let mut model = encoded(self.model.as_bytes());
+        let mut model = encoded(model.as_bytes());
         if self.plain_slashes {
             model = model.replace("%2F", "/");
         }
-        join_url(&base, &format!("model/{model}/{}", if whole { "converse" } else { "converse-stream" }))
+        join_url(&base, &format!("model/{model}/{method}"))
+    }
+
+    /// The request that counts the tokens of another (fact sheet §9). It wants the model without the regions that its
+    /// profile stands for.
+    fn counting(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<CountRequest, ProviderError> {
+        const KNOWN: [&str; 4] = ["messages", "system", "toolConfig", "additionalModelRequestFields"];
+        let own = self.model.find("anthropic.").filter(|_| !self.model.starts_with("arn:"));
+        let model = own.and_then(|at| self.model.get(at..)).unwrap_or(&self.model);
+        let url = self.url_of(model, "count-tokens")?;
+        CountRequest::of(self.encode(request, config, key)?, url, "/inputTokens", |mut members| {
+            members.retain(|name, _| KNOWN.contains(&name.as_str()));
+            json!({"input": {"converse": members}})
+        })
     }
 }
 
@@ -231,7 +255,17 @@ impl Codec for ConverseCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        // Of others the API counts none.
+        self.model.contains("anthropic.claude").then(|| self.counting(request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {

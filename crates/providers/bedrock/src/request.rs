@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError, Secret, ToolSet,
+    merge_members,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
@@ -110,12 +111,12 @@ impl State {
         let extra = Extra::read(&config.extra_body)?;
         let point = cache::point(ask, &mut refusals)?;
         let tool_config = self.tool_config(ask, &mut options, &extra, &mut refusals)?;
-        merge(&mut options.additional, &extra.additional);
+        merge_members(&mut options.additional, &extra.additional);
         if !options.additional.is_empty() {
             let additional = Value::Object(options.additional);
             options.members.insert("additionalModelRequestFields".to_owned(), additional);
         }
-        merge(&mut options.members, &extra.members);
+        merge_members(&mut options.members, &extra.members);
 
         let system = self.system(ask);
         // The caller's own points among the tools take the place of ours there.
@@ -223,7 +224,7 @@ impl State {
         }
         let mut members = Map::new();
         members.extend(choice.member.map(|member| ("toolChoice".to_owned(), member)));
-        merge(&mut members, &extra.tool_config);
+        merge_members(&mut members, &extra.tool_config);
         Ok((!tools.is_empty()).then_some(ToolConfig { tools, members }))
     }
 
@@ -328,18 +329,6 @@ impl Extra {
             Some(_) => return Err(error::configuration("the tools of extra_body must be a list")),
         };
         Ok(extra)
-    }
-}
-
-/// Lays the members of `over` over others; objects are merged.
-fn merge(into: &mut Map<String, Value>, over: &Map<String, Value>) {
-    for (name, value) in over {
-        match (into.get_mut(name), value) {
-            (Some(Value::Object(into)), Value::Object(over)) => merge(into, over),
-            _ => {
-                into.insert(name.clone(), value.clone());
-            }
-        }
     }
 }
 

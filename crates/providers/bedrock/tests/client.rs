@@ -307,3 +307,21 @@ async fn a_wrong_request_is_not_sent() {
     let ask = self::request([Message::user("Hi")]).with_options(options);
     ModelHandle::collect(at(&server.uri(), "canary-key").stream(ask)).await.unwrap();
 }
+
+// bedrock.md 9
+#[test]
+fn tokens_are_counted_for_claude_alone() {
+    use attache_transport::Codec as _;
+    let options = attache_core::ProviderConfig::new().with_max_tokens(9);
+    let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
+    let count = |model: &str| {
+        let codec = attache_bedrock::ConverseCodec::new(model).with_region("us-east-1");
+        codec.count(&request, &options, None).map(Result::unwrap)
+    };
+    let claude = count("us.anthropic.claude-sonnet-4-5-20250929-v1:0").unwrap();
+    assert!(claude.parts.url.ends_with("/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens"));
+    let body: serde_json::Value = serde_json::from_slice(&claude.parts.body.to_vec()).unwrap();
+    let members: Vec<&String> = body["input"]["converse"].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["messages"]);
+    assert!(count("amazon.nova-lite-v1:0").is_none());
+}

@@ -150,7 +150,7 @@ impl Codec for CohereCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {

@@ -8,9 +8,10 @@ use attache_core::{
     ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, Network,
-    ReplyDecoder, shown_url,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
+    Network, ReplyDecoder, shown_url,
 };
+use serde_json::{Value, json};
 
 use crate::cache::Caches;
 use crate::error::{self, configuration};
@@ -179,6 +180,30 @@ impl GenerateCodec {
         self.platform.upload_url(self.base_url.as_deref())
     }
 
+    /// The request that counts the tokens of another (fact sheet §11).
+    fn counting(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<CountRequest, ProviderError> {
+        let model = self.platform.model_path(&self.model)?;
+        let url = self.url(&format!("{model}:countTokens"))?;
+        CountRequest::of(self.request(request, config, key)?, url, "/totalTokens", |mut members| {
+            match self.platform {
+                Platform::Gemini => {
+                    members.insert("model".to_owned(), Value::from(model));
+                    json!({"generateContentRequest": members})
+                }
+                Platform::Vertex { .. } => {
+                    const KNOWN: [&str; 4] = ["contents", "systemInstruction", "tools", "generationConfig"];
+                    members.retain(|name, _| KNOWN.contains(&name.as_str()));
+                    Value::Object(members)
+                }
+            }
+        })
+    }
+
     /// The address of the model's method.
     pub(crate) fn endpoint(&self, whole: bool) -> Result<String, ProviderError> {
         if self.model.is_empty() {
@@ -249,6 +274,15 @@ impl Codec for GenerateCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        Some(self.counting(request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {

@@ -14,7 +14,6 @@
 mod cache;
 mod capabilities;
 mod codec;
-mod credentials;
 mod error;
 mod files;
 mod platform;
@@ -23,7 +22,6 @@ mod response;
 mod stream;
 
 pub use codec::{Gemini, GenerateCodec};
-pub use credentials::GoogleCredentials;
 
 #[doc(inline)]
-pub use attache_transport::{UploadedFile, Uploads};
+pub use attache_transport::{GoogleCredentials, UploadedFile, Uploads};

@@ -1,23 +1,16 @@
 //! Where models are reached: the Gemini API, or Vertex AI (fact sheet §1).
 
-use std::sync::Arc;
-
 use attache_core::{ProviderError, Secret};
-use attache_transport::{Auth, Authorizer, Environment, RequestParts, join_url};
+use attache_transport::{Auth, Environment, RequestParts, google_auth, join_url, vertex_host};
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
-use crate::credentials::GoogleCredentials;
 use crate::error::configuration;
 
-/// Locations that stand for several regions and have hosts of their own.
-const MULTI_REGIONS: [&str; 2] = ["us", "eu"];
 /// The location that the newest models are reached at.
 const GLOBAL: &str = "global";
 
 const KEY_VARIABLES: [&str; 2] = ["GOOGLE_API_KEY", "GEMINI_API_KEY"];
-const TOKEN_VARIABLES: [&str; 3] =
-    ["GOOGLE_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"];
 
 /// A platform, as far as addresses and credentials go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -122,20 +115,14 @@ impl Platform {
             let region = environment.first(["GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION"]);
             *location = region.unwrap_or_else(|| GLOBAL.to_owned());
         }
-        if let Some(token) = environment.first(TOKEN_VARIABLES).filter(|_| !project.is_empty()) {
-            return Ok(Auth::from(token));
-        }
         match environment.get("GOOGLE_API_KEY").filter(|_| project.is_empty()) {
             Some(key) => Ok(Auth::from(key)),
             None if project.is_empty() => Err(missing_project()),
-            None => {
-                let credentials: Arc<dyn Authorizer> = Arc::new(GoogleCredentials::find(environment)?);
-                Ok(Auth::from(credentials))
-            }
+            None => google_auth(environment),
         }
     }
 
-    /// Whether requests can be addressed at all.
+    /// Fails where requests cannot be addressed at all.
     pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
         match self {
             Self::Vertex { project, .. } if project.is_empty() && matches!(auth, Auth::Signer(_)) => {
@@ -158,16 +145,6 @@ impl Platform {
 
 fn missing_project() -> ProviderError {
     configuration("no project for vertex: set GOOGLE_CLOUD_PROJECT")
-}
-
-fn vertex_host(location: &str) -> String {
-    match location {
-        "" | GLOBAL => "https://aiplatform.googleapis.com".to_owned(),
-        region if MULTI_REGIONS.contains(&region) => {
-            format!("https://aiplatform.{region}.rep.googleapis.com")
-        }
-        region => format!("https://{region}-aiplatform.googleapis.com"),
-    }
 }
 
 /// What stands before the version that a base URL ends in, and the version; `None` if it ends in none.
@@ -257,7 +234,8 @@ mod tests {
             ("GOOGLE_API_KEY", "k"),
         ]);
         let auth = platform.configure(&cloud).unwrap();
-        assert_eq!((auth.key().map(Secret::expose), platform), (Some("t"), vertex("p", "global")));
+        assert!(auth.signer().is_some(), "the token wins over the key");
+        assert_eq!(platform, vertex("p", "global"));
         let known = environment(&[("GOOGLE_CLOUD_PROJECT", "p"), ("GCE_METADATA_HOST", "h")]);
         assert!(vertex("", "").configure(&known).unwrap().signer().is_some(), "the machine has an account");
         let error = vertex("p", "").configure(&environment(&[])).unwrap_err();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, Message, ProviderConfig, ProviderError, Secret, ToolSet,
+    merge_members,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Refusals, RequestParts, check_pairing,
@@ -316,6 +317,8 @@ fn push(text: &mut String, name: &str, json: &str) {
 /// Merges the caller's own members; returns the tools among them.
 fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<String>, ProviderError> {
     let mut tools = Vec::new();
+    merge_members(members, extra);
+    members.shift_remove("tools");
     for (key, value) in extra {
         match (key.as_str(), value) {
             ("contents" | "systemInstruction" | "system_instruction", _) => {
@@ -325,7 +328,7 @@ fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result
             }
             ("tools", Value::Array(more)) => tools.extend(more.iter().map(Value::to_string)),
             ("tools", _) => return Err(configuration("the tools of extra_body must be a list")),
-            _ => merge_value(members.entry(key.clone()).or_insert(Value::Null), value),
+            _ => {}
         }
     }
     let streamed = "/functionCallingConfig/streamFunctionCallArguments";
@@ -334,16 +337,4 @@ fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result
             .with_param("extra_body".to_owned()));
     }
     Ok(tools)
-}
-
-/// Objects are merged, everything else is replaced.
-fn merge_value(into: &mut Value, over: &Value) {
-    match (into, over) {
-        (Value::Object(into), Value::Object(over)) => {
-            for (key, value) in over {
-                merge_value(into.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (into, over) => *into = over.clone(),
-    }
 }

@@ -319,6 +319,7 @@ fn parts_of_the_provider_are_kept_in_place() {
         .iter()
         .map(|part| match part {
             AssistantPart::Opaque(part) => part.kind.as_str(),
+            AssistantPart::Document(_) => "document",
             _ => "text",
         })
         .collect();
@@ -328,7 +329,7 @@ fn parts_of_the_provider_are_kept_in_place() {
             "executableCode",
             "codeExecutionResult",
             "text",
-            "inlineData",
+            "document",
             "somethingNew",
             "urlContextMetadata",
             "groundingMetadata"

@@ -294,3 +294,23 @@ async fn a_wrong_request_is_not_sent() {
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(server.received_requests().await.unwrap().is_empty());
 }
+
+// gemini.md 11
+#[test]
+fn tokens_are_counted_of_the_whole_request() {
+    use attache_transport::Codec as _;
+    let options = attache_core::ProviderConfig::new().with_system("Be brief.").with_max_tokens(9);
+    let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
+    let read = |codec: attache_gemini::GenerateCodec| {
+        let count = codec.count(&request, &options, None).unwrap().unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
+        (count.parts.url, body)
+    };
+    let (url, body) = read(attache_gemini::GenerateCodec::new("gemini-2.5-flash"));
+    assert!(url.ends_with("/v1beta/models/gemini-2.5-flash:countTokens"), "{url}");
+    assert_eq!(body["generateContentRequest"]["model"], "models/gemini-2.5-flash");
+    assert!(body["generateContentRequest"]["systemInstruction"].is_object());
+    let (url, body) = read(attache_gemini::GenerateCodec::vertex("gemini-2.5-flash").with_project("p", ""));
+    assert!(url.ends_with("/publishers/google/models/gemini-2.5-flash:countTokens"), "{url}");
+    assert!(body["contents"].is_array() && body["systemInstruction"].is_object());
+}

@@ -114,6 +114,10 @@ fn special(body: &ErrorBody, json: &[u8]) -> Option<Special> {
         Some("exceed_context_size_error") => return of(ErrorKind::ContextTooLong),
         _ => {}
     }
+    // A request that is larger than what may be used in a minute never goes through; a shorter one does.
+    if says(&["request too large", "tokens per min"]) {
+        return Some(Special { kind: ErrorKind::ContextTooLong, retryable: Some(false) });
+    }
     match body.code.as_deref() {
         Some("data_inspection_failed") => return of(ErrorKind::Refused),
         // openai.md C.12

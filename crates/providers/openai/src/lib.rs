@@ -16,7 +16,6 @@
 //! - A failed result has no flag: its text is the JSON object `{"error": …}`.
 //! - OpenAI takes no reasoning back. Servers that do get theirs in the member that it came in.
 
-mod bearer;
 mod capabilities;
 mod chat;
 mod error;

@@ -7,13 +7,13 @@ mod words;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use attache_core::merge_members;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use address::{from_environment, missing};
 pub use thinking::Thinking;
-pub(crate) use thinking::merge;
 pub use words::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Replayed,
     SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
@@ -61,6 +61,9 @@ pub struct Profile {
     pub key: KeyRules,
     /// Headers of every request; those of a request's options win.
     pub headers: BTreeMap<String, String>,
+    /// Headers that variables hold, if they are set: by the header's name, the variable's; a blank one is
+    /// none. (openai.md 0.1)
+    pub header_variables: BTreeMap<String, String>,
     /// The role of instructions.
     pub system_role: SystemRole,
     /// Where instructions may stand.
@@ -146,14 +149,17 @@ pub struct Profile {
     pub named_tool: NamedTool,
     /// Whether `prompt_cache_key` is sent where caching is asked for.
     pub prompt_cache_key: bool,
+    /// Models that keep prompts where a part of a message has `cache_control`. Their messages are lists of parts.
+    /// (openai.md C.9)
+    pub cache_markers: Vec<String>,
     /// Models whose prompt cache can be kept for a day.
     pub day_long_cache: Vec<String>,
     /// What the server does in its own way where it speaks Responses.
     pub responses: ResponsesRules,
     /// Members of every request body; those of a request's options win.
     pub extra_body: Map<String, Value>,
-    /// Members of this table that differ for some models, by pattern; the longest pattern that covers a model counts.
-    /// Tables are merged, everything else replaced.
+    /// Members of this table that differ for some models, by pattern. All patterns that cover a model count, the
+    /// shortest first and the model's own name last. Tables are merged, everything else replaced.
     #[serde(deserialize_with = "checked")]
     pub models: BTreeMap<String, Map<String, Value>>,
 }
@@ -169,6 +175,7 @@ impl Default for Profile {
             addresses: Vec::new(),
             key: KeyRules { required: false, ..KeyRules::default() },
             headers: BTreeMap::new(),
+            header_variables: BTreeMap::new(),
             system_role: SystemRole::default(),
             system_place: SystemPlace::MergedFirst,
             alternating: false,
@@ -208,6 +215,7 @@ impl Default for Profile {
             tools_off: ToolsOff::default(),
             named_tool: NamedTool::default(),
             prompt_cache_key: false,
+            cache_markers: Vec::new(),
             day_long_cache: Vec::new(),
             responses: ResponsesRules::default(),
             extra_body: Map::new(),
@@ -245,13 +253,18 @@ impl Profile {
 
     /// The profile as it is for one model.
     pub(crate) fn for_model(self: &Arc<Self>, model: &str) -> Arc<Self> {
-        let covering = self.models.iter().filter(|(pattern, _)| matches(pattern, model));
-        let best = covering.max_by_key(|(pattern, _)| (*pattern == model, pattern.len()));
-        let Some((_, over)) = best else { return Arc::clone(self) };
+        let mut covering: Vec<_> =
+            self.models.iter().filter(|(pattern, _)| matches(pattern, model)).collect();
+        if covering.is_empty() {
+            return Arc::clone(self);
+        }
+        covering.sort_by_key(|(pattern, _)| (*pattern == model, pattern.len()));
         // What does not fit was refused when the profile was read.
         let whole = serde_json::to_value(&**self).and_then(|mut whole| {
-            if let Value::Object(whole) = &mut whole {
-                merge(whole, over);
+            for (_, over) in covering {
+                if let Value::Object(whole) = &mut whole {
+                    merge_members(whole, over);
+                }
             }
             Self::deserialize(whole)
         });
@@ -332,7 +345,7 @@ mod tests {
         assert_eq!((big.thinking.effort.as_str(), big.thinking.budget.as_str()), ("effort", "budget"));
         let longest = profile.for_model("big-x");
         assert_eq!(longest.max_tokens, MaxTokens::MaxCompletionTokens);
-        assert_eq!(longest.reasoning_replay, Replayed::WithCalls, "one pattern counts");
+        assert_eq!(longest.reasoning_replay, Replayed::Always, "every pattern counts");
         assert!(Arc::ptr_eq(&profile, &profile.for_model("small")));
         let problem = |text: &str| toml::from_str::<Profile>(text).unwrap_err().to_string();
         assert!(problem("[models.'a*']\nmax_tokns = 1").contains("models.a*: unknown field `max_tokns`"));

@@ -7,7 +7,6 @@ use attache_transport::{Auth, EncodedBody, Environment, RequestParts, join_url, 
 use bytes::Bytes;
 use http::HeaderName;
 
-use crate::bearer::Bearer;
 use crate::error;
 use crate::profile::{Profile, from_environment, missing};
 
@@ -20,10 +19,19 @@ pub(crate) fn configure(
     if let Some(url) = from_environment(profile, model, environment) {
         Arc::make_mut(profile).base_url = url;
     }
+    let headers: Vec<_> = profile
+        .header_variables
+        .iter()
+        .filter(|(_, variable)| !variable.is_empty())
+        .filter_map(|(name, variable)| Some((name.clone(), environment.get(variable)?)))
+        .collect();
+    if !headers.is_empty() {
+        Arc::make_mut(profile).headers.extend(headers);
+    }
     let rules = &profile.key;
     Ok(match (environment.first(&rules.variables), environment.first(&rules.token_variables)) {
         (Some(key), _) => Auth::from(key),
-        (None, Some(token)) => Auth::Signer(Arc::new(Bearer(Secret::from(token)))),
+        (None, Some(token)) => Auth::bearer(token),
         (None, None) => Auth::None,
     })
 }

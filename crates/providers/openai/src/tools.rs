@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use attache_core::{
-    ModelCapabilities, ProviderError, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck, Unsupported,
+    ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, ToolDefinition, ToolLoosening, ToolSet,
+    ToolsCheck, Unsupported,
 };
 use attache_transport::{Refusals, check_tools, plain_root};
 use serde_json::{Map, Value, json};
 
-use crate::profile::ToolSchemas;
+use crate::profile::{Profile, ToolSchemas};
 
 /// What OpenAI does not take at the root of a tool's schema, strict or not; one such tool fails the whole request.
 const NOT_AT_THE_ROOT: [&str; 5] = ["anyOf", "oneOf", "allOf", "enum", "not"];
@@ -37,6 +38,37 @@ pub(crate) fn compile(
         add_items(schema.to_mut(), 0);
     }
     (schema, loosened)
+}
+
+/// The tools of the server's own, which only the extra members of the profile and of the options can name.
+///
+/// # Errors
+/// [`ErrorKind::Configuration`] for what is no list.
+pub(crate) fn hosted<'a>(
+    profile: &'a Profile,
+    config: &'a ProviderConfig,
+) -> Result<Vec<&'a Value>, ProviderError> {
+    let mut hosted = Vec::new();
+    for extra in [&profile.extra_body, &config.extra_body] {
+        match extra.get("tools") {
+            None => {}
+            Some(Value::Array(tools)) => hosted.extend(tools),
+            Some(_) => {
+                let text = "the tools of extra_body must be a list";
+                let error = ProviderError::new(ErrorKind::Configuration, text);
+                return Err(error.with_param("tools".to_owned()));
+            }
+        }
+    }
+    Ok(hosted)
+}
+
+/// Writes them behind the tools of the request, the head of which ends in the last of these.
+pub(crate) fn write_hosted(hosted: &[&Value], are_first: bool, head: &mut String) {
+    for (at, tool) in hosted.iter().enumerate() {
+        head.push_str(if are_first && at == 0 { ",\"tools\":[" } else { "," });
+        head.push_str(&tool.to_string());
+    }
 }
 
 /// Refuses schemas that would lose something, unless calls are held to it here or the caller allows it.

@@ -203,3 +203,28 @@ async fn d67_no_encoding_is_advertised_that_cannot_be_read() {
     let requests = server.received_requests().await.unwrap();
     assert_eq!(requests[0].headers.get("accept-encoding"), None);
 }
+
+// openai.md 0.1
+#[test]
+fn organisation_and_project_are_headers_at_openai_alone() {
+    let set = attache_transport::Environment::new(|name| match name {
+        "OPENAI_API_KEY" | "AZURE_OPENAI_API_KEY" => Some("key".to_owned()),
+        "OPENAI_ORG_ID" => Some("org-1".to_owned()),
+        "OPENAI_PROJECT_ID" => Some("proj-1".to_owned()),
+        "AZURE_OPENAI_BASE_URL" => Some("https://r.example/openai/v1".to_owned()),
+        _ => None,
+    });
+    let request = ChatRequest::new([Message::user("Hi").shared()]);
+    let headers = |name: &str| {
+        let mut codec =
+            ChatCodec::new(attache_openai::Profiles::bundled().get(name).unwrap().clone(), "gpt-4o");
+        attache_transport::Codec::configure(&mut codec, &set).unwrap();
+        let encoded = attache_transport::Codec::encode(&codec, &request, &request.options, None).unwrap();
+        let headers = encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        headers.filter(|(name, _)| name.starts_with("openai-")).collect::<Vec<_>>()
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let both = [pair("openai-organization", "org-1"), pair("openai-project", "proj-1")];
+    assert_eq!(headers("openai-chat"), both);
+    assert!(headers("azure").is_empty() && headers("groq").is_empty());
+}

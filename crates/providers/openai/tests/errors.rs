@@ -266,3 +266,20 @@ fn error_bodies_of_servers() {
         assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{status} {body}");
     }
 }
+
+// openai.md 0.3: more than may be sent in a minute
+#[test]
+fn requests_that_are_larger_than_the_limit_of_a_minute_are_too_long() {
+    let message = "Request too large for gpt-4o in organization org on tokens per min (TPM): Limit 30000, Requested 41000. The input or output tokens must be reduced.";
+    let error = refused(
+        429,
+        &json!({"error": {"message": message, "type": "tokens", "code": "rate_limit_exceeded"}}),
+    );
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::ContextTooLong, false));
+    let message = "Rate limit reached for gpt-4o in organization org on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.";
+    let error = refused(
+        429,
+        &json!({"error": {"message": message, "type": "tokens", "code": "rate_limit_exceeded"}}),
+    );
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimited, true));
+}

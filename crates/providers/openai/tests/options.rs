@@ -6,14 +6,14 @@ mod common;
 
 use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
-    Unsupported,
+    ToolResult, Unsupported,
 };
-use attache_openai::{ChatCodec, Profile};
+use attache_openai::{ChatCodec, Profile, Profiles};
 use attache_testkit::validate_chat;
 use attache_transport::Codec as _;
 use serde_json::{Value, json};
 
-use common::{body, encode, openai, shown, tools, user};
+use common::{answers, asks, body, call, encode, openai, shown, tools, user};
 
 // P05, P28
 #[test]
@@ -171,9 +171,100 @@ fn extra_members_come_last_and_replace_no_messages() {
             .answered_whole()
     };
     assert_eq!(body(&openai(), &with("model", json!("gpt-4.1")))["model"], "gpt-4.1");
-    for name in ["messages", "tools"] {
-        let request = with(name, json!([]));
+    for (name, value) in [("messages", json!([])), ("tools", json!({}))] {
+        let request = with(name, value);
         let error = openai().encode(&request, &request.options, None).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
     }
+}
+
+#[test]
+fn extra_members_are_merged_at_every_depth() {
+    let of = |profile: &str, model: &str, options: ProviderConfig| {
+        let codec = ChatCodec::new(Profiles::bundled().get(profile).unwrap().clone(), model);
+        let request = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+        serde_json::from_slice::<Value>(&encode(&codec, &request).parts.body.to_vec()).unwrap()
+    };
+    let high = ProviderConfig::new().with_reasoning(Reasoning::Effort(Effort::High));
+    let hidden =
+        of("openrouter", "openai/gpt-5", high.with_extra_body("reasoning", json!({"exclude": true})));
+    assert_eq!(hidden["reasoning"], json!({"effort": "high", "exclude": true}));
+    let off = ProviderConfig::new().with_reasoning(Reasoning::Off);
+    let kept = of("zai", "glm-4.7", off.with_extra_body("thinking", json!({"clear_thinking": true})));
+    assert_eq!(kept["thinking"], json!({"type": "disabled", "clear_thinking": true}));
+    // Those of a model and those of a request too.
+    let model = ProviderConfig::new().with_extra_body("a", json!({"b": {"c": 1, "d": [1]}}));
+    let request = ProviderConfig::new().with_extra_body("a", json!({"b": {"d": [2], "e": 3}}));
+    assert_eq!(of("groq", "m", model.merged(&request))["a"], json!({"b": {"c": 1, "d": [2], "e": 3}}));
+}
+
+#[test]
+fn hosted_tools_stand_behind_those_of_the_request() {
+    let hosted = json!({"type": "web_search"});
+    let options = ProviderConfig::new().with_extra_body("tools", json!([hosted]));
+    let alone = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+    let body_of = |request: &ChatRequest| {
+        serde_json::from_slice::<Value>(&encode(&openai(), request).parts.body.to_vec()).unwrap()
+    };
+    assert_eq!(body_of(&alone)["tools"], json!([hosted]));
+    let transcript = attache_core::Transcript::new();
+    let mut beside = alone.with_tools(tools()).with_tool_choice(ToolChoice::Required);
+    beside.transcript = Some(transcript);
+    let both = body_of(&beside);
+    let listed = both["tools"].as_array().unwrap();
+    assert_eq!(
+        (listed.len(), listed.last(), &both["tool_choice"]),
+        (tools().len() + 1, Some(&hosted), &json!("required"))
+    );
+    // The kept head holds no tool that is no longer asked for.
+    let without = body_of(&beside.with_options(ProviderConfig::new()));
+    assert_eq!(without["tools"].as_array().unwrap().len(), tools().len());
+}
+
+// openai.md A.6
+#[test]
+fn reasoning_models_take_no_stop_sequence() {
+    let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5");
+    let request =
+        ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_stop(vec!["x".to_owned()]));
+    let error = codec.encode(&request, &request.options, None).unwrap_err();
+    assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("stop")));
+}
+
+// openai.md C.9
+#[test]
+fn claude_at_openrouter_gets_cache_markers() {
+    let codec = |model: &str| ChatCodec::new(Profiles::bundled().get("openrouter").unwrap().clone(), model);
+    let body_of = |model: &str, request: &ChatRequest| {
+        serde_json::from_slice::<Value>(&encode(&codec(model), request).parts.body.to_vec()).unwrap()
+    };
+    let mark = json!({"type": "ephemeral"});
+    let short = ProviderConfig::new().with_system("Be brief.").with_cache(CachePolicy::Short);
+    let call = call("f", "c1", "{}");
+    let mut request = ChatRequest::new([user("Hi")]).with_options(short.clone()).with_tools(tools());
+    request.transcript = Some(attache_core::Transcript::new());
+    let first = body_of("anthropic/claude-sonnet-4.5", &request);
+    let text = |text: &str| json!([{"type": "text", "text": text, "cache_control": mark}]);
+    assert_eq!(first["messages"][0]["content"], text("Be brief."));
+    assert_eq!(first["messages"][1]["content"], text("Hi"));
+    // The next request marks its own end and reads what the one before wrote.
+    request.messages.push(asks("", &[&call]));
+    request.messages.push(answers([ToolResult::ok(&call, "done")]));
+    let second = body_of("anthropic/claude-sonnet-4.5", &request);
+    assert_eq!(second["messages"][1]["content"], text("Hi"));
+    assert_eq!(second["messages"][3]["content"], text("done"));
+    let unsaid = request.clone().with_options(ProviderConfig::new());
+    assert!(
+        body_of("anthropic/claude-sonnet-4.5", &unsaid).to_string().contains("cache_control"),
+        "it goes on"
+    );
+    let long = request.clone().with_options(short.with_cache(CachePolicy::Long));
+    assert_eq!(
+        body_of("anthropic/claude-sonnet-4.5", &long)["messages"][3]["content"][0]["cache_control"]["ttl"],
+        "1h"
+    );
+    let off = request.clone().with_options(ProviderConfig::new().with_cache(CachePolicy::Off));
+    assert!(!body_of("anthropic/claude-sonnet-4.5", &off).to_string().contains("cache_control"));
+    let other = request.with_options(ProviderConfig::new());
+    assert!(!body_of("openai/gpt-5", &other).to_string().contains("cache_control"));
 }

@@ -8,7 +8,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
     Unsupported,
 };
-use attache_openai::ResponsesCodec;
+use attache_openai::{Profiles, ResponsesCodec};
 use serde_json::{Value, json};
 
 use common::items::{at, body, encode, gpt, profile, refused};
@@ -227,12 +227,69 @@ fn storing_responses_is_for_the_caller_to_say() {
 fn extra_members_come_last_and_replace_no_items() {
     let set = |name: &str, value: Value| with(ProviderConfig::new().with_extra_body(name, value));
     assert_eq!(body(&gpt(), &set("model", json!("gpt-5.5")))["model"], "gpt-5.5");
-    for name in ["input", "tools", "instructions"] {
-        assert_eq!(refused(&gpt(), &set(name, json!([]))), (ErrorKind::Configuration, Some(name.to_owned())));
+    for (name, value) in [("input", json!([])), ("tools", json!({})), ("instructions", json!([]))] {
+        assert_eq!(refused(&gpt(), &set(name, value)), (ErrorKind::Configuration, Some(name.to_owned())));
     }
     let mut profile = profile("openai");
     profile.extra_body.insert("service_tier".to_owned(), json!("flex"));
     let codec = ResponsesCodec::new(profile, "gpt-5.6");
     assert_eq!(body(&codec, &with(ProviderConfig::new()))["service_tier"], "flex");
     assert_eq!(body(&codec, &set("service_tier", json!("auto")))["service_tier"], "auto");
+}
+
+#[test]
+fn extra_members_are_merged_at_every_depth() {
+    let format = ResponseFormat::JsonSchema {
+        name: "x".to_owned(),
+        schema: json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        strict: true,
+    };
+    let options = ProviderConfig::new()
+        .with_response_format(format)
+        .with_reasoning(Reasoning::Effort(Effort::High))
+        .with_extra_body("text", json!({"verbosity": "low"}))
+        .with_extra_body("reasoning", json!({"summary": "detailed"}));
+    let request = ChatRequest::new([user("Hi")]).with_options(options);
+    let body = body(&gpt(), &request);
+    assert_eq!((&body["text"]["verbosity"], &body["text"]["format"]["name"]), (&json!("low"), &json!("x")));
+    assert_eq!(body["reasoning"], json!({"effort": "high", "summary": "detailed"}));
+}
+
+// openai.md B.4
+#[test]
+fn hosted_tools_stand_behind_those_of_the_request() {
+    let hosted = json!({"type": "web_search"});
+    let options = ProviderConfig::new().with_extra_body("tools", json!([hosted]));
+    let request = ChatRequest::new([user("Hi")]).with_options(options);
+    let tools_of = |request: &ChatRequest| {
+        let body: Value = serde_json::from_slice(&encode(&gpt(), request).parts.body.to_vec()).unwrap();
+        body["tools"].as_array().unwrap().clone()
+    };
+    assert_eq!(tools_of(&request), std::slice::from_ref(&hosted));
+    let both = tools_of(&request.with_tools(tools()));
+    assert_eq!((both.len(), both.last()), (tools().len() + 1, Some(&hosted)));
+}
+
+#[test]
+fn members_of_a_profile_may_differ_for_some_models() {
+    let text = "[my]\nlike = 'openai'\nbase_url = 'http://h/v1'\nmodels.'*'.extra_body.a = 1\n\
+        [my.models.'big*']\nextra_body.service_tier = 'flex'\nresponses.stores = false";
+    let profiles = Profiles::bundled().overlaid(text).unwrap();
+    let codec = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "big-1");
+    let body: Value =
+        serde_json::from_slice(&encode(&codec, &ChatRequest::new([user("Hi")])).parts.body.to_vec()).unwrap();
+    assert_eq!((&body["service_tier"], body.get("store"), &body["a"]), (&json!("flex"), None, &json!(1)));
+}
+
+// openai.md 0.1
+#[test]
+fn tokens_are_counted_at_openai_alone() {
+    use attache_transport::Codec as _;
+    let request = with(ProviderConfig::new().with_system("Be brief.").with_max_tokens(99));
+    let count = gpt().count(&request, &request.options, None).unwrap().unwrap();
+    assert_eq!(count.parts.url, "https://api.openai.com/v1/responses/input_tokens");
+    let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
+    let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, ["model", "instructions", "input"]);
+    assert!(at("azure-responses", "gpt-5.6").count(&request, &request.options, None).is_none());
 }

@@ -18,7 +18,9 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::lanes::Origins;
 use super::proxies::Proxies;
+use super::settings::Watched;
 use crate::fetch::{Guard, NotPublic};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -30,11 +32,18 @@ pub(super) struct Connector {
     route: Route,
     tls: Arc<OnceLock<HttpsConnector<Route>>>,
     limit: Duration,
+    /// The hosts, which are told how many calls a connection takes.
+    origins: Option<Origins>,
 }
 
 impl Connector {
-    pub(super) fn new(limit: Duration, proxies: Proxies, guard: Option<Guard>) -> Self {
-        Self { route: Route::new(proxies, guard), tls: Arc::default(), limit }
+    pub(super) fn new(
+        limit: Duration,
+        proxies: Proxies,
+        guard: Option<Guard>,
+        origins: Option<Origins>,
+    ) -> Self {
+        Self { route: Route::new(proxies, guard), tls: Arc::default(), limit, origins }
     }
 
     /// What a proxy wants with each plain request that it forwards.
@@ -64,7 +73,7 @@ impl Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<Routed>;
+    type Response = Watched<MaybeHttpsStream<Routed>>;
     type Error = BoxError;
     type Future = Connecting<Self::Response>;
 
@@ -75,6 +84,7 @@ impl Service<Uri> for Connector {
     fn call(&mut self, target: Uri) -> Self::Future {
         let this = self.clone();
         Box::pin(async move {
+            let origin = this.origins.as_ref().and_then(|origins| origins.of(&target));
             let connecting = async {
                 if target.scheme_str() == Some("https") {
                     this.tls()?.call(target).await
@@ -83,7 +93,10 @@ impl Service<Uri> for Connector {
                 }
             };
             match tokio::time::timeout(this.limit, connecting).await {
-                Ok(connected) => connected,
+                Ok(connected) => connected.map(|stream| {
+                    let origin = origin.filter(|_| stream.connected().is_negotiated_h2());
+                    Watched::new(stream, origin)
+                }),
                 Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "connecting took too long").into()),
             }
         })

@@ -2,19 +2,23 @@
 
 mod connect;
 mod deadline;
+mod lanes;
 mod proxies;
 mod reply;
+mod settings;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use attache_core::{ErrorKind, ProviderError};
 use http::header::{CONTENT_ENCODING, PROXY_AUTHORIZATION, USER_AGENT};
-use http::{HeaderValue, Request, Uri};
-use hyper_util::client::legacy::{Client, Error as ClientError};
+use http::{HeaderValue, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::client::legacy::{Builder, Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 
@@ -22,6 +26,7 @@ pub use self::reply::Reply;
 
 use self::connect::Connector;
 use self::deadline::Deadline;
+use self::lanes::{Origins, Place};
 use self::proxies::Proxies;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
@@ -37,7 +42,8 @@ use crate::retry::{RetryPolicy, Trying};
 pub struct Timeouts {
     /// Until a connection stands, TLS included; 10 s.
     pub connect: Duration,
-    /// From the start of an attempt until its response begins; 300 s.
+    /// From the start of an attempt until its response begins; 300 s. A response that comes whole begins when all of it
+    /// is made, so it has until `total`.
     pub first_byte: Duration,
     /// Between two reads of the response; 300 s. Comments and pings count as life.
     pub idle: Duration,
@@ -103,11 +109,11 @@ const STRANGERS_CONNECTIONS: usize = 4;
 const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_ANSWER: Duration = Duration::from_secs(20);
 
-/// A cheap handle on a connection pool: HTTP/1.1 and HTTP/2, proxies from the environment (`HTTPS_PROXY` and its
-/// like, `http://` proxies only; `NO_PROXY` and loopback go past them), no redirects, no cookies, no content
-/// encodings. Servers are trusted as the operating system trusts them (on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR`
-/// say what is). The pool and TLS are set up at their first use. It needs a tokio runtime with its clock and I/O
-/// enabled.
+/// A cheap handle on a connection pool: HTTP/1.1, and HTTP/2 over as many connections as a server's limit on calls for
+/// each demands, proxies from the environment (`HTTPS_PROXY` and its like, `http://` proxies only; `NO_PROXY` and
+/// loopback go past them), no redirects, no cookies, no content encodings. Servers are trusted as the operating system
+/// trusts them (on Linux `SSL_CERT_FILE` and `SSL_CERT_DIR` say which certificates it does). The pool and TLS are set up
+/// at their first use. It needs a tokio runtime with its clock and I/O enabled.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     timeouts: Timeouts,
@@ -120,7 +126,22 @@ struct Pool {
     guard: Option<Guard>,
     /// Whether the proxies of the environment are used.
     proxies: bool,
-    open: OnceLock<(Connector, Client<Connector, EncodedBody>)>,
+    open: OnceLock<Open>,
+}
+
+type Connections = Client<Connector, EncodedBody>;
+
+/// The connections of a pool.
+#[derive(Debug)]
+struct Open {
+    connector: Connector,
+    /// Those of HTTP/1.1, and the first of HTTP/2 to each host.
+    first: Connections,
+    /// Of HTTP/2 the second to each host, the third, and so on.
+    more: Mutex<Vec<Connections>>,
+    builder: Builder,
+    /// The hosts. Strangers, who are asked once, are not among them.
+    origins: Option<Origins>,
 }
 
 /// Why no answer came.
@@ -245,10 +266,15 @@ impl HttpClient {
         read_error: ErrorReader,
         end: Instant,
     ) -> Result<Reply, ProviderError> {
-        let reply = self.exchange(parts.to_http()?, end).await.map_err(|error| match error {
-            Unanswered::Late(error) => error,
-            Unanswered::Broken(error) => send_error(&error, &parts.url, self.proxy(&parts.url)),
-        })?;
+        let mut timeouts = self.timeouts;
+        if parts.whole {
+            timeouts.first_byte = timeouts.total;
+        }
+        let reply =
+            self.exchange_within(&timeouts, parts.to_http()?, end).await.map_err(|error| match error {
+                Unanswered::Late(error) => error,
+                Unanswered::Broken(error) => send_error(&error, &parts.url, self.proxy(&parts.url)),
+            })?;
         if reply.status().is_success() {
             return match reply.headers().get(CONTENT_ENCODING) {
                 Some(encoding) if encoding != "identity" => Err(ProviderError::new(
@@ -266,27 +292,36 @@ impl HttpClient {
     /// Sends `request` once and takes whatever answer comes, which ends by `end`.
     pub(crate) async fn exchange(
         &self,
+        request: Request<EncodedBody>,
+        end: Instant,
+    ) -> Result<Reply, Unanswered> {
+        self.exchange_within(&self.timeouts, request, end).await
+    }
+
+    async fn exchange_within(
+        &self,
+        timeouts: &Timeouts,
         mut request: Request<EncodedBody>,
         end: Instant,
     ) -> Result<Reply, Unanswered> {
-        let client = self.prepare(&mut request);
-        let mut deadline = Deadline::new(&self.timeouts, end);
-        let mut response = pin!(client.request(request));
-        let response = poll_fn(|context| match response.as_mut().poll(context) {
+        let open = self.prepare(&mut request);
+        let mut deadline = Deadline::new(timeouts, end);
+        let mut response = pin!(open.answer(request, self.pool.connect));
+        let (response, place) = poll_fn(|context| match response.as_mut().poll(context) {
             Poll::Ready(response) => Poll::Ready(response.map_err(Unanswered::Broken)),
             Poll::Pending => deadline.poll(context).map(|error| Err(Unanswered::Late(error))),
         })
         .await?;
         deadline.response_began(self.timeouts.idle);
-        Ok(Reply::new(response, deadline))
+        Ok(Reply::new(response, deadline, place))
     }
 
     /// The proxy of the environment that a request to `url` goes through, as host and port; `None` if it goes straight.
     pub fn proxy(&self, url: &str) -> Option<String> {
-        self.open().0.proxy(&url.parse::<Uri>().ok()?)
+        self.open().connector.proxy(&url.parse::<Uri>().ok()?)
     }
 
-    fn open(&self) -> &(Connector, Client<Connector, EncodedBody>) {
+    fn open(&self) -> &Open {
         self.pool.open.get_or_init(|| {
             let read = |name: &str| std::env::var(name).ok();
             let proxies = if self.pool.proxies { Proxies::from_environment(read) } else { Proxies::none() };
@@ -295,24 +330,79 @@ impl HttpClient {
     }
 
     /// The pool, and what it adds to a request.
-    fn prepare(&self, request: &mut Request<EncodedBody>) -> &Client<Connector, EncodedBody> {
-        let (connector, client) = self.open();
-        let authorization = connector.proxy_authorization(request.uri());
+    fn prepare(&self, request: &mut Request<EncodedBody>) -> &Open {
+        let open = self.open();
+        let authorization = open.connector.proxy_authorization(request.uri());
         let headers = request.headers_mut();
         let agent = HeaderValue::from_static(concat!("attache/", env!("CARGO_PKG_VERSION")));
         headers.entry(USER_AGENT).or_insert(agent);
         if let Some(authorization) = authorization {
             headers.insert(PROXY_AUTHORIZATION, authorization);
         }
-        client
+        open
     }
 }
 
-fn open(
-    connect: Duration,
-    proxies: Proxies,
-    guard: Option<Guard>,
-) -> (Connector, Client<Connector, EncodedBody>) {
+impl Open {
+    /// The answer to a request, and the place that it has on its connection for as long as it is read. `patience` is
+    /// how long it may wait for another to find out what the host speaks.
+    async fn answer(
+        &self,
+        request: Request<EncodedBody>,
+        patience: Duration,
+    ) -> Result<(Response<Incoming>, Option<Place>), ClientError> {
+        let Some(origin) = self.origins.as_ref().and_then(|origins| origins.of(request.uri())) else {
+            return Ok((self.first.request(request).await?, None));
+        };
+        let place = origin.place(patience).await;
+        let response = if place.leads() {
+            // Apart, since every call would carry the room for what the first of a host needs.
+            Box::pin(self.first_answer(request, &place)).await?
+        } else {
+            match place.lane().checked_sub(1) {
+                None => self.first.request(request).await?,
+                Some(at) => self.lane(at).request(request).await?,
+            }
+        };
+        Ok((response, Some(place)))
+    }
+
+    /// The same for the first call to a host, which tells the others when its connection can be shared.
+    async fn first_answer(
+        &self,
+        mut request: Request<EncodedBody>,
+        place: &Place,
+    ) -> Result<Response<Incoming>, ClientError> {
+        let mut captured = capture_connection(&mut request);
+        let mut stands = pin!(async {
+            if let Some(connected) = captured.wait_for_connection_metadata().await.as_ref() {
+                place.stands(connected.is_negotiated_h2());
+            }
+        });
+        let mut response = pin!(self.first.request(request));
+        let mut told = false;
+        poll_fn(|context| {
+            told = told || stands.as_mut().poll(context).is_ready();
+            let response = response.as_mut().poll(context);
+            // It may stand now.
+            told = told || response.is_ready() && stands.as_mut().poll(context).is_ready();
+            response
+        })
+        .await
+    }
+
+    /// Further connections of HTTP/2 to hosts that are known to speak it.
+    fn lane(&self, at: usize) -> Connections {
+        let mut more = self.more.lock().unwrap_or_else(PoisonError::into_inner);
+        while more.len() <= at {
+            more.push(self.builder.clone().http2_only(true).build(self.connector.clone()));
+        }
+        // It was made just now, if it was not there.
+        more.get(at).unwrap_or(&self.first).clone()
+    }
+}
+
+fn open(connect: Duration, proxies: Proxies, guard: Option<Guard>) -> Open {
     let mut builder = Client::builder(TokioExecutor::new());
     // Strangers have less to say in their headers than providers.
     if guard.is_some() {
@@ -320,15 +410,16 @@ fn open(
     } else {
         builder.pool_max_idle_per_host(IDLE_CONNECTIONS);
     }
-    let connector = Connector::new(connect, proxies, guard);
-    let client = builder
+    let origins = guard.is_none().then(Origins::default);
+    let connector = Connector::new(connect, proxies, guard, origins.clone());
+    builder
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_CONNECTION)
         .http2_keep_alive_interval(PING_INTERVAL)
-        .http2_keep_alive_timeout(PING_ANSWER)
-        .build(connector.clone());
-    (connector, client)
+        .http2_keep_alive_timeout(PING_ANSWER);
+    let first = builder.build(connector.clone());
+    Open { connector, first, more: Mutex::default(), builder, origins }
 }
 
 fn no_credentials() -> ProviderError {

@@ -12,6 +12,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 
 use super::deadline::Deadline;
+use super::lanes::Place;
 
 /// How much of a body that nobody wants is read, and for how long, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
@@ -23,12 +24,14 @@ pub struct Reply {
     head: response::Parts,
     body: Incoming,
     deadline: Deadline,
+    /// Where its connection counts it until it is read.
+    _place: Option<Place>,
 }
 
 impl Reply {
-    pub(super) fn new(response: Response<Incoming>, deadline: Deadline) -> Self {
+    pub(super) fn new(response: Response<Incoming>, deadline: Deadline, place: Option<Place>) -> Self {
         let (head, body) = response.into_parts();
-        Self { head, body, deadline }
+        Self { head, body, deadline, _place: place }
     }
 
     /// The status.

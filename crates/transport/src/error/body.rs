@@ -83,16 +83,19 @@ impl ErrorBody {
 
     /// Providers tell of a full window in words only, under various codes. (anthropic.md 11)
     fn context_too_long(&self) -> Option<ErrorKind> {
-        const PHRASES: [&str; 6] = [
+        const PHRASES: [&str; 5] = [
             "prompt is too long",
             "exceed context limit",
             "maximum context length",
-            "context window",
             "exceeds the context size",
             "input is too long",
         ];
+        const TOO_MUCH: [&str; 6] = ["exceed", "too long", "too large", "larger than", "longer than", " fit"];
         let message = self.message.as_ref()?.to_ascii_lowercase();
-        PHRASES.iter().any(|phrase| message.contains(phrase)).then_some(ErrorKind::ContextTooLong)
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
+        // Of a window other errors speak too.
+        let is_too_long = says(&PHRASES) || message.contains("context window") && says(&TOO_MUCH);
+        is_too_long.then_some(ErrorKind::ContextTooLong)
     }
 
     /// An error inside a reply under status 200: the kind by [`kind`](Self::kind), or that of a numeric code read

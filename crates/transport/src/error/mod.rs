@@ -6,6 +6,7 @@ mod headers;
 use std::time::{Duration, SystemTime};
 
 use attache_core::{ErrorKind, ProviderError};
+use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
 
 pub use self::body::ErrorBody;
@@ -57,6 +58,8 @@ impl ErrorResponse {
     }
 
     fn redacted(status: StatusCode, headers: HeaderMap, body: &[u8], redactor: &Redactor) -> Self {
+        // No encoding was asked for; what is encoded is no text.
+        let body = if encoding(&headers).is_some() { &[] } else { body };
         let body = String::from_utf8_lossy(body.get(..BODY_LIMIT).unwrap_or(body));
         Self { status, headers, body: redactor.redact(&body).into_owned() }
     }
@@ -94,6 +97,8 @@ impl ErrorResponse {
         let text = self.body.trim();
         if self.status.is_redirection() {
             "the server redirects, which is not followed; check the base URL".to_owned()
+        } else if let Some(encoding) = encoding(&self.headers) {
+            format!("the server answered with an error in the encoding {encoding}, which was not asked for")
         } else if text.is_empty() {
             "the server answered with an error and no message".to_owned()
         } else if text.starts_with('<') {
@@ -105,6 +110,12 @@ impl ErrorResponse {
             shortened(text)
         }
     }
+}
+
+/// The content encoding, if there is one.
+fn encoding(headers: &HeaderMap) -> Option<&str> {
+    let encoding = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown");
+    (encoding != "identity").then_some(encoding)
 }
 
 impl std::fmt::Debug for ErrorResponse {

@@ -156,3 +156,36 @@ fn bodies_are_bounded_and_scrubbed() {
     assert_eq!(error.message(), "bad key ***");
     assert!(!format!("{:?}", response(401, &[], "canary")).contains("canary"));
 }
+
+// anthropic.md 11: only words tell of a full window, and not each word of one does
+#[test]
+fn full_windows_are_told_from_other_errors() {
+    let kind = |message: &str| {
+        let body = serde_json::json!({"error": {"message": message, "type": "invalid_request_error"}});
+        response(400, &[], &body.to_string()).to_error().kind()
+    };
+    for full in [
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "prompt is too long: 205000 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000",
+        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+        "the request exceeds the available context size, try increasing it",
+        "The prompt does not fit the context window",
+    ] {
+        let full = full.replace("the available context size", "the context size");
+        assert_eq!(kind(&full), ErrorKind::ContextTooLong, "{full}");
+    }
+    for other in [
+        "Unsupported value: tool description must not mention context window sizes",
+        "context window caching is not available in this region",
+    ] {
+        assert_eq!(kind(other), ErrorKind::InvalidRequest, "{other}");
+    }
+}
+
+#[test]
+fn encoded_bodies_are_no_text() {
+    let error = response(429, &[("content-encoding", "gzip")], "\u{1f}\u{8b}garbage").to_error();
+    assert_eq!((error.kind(), error.response_body()), (ErrorKind::RateLimited, None));
+    assert!(error.message().contains("gzip") && !error.message().contains("garbage"), "{error}");
+}

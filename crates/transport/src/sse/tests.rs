@@ -17,7 +17,7 @@ fn reference(stream: &[u8]) -> Vec<Event> {
     let last = lines.pop().unwrap_or_default();
     let finish = |name: &str, data: &[String], events: &mut Vec<Event>| {
         let data = data.join("\n");
-        if !data.is_empty() {
+        if !data.trim().is_empty() {
             events.push((name.as_bytes().to_vec(), data.into_bytes()));
         }
     };

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use attache_core::{
     BoxFuture, ChatRequest, Degradation, ErrorKind, LlmProvider, Matrix, Message, ModelCapabilities,
@@ -9,7 +10,7 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Authorizer, Codec as ApiCodec, Decoder, EncodedRequest, Environment, HttpModel, Network,
-    ReplyDecoder, RequestParts,
+    ReplyDecoder, RequestParts, Timeouts,
 };
 use http::header::AUTHORIZATION;
 
@@ -200,6 +201,42 @@ async fn a_prepared_request_is_made_anew_once() {
     let server = answering(&[404]).await;
     let model = Model::new(counting(&server, false), "key").unwrap();
     assert!(ModelHandle::new(model).complete(ask()).await.is_err(), "nothing was prepared");
+}
+
+#[test]
+fn options_of_a_clone_are_its_own() {
+    let codec = Counting {
+        url: "http://localhost:1".to_owned(),
+        prepared: Arc::default(),
+        prepares: false,
+        capabilities: ModelCapabilities::text_only("counting", "one"),
+    };
+    let base = Model::new(codec, "key").unwrap().with_config(ProviderConfig::new().with_max_tokens(7));
+    let hot = base.clone().with_config(ProviderConfig::new().with_temperature(1.0));
+    let cold = base.clone();
+    cold.set_config(ProviderConfig::new().with_temperature(0.0));
+    let of = |model: &Model| (model.config().max_tokens, model.config().temperature);
+    assert_eq!((of(&base), of(&hot), of(&cold)), ((Some(7), None), (None, Some(1.0)), (None, Some(0.0))));
+}
+
+// An attempt that is made anew is paid for anew
+#[tokio::test]
+async fn an_answer_that_comes_whole_is_waited_for_and_asked_for_once() {
+    let server = Server::start(|_, mut connection| async move {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        connection.respond(200, "", "{}").await;
+        Some(connection)
+    })
+    .await;
+    let limits = Timeouts::new().with_first_byte(Duration::from_millis(100));
+    let model =
+        Model::new(counting(&server, false), "key").unwrap().with_timeouts(limits).with_retry(quick());
+    ModelHandle::new(model.clone()).complete(ask().answered_whole()).await.unwrap();
+    assert_eq!(server.requests(), 1);
+    let limits = Timeouts::new().with_total(Duration::from_millis(100));
+    let error =
+        ModelHandle::new(model.with_timeouts(limits)).complete(ask().answered_whole()).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable(), server.requests()), (ErrorKind::Timeout, false, 2));
 }
 
 // P02

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, FileReferences, Message, Place, ProviderError, ReplayData,
-    SystemMessage, ToolCall, ToolSet, UserMessage, UserOrigin, wire_name,
+    AssistantMessage, AssistantPart, Content, FileReferences, MadeDocument, Message, Place, ProviderError,
+    ReplayData, SystemMessage, ToolCall, ToolSet, UserMessage, UserOrigin, wire_name,
 };
-use attache_transport::{Codec as _, Envelope, ItemWriter, RoleTag, wire_ids};
+use attache_transport::{Codec as _, Envelope, ItemWriter, RoleTag, note, wire_ids};
 use serde::Deserialize;
 
 use super::documents::{self, next, text};
@@ -190,8 +190,32 @@ impl Renderer<'_> {
                     next(item);
                     item.raw(part.replay.json().trim());
                 }
+                AssistantPart::Document(made) => self.made(made, item),
                 // What means nothing to this model.
                 _ => {}
+            }
+        }
+    }
+
+    /// A document that a model made goes back as it was, with its signature if it is this model's; otherwise a note
+    /// stands there.
+    fn made(&self, made: &MadeDocument, item: &mut ItemWriter<'_>) {
+        let (document, media) = (&made.document, made.document.media_type());
+        next(item);
+        match document.bytes().filter(|_| self.codec.capabilities().user.accepts(media)) {
+            Some(bytes) => {
+                item.raw(r#"{"inlineData":{"mimeType":"#);
+                item.string(media.essence());
+                item.raw(r#","data":""#);
+                item.base64(&bytes);
+                item.raw(r#""}"#);
+                let replay = made.replay.as_ref().and_then(|replay| self.replay(replay));
+                end(replay.map(|replay| replay.signature).as_deref(), item);
+            }
+            None => {
+                item.raw(r#"{"text":"#);
+                item.string(&note(document));
+                item.raw("}");
             }
         }
     }

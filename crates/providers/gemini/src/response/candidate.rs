@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use attache_core::{ProviderCallId, ProviderError, StreamChunk, ToolCallId, ToolSet};
-use attache_transport::ChunkSink;
+use attache_core::{Document, ProviderCallId, ProviderError, StreamChunk, ToolCallId, ToolSet};
+use attache_transport::{ChunkSink, made_document};
 use serde_json::value::RawValue;
 
-use super::wire::{self, FunctionCall, Part, kind_of_part, read};
+use super::wire::{self, FunctionCall, InlineData, Part, kind_of_part, read};
 use crate::error::{malformed, unsupported};
 
 /// The most parts of a candidate: a reply has one for each run of text, each call and each step of the provider's own
@@ -19,6 +19,11 @@ pub(super) enum Piece {
     Text(Words),
     Thought(Words),
     Call(Call),
+    /// A document that the model made.
+    Document {
+        document: Document,
+        signature: Option<String>,
+    },
     /// Kept verbatim: parts that only the provider understands, and a signature that stands alone.
     Opaque {
         kind: String,
@@ -93,7 +98,8 @@ impl Candidate {
 
     /// Whether it holds an answer or a call.
     pub(super) fn says_something(&self) -> bool {
-        self.calls > 0 || self.has_text()
+        let is_document = |piece: &Piece| matches!(piece, Piece::Document { .. });
+        self.calls > 0 || self.has_text() || self.pieces.iter().any(is_document)
     }
 
     /// Whether it holds an answer.
@@ -119,6 +125,14 @@ impl Candidate {
             return self.call(read(call), signature, tools, out);
         }
         let Some(text) = part.text.get() else {
+            // One that the model only thinks of is no answer.
+            let data = part.inline_data.filter(|_| !part.thought.0).map(read::<InlineData<'_>>);
+            let made = data.and_then(|data| {
+                made_document(&data.data.filled()?, &data.mime_type.filled().unwrap_or_default())
+            });
+            if let Some(document) = made {
+                return self.add(Piece::Document { document, signature });
+            }
             let Some(kind) = kind_of_part(raw).or_else(|| signature.map(|_| "thoughtSignature".to_owned()))
             else {
                 return Ok(());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, FinishReason, OpaquePart, ReasoningPart, ReplayData,
-    TextPart, ToolCall,
+    Arguments, AssistantMessage, AssistantPart, FinishReason, MadeDocument, OpaquePart, ReasoningPart,
+    ReplayData, TextPart, ToolCall,
 };
 use attache_transport::ChunkSink;
 use serde::Serialize;
@@ -79,6 +79,11 @@ impl<'a> Message<'a> {
                     }
                     self.calls += 1;
                     self.parts.push(self.call(call));
+                }
+                Piece::Document { document, signature } => {
+                    let replay = signature.and_then(|signature| self.reading.signed(&signature));
+                    let made = MadeDocument::new(document).with_replay(replay);
+                    self.parts.push(AssistantPart::Document(made));
                 }
                 Piece::Opaque { kind, raw } => self.opaque(kind, raw),
             }

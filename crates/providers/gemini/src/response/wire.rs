@@ -111,6 +111,18 @@ pub(crate) struct Part<'a> {
     pub(crate) thought_signature: Text<'a>,
     #[serde(borrow)]
     pub(crate) function_call: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) inline_data: Option<&'a RawValue>,
+}
+
+/// The data of a document that the model made: an image, sound.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct InlineData<'a> {
+    #[serde(borrow)]
+    pub(crate) mime_type: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) data: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

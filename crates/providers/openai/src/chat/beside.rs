@@ -1,6 +1,7 @@
 //! What stands beside the content of an answer: citations, pictures, sound (openai.md A.5, C.9).
 
-use attache_core::{OpaquePart, ReplayData};
+use attache_core::{AssistantPart, Document, MadeDocument, OpaquePart, ReplayData};
+use attache_transport::{made_document, made_document_of_uri};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -10,6 +11,8 @@ use crate::lenient::{Object, Text};
 const ANNOTATIONS: &str = "annotations";
 const IMAGES: &str = "images";
 const AUDIO: &str = "audio";
+/// Samples without a container. (openai.md A.5)
+const BARE_SOUND: &str = "audio/pcm";
 
 /// Whether an opaque part of this kind was a member of an answer that messages of a request do not have.
 pub(super) fn is_beside(kind: &str) -> bool {
@@ -27,19 +30,37 @@ pub(super) struct Beside {
 impl Beside {
     /// Takes those of a message or of a piece of one. Yields what is said in sound, as text.
     pub(super) fn push<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
+        if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
+            return None;
+        }
+        self.lists(delta, |_, _| true);
+        self.hear(delta)
+    }
+
+    /// Takes of a whole message what its pieces did not bring.
+    pub(super) fn complete<'a>(&mut self, message: &Delta<'a>) -> Option<Text<'a>> {
+        self.lists(message, |known, item| !known.iter().any(|known| known.get() == item.get()));
+        if self.audio.is_empty() { self.hear(message) } else { None }
+    }
+
+    fn lists(&mut self, delta: &Delta<'_>, is_new: impl Fn(&[Box<RawValue>], &RawValue) -> bool) {
+        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
+        {
+            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
+            for item in list.into_iter().flatten() {
+                if is_new(pieces, item) {
+                    pieces.push(item.to_owned());
+                }
+            }
+        }
+    }
+
+    fn hear<'a>(&mut self, delta: &Delta<'a>) -> Option<Text<'a>> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Audio<'a> {
             #[serde(borrow)]
             transcript: Text<'a>,
-        }
-        if delta.annotations.is_none() && delta.images.is_none() && delta.audio.is_none() {
-            return None;
-        }
-        for (member, pieces) in [(delta.annotations, &mut self.annotations), (delta.images, &mut self.images)]
-        {
-            let list = member.and_then(|member| serde_json::from_str::<Vec<&RawValue>>(member.get()).ok());
-            pieces.extend(list.into_iter().flatten().map(ToOwned::to_owned));
         }
         let audio = delta.audio.filter(|audio| audio.get().starts_with('{'))?;
         self.audio.push(audio.to_owned());
@@ -47,17 +68,76 @@ impl Beside {
         Some(audio.0?.transcript)
     }
 
-    /// A part for each member that came. Sound that came in one piece is that piece, otherwise a list of all.
-    pub(super) fn into_parts(self, family: &str, model: &str) -> impl Iterator<Item = OpaquePart> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.annotations.is_empty() && self.images.is_empty() && self.audio.is_empty()
+    }
+
+    /// The documents that the server made, and a part for each other member that came.
+    pub(super) fn into_parts(self, family: &str, model: &str) -> Vec<AssistantPart> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Image<'a> {
+            #[serde(borrow)]
+            image_url: Object<Address<'a>>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Address<'a> {
+            #[serde(borrow)]
+            url: Text<'a>,
+        }
+        let image = |raw: &RawValue| {
+            let image: Object<Image<'_>> = serde_json::from_str(raw.get()).ok()?;
+            made_document_of_uri(image.0?.image_url.0?.url.get()?)
+        };
+        let mut made = Vec::new();
+        let mut images = self.images;
+        images.retain(|raw| match image(raw) {
+            Some(document) => {
+                made.push(AssistantPart::Document(MadeDocument::new(document)));
+                false
+            }
+            None => true,
+        });
+        let sound = sound(&self.audio);
+        let audio = if sound.is_some() { Vec::new() } else { self.audio };
+        made.extend(sound.map(|(document, beside)| {
+            let replay = beside.map(|json| ReplayData::new(family, model, json));
+            AssistantPart::Document(MadeDocument::new(document).with_replay(replay))
+        }));
         let list = |pieces: Vec<Box<RawValue>>| match pieces.is_empty() {
             true => None,
             false => to_raw_value(&pieces).ok(),
         };
-        let mut audio = self.audio;
-        let audio = if audio.len() == 1 { audio.pop() } else { list(audio) };
-        let members = [(ANNOTATIONS, list(self.annotations)), (IMAGES, list(self.images)), (AUDIO, audio)];
-        let parts = members
-            .map(|(kind, json)| json.map(|json| OpaquePart::new(kind, ReplayData::new(family, model, json))));
-        parts.into_iter().flatten()
+        let members = [(ANNOTATIONS, list(self.annotations)), (IMAGES, list(images)), (AUDIO, list(audio))];
+        for (kind, json) in members {
+            let replay = json.map(|json| ReplayData::new(family, model, json));
+            made.extend(replay.map(|replay| AssistantPart::Opaque(OpaquePart::new(kind, replay))));
+        }
+        made
     }
+}
+
+/// The sound of all pieces, each of which is base64 by itself. What streams is bare samples, whose form nothing tells.
+/// Its id at the server stands beside it.
+fn sound(pieces: &[Box<RawValue>]) -> Option<(Document, Option<Box<RawValue>>)> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Audio<'a> {
+        #[serde(borrow)]
+        id: Text<'a>,
+        #[serde(borrow)]
+        data: Text<'a>,
+    }
+    let (mut bytes, mut beside) = (Vec::new(), None);
+    for piece in pieces {
+        let audio: Object<Audio<'_>> = serde_json::from_str(piece.get()).ok()?;
+        let audio = audio.0?;
+        let piece = audio.data.get().and_then(|data| made_document(data, BARE_SOUND)?.bytes());
+        bytes.extend_from_slice(&piece.unwrap_or_default());
+        if let (None, Some(id)) = (&beside, audio.id.get()) {
+            beside = to_raw_value(&serde_json::json!({"id": id})).ok();
+        }
+    }
+    (!bytes.is_empty()).then(|| (Document::from_bytes(bytes, BARE_SOUND), beside))
 }

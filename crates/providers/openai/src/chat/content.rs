@@ -12,7 +12,7 @@ use crate::profile::ThinkTags;
 
 /// Text, reasoning parts and parts of other kinds, in the order of the wire. Neighbouring pieces of one kind are
 /// one segment, so that a streamed reply and a whole one come out alike.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Body {
     tags: Option<TagSplitter>,
     /// Reasoning that stood between tags.
@@ -22,6 +22,8 @@ pub(super) struct Body {
     refusal: String,
     /// The text so far is that of sound.
     is_spoken: bool,
+    /// How many bytes of text were taken, tags included.
+    taken: usize,
 }
 
 #[derive(Debug)]
@@ -54,7 +56,7 @@ impl Body {
             ThinkTags::AtStart => Some(TagSplitter::new(false)),
             ThinkTags::Opened => Some(TagSplitter::new(true)),
         };
-        Self { tags, tagged: String::new(), segments: Vec::new(), refusal: String::new(), is_spoken: false }
+        Self { tags, ..Self::default() }
     }
 
     /// Takes the content of a delta or message. `mirrored` says that the reasoning also comes in a member of its
@@ -71,7 +73,66 @@ impl Body {
         }
     }
 
+    /// Takes the content of a whole message, of which pieces came: the rest of the text, and parts that are new.
+    pub(super) fn complete(
+        &mut self,
+        content: &Content<'_>,
+        mirrored: bool,
+        mut out: Option<&mut ChunkSink>,
+    ) {
+        match content {
+            Content::None => {}
+            Content::Text(text) => {
+                // Nearly always there is no more of it than came.
+                if text.len() > self.taken
+                    && let Some((known, rest)) = text.split_at_checked(self.taken)
+                    && self.ends(known)
+                {
+                    self.text(rest, mirrored, out);
+                }
+            }
+            Content::Parts(_) => {
+                let mut whole = Self { tags: self.tags.as_ref().map(TagSplitter::anew), ..Self::default() };
+                whole.take(content, mirrored, None);
+                whole.finish(mirrored, None);
+                if let Some(rest) = whole.answer().strip_prefix(&*self.answer()) {
+                    self.append(rest, out.as_deref_mut());
+                }
+                if self.refusal.is_empty() {
+                    self.refusal = whole.refusal;
+                }
+                let is_text = |segment: &Segment| matches!(segment, Segment::Text { .. });
+                if self.segments.iter().all(is_text) {
+                    let others = whole.segments.into_iter().filter(|segment| !is_text(segment));
+                    let others: Vec<Segment> = others.collect();
+                    for other in &others {
+                        if let (Segment::Thinking(thinking), Some(out)) = (other, &mut out) {
+                            out.thinking(thinking.text.as_str());
+                        }
+                    }
+                    self.segments.splice(0..0, others);
+                }
+            }
+        }
+    }
+
+    /// True if the taken text is the end of `known`, which is as long as all of it.
+    fn ends(&self, known: &str) -> bool {
+        let held = self.tags.as_ref().map_or("", TagSplitter::held);
+        let Some(known) = known.strip_suffix(held) else { return false };
+        match self.segments.last() {
+            Some(Segment::Text { text, .. }) => known.ends_with(text.as_str()),
+            Some(_) => false,
+            None => known.contains(self.tagged.as_str()),
+        }
+    }
+
+    pub(super) fn is_untouched(&self) -> bool {
+        self.taken == 0 && self.segments.is_empty() && self.refusal.is_empty()
+    }
+
     fn text(&mut self, text: &str, mirrored: bool, out: Option<&mut ChunkSink>) {
+        self.taken += text.len();
         match &mut self.tags {
             None => self.append(text, out),
             Some(tags) => {

@@ -42,6 +42,8 @@ pub(super) struct Renderer<'a> {
     pub(super) capabilities: &'a ModelCapabilities,
     pub(super) tools: &'a ToolSet,
     pub(super) files: &'a FileReferences,
+    /// Messages are lists of parts, which can carry markers of the prompt cache.
+    pub(super) marks: bool,
 }
 
 impl Renderer<'_> {
@@ -59,8 +61,11 @@ impl Renderer<'_> {
             return false;
         }
         open(role, out);
+        if self.marks {
+            out.raw(r#"[{"type":"text","text":"#);
+        }
         string(message.parts.iter().map(TextPart::text), "\n\n", out);
-        out.raw("}");
+        out.raw(if self.marks { "}]}" } else { "}" });
         true
     }
 
@@ -92,7 +97,7 @@ impl Renderer<'_> {
         }
         open("user", out);
         let all_text = pieces.iter().all(|(_, piece)| piece.is_text());
-        if all_text && (pieces.len() == 1 || self.profile.joined_texts) {
+        if !self.marks && all_text && (pieces.len() == 1 || self.profile.joined_texts) {
             out.raw("\"");
             for (at, (separator, piece)) in pieces.iter().enumerate() {
                 out.escaped(if at == 0 { "" } else { separator });
@@ -107,6 +112,7 @@ impl Renderer<'_> {
         for (at, (_, piece)) in pieces.into_iter().enumerate() {
             out.raw(if at == 0 { "[" } else { "," });
             match piece {
+                Piece::Text(text) if self.marks => marked_part(&text, out),
                 Piece::Text(text) => text_part(&text, out),
                 Piece::Document(document, place) => self.document(document, place, out)?,
             }
@@ -250,8 +256,15 @@ impl Renderer<'_> {
             out.raw(r#"{"role":"tool","tool_call_id":"#);
             out.string(&id);
             out.raw(r#","content":"#);
-            result_content(result, out)?;
-            out.raw("}");
+            if self.marks {
+                out.raw(r#"[{"type":"text","text":"#);
+                result_content(result, out)?;
+                out.marker_here();
+                out.raw("}]}");
+            } else {
+                result_content(result, out)?;
+                out.raw("}");
+            }
         }
         Ok(!first)
     }
@@ -334,6 +347,14 @@ fn open(role: &str, out: &mut ItemWriter<'_>) {
     out.raw("{\"role\":\"");
     out.raw(role);
     out.raw("\",\"content\":");
+}
+
+/// The same, where a marker may stand.
+fn marked_part(text: &str, out: &mut ItemWriter<'_>) {
+    out.raw(r#"{"type":"text","text":"#);
+    out.string(text);
+    out.marker_here();
+    out.raw("}");
 }
 
 pub(super) fn text_part(text: &str, out: &mut ItemWriter<'_>) {

@@ -30,6 +30,7 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
+    note_made_documents,
 };
 
 use crate::profile::{FileForm, Profile};
@@ -153,7 +154,7 @@ impl Codec for ChatCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(&note_made_documents(request, |_| false), config, key)
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {

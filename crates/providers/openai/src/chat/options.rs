@@ -1,8 +1,8 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, ResponseFormat, StructuredOutput, ToolChoice, wire_name,
+    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
+    ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members, wire_name,
 };
 use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
@@ -20,6 +20,8 @@ pub(super) struct Options {
     pub(super) offered: Offered,
     /// What the model is told because no member says it.
     pub(super) instruction: Option<String>,
+    /// The member that marks a part up to which prompts are kept.
+    pub(super) marker: Option<&'static str>,
     pub(super) degradations: Vec<Degradation>,
 }
 
@@ -35,13 +37,18 @@ pub(crate) enum Offered {
 /// The member for the cache key, which is known only when what stands before the messages is.
 pub(super) const CACHE_KEY: &str = "prompt_cache_key";
 
-/// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
+/// The markers of prompts that are kept for minutes and for an hour. (openai.md C.9)
+const SHORT_MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
+const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
+
+/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (design.md, invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
     config: &ProviderConfig,
+    has_hosted: bool,
 ) -> Result<Options, ProviderError> {
     let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
     let unasked = Profile::covers(&profile.reasons_unasked, &capabilities.model);
@@ -51,10 +58,11 @@ pub(super) fn options(
         profile,
         capabilities,
         config,
-        has_tools: !request.tools.is_empty() && !dropped,
+        has_tools: (!request.tools.is_empty() || has_hosted) && !dropped,
         reasons,
         members: profile.extra_body.clone(),
         instruction: None,
+        marker: None,
         refusals,
     };
     tools::may_loosen(&request.tools, profile.tool_schemas, &mut writer.refusals)?;
@@ -66,11 +74,12 @@ pub(super) fn options(
     writer.stopping()?;
     let offered = writer.tool_choice(request)?;
     writer.response_format()?;
-    writer.caching()?;
-    writer.members.extend(config.extra_body.clone());
+    writer.caching(request)?;
+    merge_members(&mut writer.members, &config.extra_body);
+    writer.members.shift_remove("tools");
     let offered = if dropped { Offered::None } else { offered };
-    let Writer { members, instruction, refusals, .. } = writer;
-    Ok(Options { members, offered, instruction, degradations: refusals.into_recorded() })
+    let Writer { members, instruction, marker, refusals, .. } = writer;
+    Ok(Options { members, offered, instruction, marker, degradations: refusals.into_recorded() })
 }
 
 struct Writer<'a> {
@@ -81,6 +90,7 @@ struct Writer<'a> {
     reasons: Reasons,
     members: Map<String, Value>,
     instruction: Option<String>,
+    marker: Option<&'static str>,
     refusals: Refusals<'a>,
 }
 
@@ -310,7 +320,19 @@ impl Writer<'_> {
     }
 
     /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
-    fn caching(&mut self) -> Result<(), ProviderError> {
+    fn caching(&mut self, request: &ChatRequest) -> Result<(), ProviderError> {
+        if self.is(&self.profile.cache_markers) {
+            // Where nothing is said, what will be repeated is kept: writing it costs a quarter more, once.
+            let goes_on = self.has_tools
+                || request.messages.iter().any(|message| matches!(&**message, Message::Assistant(_)));
+            self.marker = match self.config.cache {
+                Some(CachePolicy::Short) => Some(SHORT_MARKER),
+                Some(CachePolicy::Long) => Some(LONG_MARKER),
+                None if goes_on => Some(SHORT_MARKER),
+                _ => None,
+            };
+            return Ok(());
+        }
         let policy = match self.config.cache {
             None | Some(CachePolicy::Off) => return Ok(()),
             Some(policy) => policy,

@@ -71,6 +71,25 @@ impl MemberReasoning {
         piece
     }
 
+    /// Takes the reasoning of a whole message and yields the readable text that its pieces did not bring.
+    pub(super) fn complete(&mut self, message: &Delta<'_>) -> String {
+        let has_details = !message.reasoning_details.0.is_empty();
+        if !has_details && message.reasoning_content.get().or(message.reasoning.get()).is_none() {
+            return String::new();
+        }
+        let mut whole = Self::default();
+        whole.push(message);
+        let Some(rest) = whole.text.strip_prefix(&*self.text).map(str::to_owned) else {
+            return String::new();
+        };
+        self.text = whole.text;
+        self.plain = self.plain.or(whole.plain);
+        if has_details {
+            self.details = whole.details;
+        }
+        rest
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.details.entries.is_empty()
     }

@@ -8,7 +8,7 @@ use attache_core::{
     SystemMessage, TextPart, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RoleTag, check_pairing,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -42,6 +42,8 @@ struct Memo {
 struct Head {
     model: String,
     offered: Offered,
+    hosted: Vec<Value>,
+    marker: Option<&'static str>,
     system: String,
     /// Up to the bracket that opens the messages.
     before: String,
@@ -92,11 +94,17 @@ impl ChatCodec {
         };
         self.render(&mut memo.log, request, leading)?;
         let has_items = memo.log.first_role().is_some();
-        let mut options = options(self.profile(), self.capabilities(), request, config)?;
+        let hosted = tools::hosted(self.profile(), config)?;
+        let mut options = options(self.profile(), self.capabilities(), request, config, !hosted.is_empty())?;
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
-        let known = memo.head.take().filter(|head| same_tools && head.offered == options.offered);
-        let head = memo.head.insert(self.head(known, request, config, leading, &options)?);
+        let known = memo.head.take().filter(|head| {
+            same_tools
+                && head.offered == options.offered
+                && head.marker == options.marker
+                && head.hosted.iter().eq(hosted.iter().copied())
+        });
+        let head = memo.head.insert(self.head(known, request, config, leading, &options, &hosted)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
@@ -104,11 +112,9 @@ impl ChatCodec {
         if let Some(key @ Value::Null) = options.members.get_mut(CACHE_KEY) {
             *key = Value::from(head.cache_key.as_str());
         }
-        for name in ["messages", "tools"] {
-            if options.members.contains_key(name) {
-                let text = format!("extra_body cannot replace {name}");
-                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
-            }
+        if options.members.contains_key("messages") {
+            let error = ProviderError::new(ErrorKind::Configuration, "extra_body cannot replace messages");
+            return Err(error.with_param("messages".to_owned()));
         }
         let mut tail = String::from("]");
         for (name, value) in &options.members {
@@ -119,7 +125,9 @@ impl ChatCodec {
         }
         tail.push('}');
         let head = if has_items { &head.followed } else { &head.alone };
-        Ok((memo.log.body(head.clone(), tail, &[]), options.degradations))
+        let markers = options.marker.map(|marker| markers(&request.messages, &memo.log, marker));
+        let markers = markers.unwrap_or_default();
+        Ok((memo.log.body(head.clone(), tail, &markers), options.degradations))
     }
 
     fn render(
@@ -166,6 +174,7 @@ impl ChatCodec {
         config: &ProviderConfig,
         leading: usize,
         options: &Options,
+        hosted: &[&Value],
     ) -> Result<Head, ProviderError> {
         let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
@@ -183,9 +192,16 @@ impl ChatCodec {
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system => return Ok(head),
             Some(head) => head.before,
-            None => before_messages(model, &request.tools, &options.offered, self.profile().tool_schemas)?,
+            None => {
+                let schemas = self.profile().tool_schemas;
+                before_messages(model, &request.tools, &options.offered, schemas, hosted)?
+            }
         };
-        Head::new(model, options.offered.clone(), system, before, self.renderer(request).system_role())
+        let role = self.renderer(request).system_role();
+        let mut head = Head::new(model, system, before, role, self.marks(), options.marker)?;
+        head.offered = options.offered.clone();
+        head.hosted = hosted.iter().copied().cloned().collect();
+        Ok(head)
     }
 
     fn renderer<'a>(&'a self, request: &'a ChatRequest) -> Renderer<'a> {
@@ -195,8 +211,26 @@ impl ChatCodec {
             capabilities: self.capabilities(),
             tools: &request.tools,
             files: &request.files,
+            marks: self.marks(),
         }
     }
+
+    /// True if messages are lists of parts, for the sake of markers.
+    fn marks(&self) -> bool {
+        Profile::covers(&self.profile.cache_markers, &self.model)
+    }
+}
+
+/// Markers at the end of the conversation, which the next request reads, and at the end of the request before, which
+/// this one reads. A third stands at the end of the instructions.
+fn markers(messages: &[Arc<Message>], log: &EncodedLog, marker: &'static str) -> Vec<Marker> {
+    let is_answer =
+        |at: &usize| messages.get(*at).is_some_and(|message| matches!(&**message, Message::Assistant(_)));
+    let takes = |at: &usize| !is_answer(at) && log.takes_marker(*at);
+    let last = (0..messages.len()).rev().find(takes);
+    let answer = last.and_then(|last| (0..last).rev().find(is_answer));
+    let before = answer.and_then(|answer| (0..answer).rev().find(takes));
+    last.into_iter().chain(before).map(|at| Marker::new(at, marker)).collect()
 }
 
 /// What becomes of the schemas, by the code that writes them.
@@ -226,17 +260,25 @@ impl Memo {
 impl Head {
     fn new(
         model: &str,
-        offered: Offered,
         system: String,
         before: String,
         role: &str,
+        marks: bool,
+        marker: Option<&'static str>,
     ) -> Result<Self, ProviderError> {
         let mut alone = before.clone();
         if !system.is_empty() {
             alone.push_str("{\"role\":\"");
             alone.push_str(role);
             alone.push_str("\",\"content\":");
+            if marks {
+                alone.push_str(r#"[{"type":"text","text":"#);
+            }
             write_json(&system, &mut alone)?;
+            if marks {
+                alone.push_str(marker.unwrap_or_default());
+                alone.push_str("}]");
+            }
             alone.push('}');
         }
         let mut hasher = DefaultHasher::new();
@@ -244,7 +286,9 @@ impl Head {
         let followed = if system.is_empty() { alone.clone() } else { format!("{alone},") };
         Ok(Self {
             model: model.to_owned(),
-            offered,
+            offered: Offered::All,
+            hosted: Vec::new(),
+            marker,
             system,
             before,
             alone: alone.into(),
@@ -261,6 +305,7 @@ pub(crate) fn before_messages(
     tools: &ToolSet,
     offered: &Offered,
     schemas: ToolSchemas,
+    hosted: &[&Value],
 ) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
@@ -295,7 +340,9 @@ pub(crate) fn before_messages(
         let function = Function { name, description: description.trim_start(), parameters: &parameters };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
-    if count > 0 {
+    let hosted = if *offered == Offered::All { hosted } else { &[] };
+    tools::write_hosted(hosted, count == 0, &mut head);
+    if count + hosted.len() > 0 {
         head.push(']');
     }
     head.push_str(",\"messages\":[");

@@ -10,6 +10,8 @@ const CLOSE: &str = "</think>";
 #[derive(Debug)]
 pub(super) struct TagSplitter {
     state: State,
+    /// The server's template has written the opening tag.
+    opened: bool,
     held: String,
     /// What stood before and after the reasoning, tags included.
     open: String,
@@ -36,7 +38,17 @@ impl TagSplitter {
     /// `opened` says that the server's template has written the opening tag already.
     pub(super) fn new(opened: bool) -> Self {
         let state = if opened { State::Inside } else { State::Start };
-        Self { state, held: String::new(), open: String::new(), close: String::new() }
+        Self { state, opened, held: String::new(), open: String::new(), close: String::new() }
+    }
+
+    /// One at the start of the same text.
+    pub(super) fn anew(&self) -> Self {
+        Self::new(self.opened)
+    }
+
+    /// The text that may still become a tag.
+    pub(super) fn held(&self) -> &str {
+        &self.held
     }
 
     pub(super) fn push(&mut self, piece: &str) -> Split {

@@ -58,8 +58,6 @@ struct Generation {
     index: u64,
     /// It is handed out as it comes.
     shown: bool,
-    /// Deltas came, so that a whole message would repeat them.
-    streamed: bool,
     reasoning: MemberReasoning,
     body: Body,
     refusal: String,
@@ -141,14 +139,12 @@ impl Turn {
         };
         let Some(generation) = self.choices.get_mut(at) else { return Ok(()) };
         let out = generation.shown.then_some(out);
-        match (&choice.delta.0, &choice.message.0) {
-            // A server may end a stream with the whole message once more (openai.md C.3).
-            (_, Some(message)) if whole || !generation.streamed => generation.take(message, out)?,
-            (Some(delta), _) => {
-                generation.streamed = true;
-                generation.take(delta, out)?;
-            }
-            (None, _) => {}
+        let mut out = out;
+        if let Some(delta) = choice.delta.0.as_ref().filter(|_| !whole || choice.message.0.is_none()) {
+            generation.take(delta, out.as_deref_mut())?;
+        }
+        if let Some(message) = &choice.message.0 {
+            generation.complete(message, out)?;
         }
         if let Some(reason) = choice.finish_reason.get() {
             generation.finish = Some(reason.to_owned());
@@ -207,7 +203,6 @@ impl Generation {
         Self {
             index,
             shown,
-            streamed: false,
             reasoning: MemberReasoning::default(),
             body: Body::new(tags),
             refusal: String::new(),
@@ -242,6 +237,68 @@ impl Generation {
             self.extra = Some(extra.to_owned());
         }
         Ok(())
+    }
+
+    /// Takes the whole message, as far as it has come, that stands beside or behind its pieces: it completes them and
+    /// repeats nothing (openai.md C.3).
+    fn complete(
+        &mut self,
+        message: &Delta<'_>,
+        mut out: Option<&mut ChunkSink>,
+    ) -> Result<(), ProviderError> {
+        if self.is_untouched() {
+            return self.take(message, out);
+        }
+        let thinking = self.reasoning.complete(message);
+        if let Some(out) = &mut out {
+            out.thinking(thinking);
+        }
+        self.body.complete(&message.content, !self.reasoning.is_empty(), out.as_deref_mut());
+        if let Some(rest) = message.refusal.get().and_then(|whole| whole.strip_prefix(&*self.refusal)) {
+            self.refusal.push_str(rest);
+        }
+        if let Some(said) = self.beside.complete(message).as_ref().and_then(Text::get) {
+            self.body.speak(said, out.as_deref_mut());
+        }
+        if let Some(extra) = message.extra_content.filter(|_| self.extra.is_none()) {
+            self.extra = Some(extra.to_owned());
+        }
+        self.complete_calls(message, out)
+    }
+
+    fn complete_calls(
+        &mut self,
+        message: &Delta<'_>,
+        mut out: Option<&mut ChunkSink>,
+    ) -> Result<(), ProviderError> {
+        let given = message.tool_calls.0.iter().filter_map(|call| call.0.as_ref());
+        let (mut calls, mut extras): (Vec<_>, Vec<_>) =
+            given.filter_map(|call| Some((call.whole()?, call.extra_content))).unzip();
+        if let (Some(function), true) = (&message.function_call.0, calls.is_empty()) {
+            calls.push(function.whole());
+            extras.push(None);
+        }
+        if calls.is_empty() {
+            return Ok(());
+        }
+        for ((slot, delta), extra) in self.calls.complete(&calls).into_iter().zip(extras) {
+            if let Some(extra) = extra.filter(|_| !self.call_extras.iter().any(|(known, _)| *known == slot)) {
+                self.call_extras.push((slot, extra.to_owned()));
+            }
+            if let (Some(out), Some(delta)) = (&mut out, delta) {
+                out.push(delta);
+            }
+        }
+        if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
+    }
+
+    /// True if nothing of the message has come.
+    fn is_untouched(&self) -> bool {
+        self.body.is_untouched()
+            && self.reasoning.is_empty()
+            && self.calls.is_empty()
+            && self.refusal.is_empty()
+            && self.beside.is_empty()
     }
 
     fn call(&mut self, call: &Call<'_>, out: Option<&mut ChunkSink>) -> Result<(), ProviderError> {
@@ -285,7 +342,24 @@ impl Generation {
     }
 }
 
+impl Call<'_> {
+    /// The call as one piece, if it says anything.
+    fn whole(&self) -> Option<ToolCallFragment<'_>> {
+        let function = self.function.0.as_ref().or(self.custom.0.as_deref())?;
+        let whole = function.whole().with_id(self.id.get());
+        (whole.id.is_some() || whole.name.is_some()).then_some(whole)
+    }
+}
+
 impl<'a> Function<'a> {
+    fn whole(&self) -> ToolCallFragment<'_> {
+        let given = self.given();
+        ToolCallFragment::new()
+            .with_name(self.name.get())
+            .with_arguments(given.text())
+            .with_object(given.json())
+    }
+
     fn given(&self) -> &super::wire::Arguments<'a> {
         match self.arguments {
             super::wire::Arguments::None => &self.input,
@@ -380,7 +454,7 @@ impl<'a> Merged<'a> {
             let opaque = OpaquePart::new(EXTRA_CONTENT, ReplayData::new(family, model, extra));
             self.after.push(AssistantPart::Opaque(opaque));
         }
-        self.after.extend(generation.beside.into_parts(family, model).map(AssistantPart::Opaque));
+        self.after.extend(generation.beside.into_parts(family, model));
         self.finish = generation.finish.or_else(|| self.finish.take());
     }
 

@@ -2,13 +2,13 @@
 
 use attache_core::{
     CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError,
-    ResponseFormat, StructuredOutput, ToolChoice,
+    ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
 use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
 
 use crate::chat::Reasons;
-use crate::profile::{Thinking, merge};
+use crate::profile::Thinking;
 
 /// What a request asks for beside its messages.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(super) fn options(
         let why = "it keeps prompts as long as the model is loaded";
         refusals.refuse("cache", why, "kept as long as it does")?;
     }
-    merge(&mut members, &config.extra_body);
+    merge_members(&mut members, &config.extra_body);
     Ok(Options { members, offers_tools, degradations: refusals.into_recorded() })
 }
 

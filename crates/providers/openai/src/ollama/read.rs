@@ -153,15 +153,23 @@ impl Turn {
             self.model = line.model.get().map(str::to_owned);
         }
         if let Some(message) = &line.message.0 {
+            // The last line has a piece, or all of it once more.
+            let last = line.is_last();
             if let Some(thinking) = message.thinking.get() {
-                self.thinking.push_str(thinking);
-                out.thinking(thinking);
+                let piece = if last { rest(thinking, &self.thinking) } else { thinking };
+                self.thinking.push_str(piece);
+                out.thinking(piece);
             }
             if let Some(text) = message.content.get() {
-                self.say(text, out);
+                let piece = if last { rest(text, &self.text) } else { text };
+                self.say(piece, out);
             }
-            for call in message.tool_calls.0.iter().filter_map(|call| call.0.as_ref()) {
-                self.call(call, out)?;
+            let calls: Vec<&Call<'_>> =
+                message.tool_calls.0.iter().filter_map(|call| call.0.as_ref()).collect();
+            if last && !self.calls.is_empty() {
+                self.complete(&calls, out);
+            } else {
+                calls.into_iter().try_for_each(|call| self.call(call, out))?;
             }
         }
         if line.is_last() {
@@ -181,18 +189,30 @@ impl Turn {
         }
     }
 
+    /// Takes calls of which some may have come.
+    fn complete(&mut self, calls: &[&Call<'_>], out: &mut ChunkSink) {
+        let given: Vec<_> = calls.iter().map(|call| call.arguments()).collect();
+        let whole = calls.iter().zip(&given).filter_map(|(call, arguments)| {
+            let fragment = ToolCallFragment::new().with_id(call.id.get());
+            let fragment = fragment.with_name(call.function.0.as_ref()?.name.get());
+            Some(fragment.with_arguments(arguments.as_deref()))
+        });
+        let whole: Vec<_> = whole.collect();
+        self.calls
+            .complete(&whole)
+            .into_iter()
+            .filter_map(|(_, delta)| delta)
+            .for_each(|delta| out.push(delta));
+    }
+
     fn call(&mut self, call: &Call<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let Some(function) = &call.function.0 else { return Ok(()) };
-        let raw = function.arguments.map(RawValue::get).filter(|raw| *raw != "null");
-        // Text holds the object, as in Chat Completions.
-        let text =
-            raw.filter(|raw| raw.starts_with('"')).and_then(|raw| serde_json::from_str::<String>(raw).ok());
-        let arguments = text.as_deref().or(raw);
+        let arguments = call.arguments();
         let fragment = ToolCallFragment::new()
             .with_index(function.index.0)
             .with_id(call.id.get())
             .with_name(function.name.get())
-            .with_arguments(arguments);
+            .with_arguments(arguments.as_deref());
         out.push(self.calls.push(&fragment));
         if self.calls.len() > MAX_CALLS {
             return Err(ProviderError::new(ErrorKind::Malformed, "the reply has too many tool calls"));
@@ -224,6 +244,13 @@ impl Turn {
         completion.degradations = std::mem::take(&mut self.degradations);
         completion
     }
+}
+
+/// The rest of a whole text beyond its beginning; a text that does not begin so is a piece like others. So is one that
+/// repeats very little.
+fn rest<'t>(text: &'t str, known: &str) -> &'t str {
+    const LITTLE: usize = 16;
+    text.strip_prefix(known).filter(|_| known.len() >= LITTLE).unwrap_or(text)
 }
 
 /// The counts and durations of the last line.

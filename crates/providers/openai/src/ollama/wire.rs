@@ -1,5 +1,7 @@
 //! What Ollama's answers look like, whole or line by line.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -54,6 +56,18 @@ pub(super) struct Call<'a> {
     pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) function: Object<Function<'a>>,
+}
+
+impl Call<'_> {
+    /// The arguments as text. Text holds the object, as in Chat Completions.
+    pub(super) fn arguments(&self) -> Option<Cow<'_, str>> {
+        let raw = self.function.0.as_ref()?.arguments?.get();
+        match raw {
+            "null" => None,
+            raw if raw.starts_with('"') => serde_json::from_str::<String>(raw).ok().map(Cow::Owned),
+            raw => Some(Cow::Borrowed(raw)),
+        }
+    }
 }
 
 /// What is called.

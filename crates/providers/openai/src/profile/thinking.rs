@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use attache_core::Effort;
+use attache_core::{Effort, merge_members};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -44,13 +44,13 @@ impl Thinking {
         if self.off.is_empty() {
             put(body, &self.effort, Value::from("none"));
         } else {
-            merge(body, &self.off);
+            merge_members(body, &self.off);
         }
     }
 
     /// Writes what switches it on.
     pub(crate) fn write_on(&self, body: &mut Map<String, Value>) {
-        merge(body, &self.on);
+        merge_members(body, &self.on);
     }
 
     /// Writes an effort.
@@ -81,18 +81,6 @@ fn put(body: &mut Map<String, Value>, path: &str, value: Value) {
             }
             if let Value::Object(inner) = inner {
                 put(inner, rest, value);
-            }
-        }
-    }
-}
-
-/// Objects are merged, everything else replaced.
-pub(crate) fn merge(into: &mut Map<String, Value>, over: &Map<String, Value>) {
-    for (key, value) in over {
-        match (into.get_mut(key), value) {
-            (Some(Value::Object(into)), Value::Object(over)) => merge(into, over),
-            _ => {
-                into.insert(key.clone(), value.clone());
             }
         }
     }

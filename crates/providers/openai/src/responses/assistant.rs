@@ -7,6 +7,7 @@ use attache_core::{
     AssistantMessage, AssistantPart, OpaquePart, ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
 };
 use attache_transport::ItemWriter;
+use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::items::Renderer;
@@ -21,6 +22,8 @@ const ANNOTATIONS: &str = "annotations";
 enum Item<'a> {
     /// Reasoning, or what we do not understand.
     Verbatim(&'a str),
+    /// An item that the server made, and its bytes.
+    Made(&'a str, Bytes),
     /// Texts that came in one message, and whether the reasoning that produced them stands before them.
     Message(Vec<&'a TextPart>, bool),
     /// A call by its number, and the same.
@@ -63,6 +66,12 @@ impl Renderer<'_> {
             separate(&mut first, out);
             match item {
                 Item::Verbatim(json) => self.verbatim(json, out),
+                Item::Made(json, bytes) => {
+                    out.raw(json.trim_end().strip_suffix('}').unwrap_or(json));
+                    out.raw(",\"result\":\"");
+                    out.base64(bytes);
+                    out.raw("\"}");
+                }
                 Item::Message(texts, paired) => self.message(texts, *paired, &mut used, out),
                 Item::Call(at, call, paired) => {
                     let id = ids.get(*at).map_or(call.id.as_str(), String::as_str);
@@ -195,6 +204,15 @@ impl<'a> Finder<'a> {
                     self.calls += 1;
                 }
                 AssistantPart::Opaque(opaque) => self.opaque(opaque),
+                AssistantPart::Document(made) => {
+                    // Others were replaced by notes.
+                    if let (Some(replay), Some(bytes)) =
+                        (self.renderer.known(made.replay.as_ref()), made.document.bytes())
+                    {
+                        self.product();
+                        self.items.push(Item::Made(replay.json(), bytes));
+                    }
+                }
                 _ => return Err(unknown_part(&message.id)),
             }
         }

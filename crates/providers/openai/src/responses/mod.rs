@@ -15,11 +15,12 @@ mod wire;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, MadeDocument, Matrix, ModelCapabilities, ProviderConfig, ProviderError,
+    ReplayData, Secret, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
+    ReplyDecoder, join_url, note_made_documents,
 };
 
 use crate::profile::Profile;
@@ -56,7 +57,7 @@ pub struct ResponsesCodec {
 impl ResponsesCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        let profile = profile.into();
+        let profile = profile.into().for_model(model);
         let capabilities = Arc::new(capabilities::of(&profile, model));
         Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
     }
@@ -68,7 +69,7 @@ impl ResponsesCodec {
         self
     }
 
-    /// The profile.
+    /// The profile as it is for the model.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -76,6 +77,30 @@ impl ResponsesCodec {
     /// The model's id at the server.
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// The request that counts the tokens of another.
+    fn counting(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Result<CountRequest, ProviderError> {
+        const KNOWN: [&str; 8] = [
+            "model",
+            "input",
+            "instructions",
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "reasoning",
+            "text",
+        ];
+        let url = join_url(&self.profile.base_url, "responses/input_tokens")?;
+        CountRequest::of(self.encode(request, config, key)?, url, "/input_tokens", |mut members| {
+            members.retain(|name, _| KNOWN.contains(&name.as_str()));
+            serde_json::Value::Object(members)
+        })
     }
 }
 
@@ -117,7 +142,20 @@ impl Codec for ResponsesCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        let goes_back = |made: &MadeDocument| {
+            let is_own = |replay: &ReplayData| replay.family() == &*self.family;
+            made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
+        };
+        self.request(&note_made_documents(request, goes_back), config, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        config: &ProviderConfig,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        self.profile.responses.counts_tokens.then(|| self.counting(request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {

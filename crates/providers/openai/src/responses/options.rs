@@ -2,7 +2,8 @@
 
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
-    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, wire_name,
+    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
+    wire_name,
 };
 use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
@@ -18,13 +19,14 @@ pub(super) struct Options {
     pub(super) degradations: Vec<Degradation>,
 }
 
-/// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
+/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One that cannot be honoured is an error, or recorded where the caller allowed to
 /// leave it out (design.md, invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
     config: &ProviderConfig,
+    has_hosted: bool,
     cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
     let mut writer = Writer {
@@ -32,7 +34,7 @@ pub(super) fn options(
         rules: &profile.responses,
         capabilities,
         config,
-        has_tools: !request.tools.is_empty(),
+        has_tools: !request.tools.is_empty() || has_hosted,
         members: Map::new(),
         refusals: Refusals::new(&capabilities.model, config.unsupported),
     };
@@ -48,8 +50,9 @@ pub(super) fn options(
     writer.tool_choice(request)?;
     writer.format()?;
     writer.caching(cache_key)?;
-    writer.members.extend(profile.extra_body.clone());
-    writer.members.extend(config.extra_body.clone());
+    merge_members(&mut writer.members, &profile.extra_body);
+    merge_members(&mut writer.members, &config.extra_body);
+    writer.members.shift_remove("tools");
     Ok(Options { members: writer.members, degradations: writer.refusals.into_recorded() })
 }
 

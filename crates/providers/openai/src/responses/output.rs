@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssembledCall, AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart,
-    ReplayData, TextPart, ToolCall,
+    Arguments, AssembledCall, AssistantPart, MadeDocument, OpaquePart, ProviderCallId, ProviderError,
+    ReasoningPart, ReplayData, TextPart, ToolCall,
 };
-use attache_transport::ChunkSink;
+use attache_transport::{ChunkSink, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::members::Members;
@@ -68,6 +68,8 @@ struct Written {
     text: String,
     /// How many bytes were handed out. Blank text waits until something visible follows.
     shown: usize,
+    /// It was said as a whole.
+    done: bool,
 }
 
 impl Item {
@@ -114,11 +116,12 @@ impl Item {
         delta: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let at = match self.pieces.iter().rposition(|piece| piece.field == field && piece.part == part) {
+        let open = |piece: &Written| piece.field == field && piece.part == part && !piece.done;
+        let at = match self.pieces.iter().rposition(open) {
             Some(at) => at,
             None if self.pieces.len() >= MAX_PARTS => return Err(too_many("parts")),
             None => {
-                self.pieces.push(Written { field, part, text: String::new(), shown: 0 });
+                self.pieces.push(Written { field, part, text: String::new(), shown: 0, done: false });
                 self.pieces.len() - 1
             }
         };
@@ -129,8 +132,8 @@ impl Item {
         Ok(())
     }
 
-    /// Takes a text that is complete: where its pieces are its beginning, the rest of it is handed out. Otherwise
-    /// what was handed out cannot be taken back, but the whole is what counts (openai.md B.6).
+    /// Takes a text that is complete. It completes the pieces that are its beginning, whichever part they were said to
+    /// be of, and is new only where none came of its part.
     pub(super) fn complete(
         &mut self,
         field: Field,
@@ -141,57 +144,133 @@ impl Item {
         if text.is_empty() {
             return Ok(());
         }
-        match self.pieces.iter_mut().find(|piece| piece.field == field && piece.part == part) {
-            Some(piece) if !text.starts_with(piece.text.as_str()) => {
-                text.clone_into(&mut piece.text);
-                piece.shown = piece.text.len();
+        let own = |piece: &Written| piece.field == field && piece.part == part;
+        let known = self.like(field, part, text, &[]);
+        match known.or_else(|| self.pieces.iter().rposition(own)) {
+            Some(at) => {
+                // One that was complete before is said otherwise now. The whole item will tell.
+                let piece = self.pieces.get_mut(at).filter(|piece| known.is_some() || !piece.done);
+                if let Some(piece) = piece {
+                    piece.complete(text, out);
+                }
                 Ok(())
             }
-            Some(piece) if piece.text.len() == text.len() => Ok(()),
-            Some(piece) => {
-                piece.text.push_str(text.get(piece.text.len()..).unwrap_or_default());
-                piece.show(out);
-                Ok(())
-            }
-            None => self.write(field, part, text, out),
+            None => self.new_whole(field, part, text, out),
         }
     }
 
-    /// Takes what the events left out of a message or of reasoning that is complete now.
+    fn new_whole(
+        &mut self,
+        field: Field,
+        part: u64,
+        text: &str,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        self.write(field, part, text, out)?;
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.done = true;
+        }
+        Ok(())
+    }
+
+    /// Of the pieces that are not taken, those that are the beginning of a whole text, or else its end, which is all
+    /// that came where a stream was taken up again. Those of its part are looked at first.
+    fn like(&self, field: Field, part: u64, text: &str, taken: &[bool]) -> Option<usize> {
+        let find = |sign: &dyn Fn(&Written) -> bool| {
+            let mut pieces = self.pieces.iter().enumerate();
+            let found = pieces
+                .find(|(at, piece)| piece.field == field && taken.get(*at) != Some(&true) && sign(piece));
+            found.map(|(at, _)| at)
+        };
+        find(&|piece| piece.part == part && piece.begins(text))
+            .or_else(|| find(&|piece| piece.begins(text)))
+            .or_else(|| find(&|piece| !piece.done && text.ends_with(piece.text.as_str())))
+    }
+
+    /// True if pieces of it are the beginning of a whole text.
+    pub(super) fn has(&self, field: Field, text: &str) -> bool {
+        self.pieces.iter().any(|piece| piece.field == field && piece.begins(text))
+    }
+
+    /// True if all of its pieces are in a whole item.
+    pub(super) fn fits(&self, wire: &wire::Item<'_>) -> bool {
+        let given = self.texts(wire);
+        let is_in = |piece: &Written| {
+            given.iter().any(|(field, _, text)| *field == piece.field && piece.begins(text))
+        };
+        self.pieces.iter().all(is_in)
+    }
+
+    /// True if a text of it came.
+    pub(super) fn has_texts(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// The texts of a whole item, with what they are and where they stand.
+    fn texts<'w>(&self, wire: &'w wire::Item<'_>) -> Vec<(Field, u64, &'w str)> {
+        let mut texts = Vec::new();
+        for (part, summary) in (0_u64..).zip(&wire.summary.0) {
+            let summary = summary.0.as_ref().and_then(|summary| summary.text.get());
+            texts.extend(summary.map(|text| (Field::Summary, part, text)));
+        }
+        for (part, content) in (0_u64..).zip(&wire.content.0) {
+            let Some(content) = &content.0 else { continue };
+            let field = match content.kind.get() {
+                Some("summary_text") => Field::Summary,
+                Some("reasoning_text") => Field::Thought,
+                _ if self.kind == REASONING => Field::Thought,
+                _ => Field::Text,
+            };
+            texts.extend(content.refusal.get().map(|text| (Field::Refusal, part, text)));
+            texts.extend(content.text.get().map(|text| (field, part, text)));
+        }
+        texts
+    }
+
+    /// Takes what the events left out of a message or of reasoning that is complete now. A text of it is the one that
+    /// reads the same as far as it came, or else the next of its kind: what was handed out cannot be taken back, but
+    /// the whole is what counts (openai.md B.6).
     pub(super) fn take(&mut self, wire: &wire::Item<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let count = |list: &List<Object<Part<'_>>>| list.0.len();
         if count(&wire.content).saturating_add(count(&wire.summary)) > MAX_PARTS {
             return Err(too_many("parts"));
         }
-        let numbered = |list| (0_u64..).zip(list);
-        for (part, summary) in numbered(&wire.summary.0) {
-            if let Some(summary) = &summary.0 {
-                self.complete(Field::Summary, part, summary.text.get().unwrap_or_default(), out)?;
+        let given = self.texts(wire);
+        let mut taken = vec![false; self.pieces.len()];
+        let mut known: Vec<Option<usize>> = vec![None; given.len()];
+        for alike in [true, false] {
+            for (known, (field, part, text)) in known.iter_mut().zip(&given) {
+                if known.is_some() {
+                    continue;
+                }
+                *known = if alike {
+                    self.like(*field, *part, text, &taken)
+                } else {
+                    let next =
+                        self.pieces.iter().zip(&taken).position(|(piece, taken)| {
+                            !taken && piece.field == *field && piece.part == *part
+                        });
+                    next.or_else(|| {
+                        let mut pieces = self.pieces.iter().zip(&taken);
+                        pieces.position(|(piece, taken)| !taken && piece.field == *field)
+                    })
+                };
+                if let Some(taken) = known.and_then(|at| taken.get_mut(at)) {
+                    *taken = true;
+                }
             }
         }
-        for (part, content) in numbered(&wire.content.0) {
-            if let Some(content) = &content.0 {
-                self.part(part, content, out)?;
+        for (known, (field, part, text)) in known.into_iter().zip(given) {
+            match known.and_then(|at| self.pieces.get_mut(at)) {
+                Some(piece) => {
+                    // The citations beside the texts are found by this number.
+                    piece.part = part;
+                    piece.complete(text, out);
+                }
+                None => self.new_whole(field, part, text, out)?,
             }
         }
         Ok(())
-    }
-
-    /// Takes a complete part of a message or of reasoning.
-    pub(super) fn part(
-        &mut self,
-        part: u64,
-        content: &Part<'_>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
-        let field = match content.kind.get() {
-            Some("summary_text") => Field::Summary,
-            Some("reasoning_text") => Field::Thought,
-            _ if self.kind == REASONING => Field::Thought,
-            _ => Field::Text,
-        };
-        self.complete(Field::Refusal, part, content.refusal.get().unwrap_or_default(), out)?;
-        self.complete(field, part, content.text.get().unwrap_or_default(), out)
     }
 
     /// The parts that it is in a message. `call` is what its pieces made of its call; `cut` says that the answer
@@ -214,7 +293,7 @@ impl Item {
             REASONING => self.reasoning(replay, parts),
             MESSAGE | "" => self.message(replay, parts),
             // Whatever else the server did stands where it stood.
-            _ => parts.extend(self.opaque(replay)),
+            _ => parts.extend(self.made(&replay).or_else(|| self.opaque(replay))),
         }
     }
 
@@ -269,6 +348,17 @@ impl Item {
         }
     }
 
+    /// An image that the server's own tool made. What goes back beside it is the item without its bytes.
+    fn made(&self, replay: &impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
+        let mut members = Members::of(self.done.as_deref().filter(|_| self.kind == IMAGE_CALL)?.get())?;
+        let result = wire::text(members.get(RESULT)?.get());
+        let format = members.get("output_format").map(|format| wire::text(format.get()));
+        let document = made_document(&result, &format!("image/{}", format.as_deref().unwrap_or("png")))?;
+        members.remove(RESULT);
+        let beside = to_raw_value(&members).ok().map(replay);
+        MadeDocument::new(document).with_replay(beside).into()
+    }
+
     fn opaque(self, replay: impl Fn(Box<RawValue>) -> ReplayData) -> Option<AssistantPart> {
         let json = self.done?;
         Some(AssistantPart::Opaque(OpaquePart::new(self.kind, replay(json))))
@@ -276,6 +366,27 @@ impl Item {
 }
 
 impl Written {
+    /// True if it is the beginning of a whole text, or all of it once it is complete.
+    fn begins(&self, whole: &str) -> bool {
+        if self.done { self.text == whole } else { whole.starts_with(self.text.as_str()) }
+    }
+
+    /// Takes what it is as a whole: the rest is handed out where it is the beginning.
+    fn complete(&mut self, whole: &str, out: &mut ChunkSink) {
+        self.done = true;
+        match whole.strip_prefix(self.text.as_str()) {
+            Some("") => {}
+            Some(rest) => {
+                self.text.push_str(rest);
+                self.show(out);
+            }
+            None => {
+                whole.clone_into(&mut self.text);
+                self.shown = self.text.len();
+            }
+        }
+    }
+
     /// Hands out what was not, once it is visible.
     fn show(&mut self, out: &mut ChunkSink) {
         let rest = self.text.get(self.shown..).unwrap_or_default();
@@ -328,6 +439,8 @@ impl<'a> Shell<'a> {
     }
 }
 
+const IMAGE_CALL: &str = "image_generation_call";
+pub(super) const RESULT: &str = "result";
 const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.

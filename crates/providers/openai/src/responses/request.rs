@@ -48,6 +48,7 @@ struct Memo {
 #[derive(Debug)]
 struct Head {
     model: String,
+    hosted: Vec<Value>,
     system: String,
     as_item: bool,
     /// Model and tools.
@@ -128,16 +129,19 @@ impl ResponsesCodec {
         let has_items = memo.log.first_role().is_some();
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
-        let known = memo.head.take().filter(|_| same_tools);
-        let head = memo.head.insert(self.head(known, request, config, leading)?);
+        let hosted = tools::hosted(self.profile(), config)?;
+        let known =
+            memo.head.take().filter(|head| same_tools && head.hosted.iter().eq(hosted.iter().copied()));
+        let head = memo.head.insert(self.head(known, request, config, leading, &hosted)?);
         let has_instructions = head.as_item && !head.system.is_empty();
         if !has_items && !has_instructions {
             return Err(invalid("there is no message to send"));
         }
         let key = || head.cache_key.clone();
-        let mut options = options(self.profile(), self.capabilities(), request, config, key)?;
+        let has_hosted = !hosted.is_empty();
+        let mut options = options(self.profile(), self.capabilities(), request, config, has_hosted, key)?;
         options.members.remove("model");
-        for name in ["input", "instructions", "tools"] {
+        for name in ["input", "instructions"] {
             if options.members.contains_key(name) {
                 let text = format!("extra_body cannot replace {name}");
                 return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
@@ -202,6 +206,7 @@ impl ResponsesCodec {
         request: &ChatRequest,
         config: &ProviderConfig,
         leading: usize,
+        hosted: &[&Value],
     ) -> Result<Head, ProviderError> {
         let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
@@ -222,13 +227,20 @@ impl ResponsesCodec {
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system && head.as_item == as_item => return Ok(head),
             Some(head) => head.before,
-            None => self.model_and_tools(model, &request.tools)?,
+            None => self.model_and_tools(model, &request.tools, hosted)?,
         };
         let role = self.renderer(request, false).system_role();
-        Head::new(model, system, before, as_item.then_some(role))
+        let mut head = Head::new(model, system, before, as_item.then_some(role))?;
+        head.hosted = hosted.iter().copied().cloned().collect();
+        Ok(head)
     }
 
-    fn model_and_tools(&self, model: &str, tools: &ToolSet) -> Result<String, ProviderError> {
+    fn model_and_tools(
+        &self,
+        model: &str,
+        tools: &ToolSet,
+        hosted: &[&Value],
+    ) -> Result<String, ProviderError> {
         #[derive(Serialize)]
         struct Tool<'a> {
             r#type: &'static str,
@@ -255,7 +267,8 @@ impl ResponsesCodec {
             let (description, parameters) = (description.trim_start(), &*parameters);
             write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
         }
-        if !tools.is_empty() {
+        tools::write_hosted(hosted, tools.is_empty(), &mut head);
+        if !tools.is_empty() || !hosted.is_empty() {
             head.push(']');
         }
         Ok(head)
@@ -327,6 +340,7 @@ impl Head {
         let followed = followed.unwrap_or_else(|| alone.clone());
         Ok(Self {
             model: model.to_owned(),
+            hosted: Vec::new(),
             system,
             as_item: role.is_some(),
             before,

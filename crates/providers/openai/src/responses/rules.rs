@@ -40,6 +40,8 @@ pub struct ResponsesRules {
     pub text_format: bool,
     /// The least limit on output, in tokens. (openai.md B.1)
     pub least_tokens: u32,
+    /// The server counts the tokens of requests at `responses/input_tokens`.
+    pub counts_tokens: bool,
     /// Models that reason only when an effort is asked for. (openai.md A.6)
     pub reasons_on_request: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl Default for ResponsesRules {
             explicit_strict: true,
             text_format: true,
             least_tokens: 16,
+            counts_tokens: false,
             reasons_on_request: Vec::new(),
         }
     }

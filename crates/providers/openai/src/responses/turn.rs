@@ -39,6 +39,21 @@ pub(super) struct Place<'a> {
     pub(super) part: u64,
 }
 
+impl Place<'_> {
+    /// True if it is said to be in this item.
+    fn is_of(&self, item: &Item) -> bool {
+        self.has_id_of(item) || self.has_index_of(item)
+    }
+
+    fn has_id_of(&self, item: &Item) -> bool {
+        self.id.is_some() && item.id.as_deref() == self.id
+    }
+
+    fn has_index_of(&self, item: &Item) -> bool {
+        self.index.is_some() && item.index == self.index
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Turn {
     reading: Reading,
@@ -106,7 +121,8 @@ impl Turn {
         if text.is_empty() {
             return Ok(());
         }
-        let at = self.at(place, field)?;
+        let at = self.said(place, |_, item| item.takes(field) && item.has(field, text));
+        let at = at.map_or_else(|| self.at(place, field), Ok)?;
         match self.items.get_mut(at) {
             Some(item) => item.complete(field, place.part, text, out),
             None => Ok(()),
@@ -152,7 +168,10 @@ impl Turn {
         arguments: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let at = self.at(place, Field::Arguments)?;
+        let at = self.said(place, |at, item| {
+            item.is_call() && self.begins(at, arguments) && (place.is_of(item) || self.says(at, item))
+        });
+        let at = at.map_or_else(|| self.at(place, Field::Arguments), Ok)?;
         self.complete_arguments(at, arguments, out);
         Ok(())
     }
@@ -166,7 +185,7 @@ impl Turn {
     ) -> Result<(), ProviderError> {
         let Some(wire) = object::<wire::Item<'_>>(raw.get()) else { return Ok(()) };
         let id = wire.id.get().or(place.id);
-        let at = self.begun(place.index, id, wire.kind()).map_or_else(|| self.open(place.index, id), Ok)?;
+        let at = self.begun(place.index, id, &wire).map_or_else(|| self.open(place.index, id), Ok)?;
         self.name(at, &wire, out);
         Ok(())
     }
@@ -180,7 +199,15 @@ impl Turn {
     ) -> Result<(), ProviderError> {
         let Some(wire) = object::<wire::Item<'_>>(raw.get()) else { return Ok(()) };
         let id = wire.id.get().or(place.id);
-        let known = self.ended(place.index, id, &wire);
+        let place = Place { id, ..place };
+        if self.is_repeated(&wire, raw) {
+            return Ok(());
+        }
+        let known = self.ended(place, &wire);
+        if known.is_none() && self.is_said_again(&wire) {
+            return Ok(());
+        }
+        let known = known.or_else(|| self.ended_somewhere(place, &wire));
         let at = known.map_or_else(|| self.open(place.index, id), Ok)?;
         self.complete(at, &wire, raw, out)
     }
@@ -213,25 +240,27 @@ impl Turn {
         Ok(())
     }
 
-    /// Which of the items of the final output are known: those of the same id or, since ids may differ, the next of
-    /// the same kind.
+    /// Which of the items of the final output are known: those of the same id, those that read the same as far as they
+    /// came or, since ids may differ, the next of the same kind.
     fn identify(&self, items: &[(&RawValue, wire::Item<'_>)]) -> Vec<Option<usize>> {
+        type Sign<'s> = &'s dyn Fn(usize, &Item, &wire::Item<'_>) -> bool;
         let mut known = vec![None; items.len()];
         let mut taken = vec![false; self.items.len()];
-        let mut find = |by_id: bool| {
+        let mut find = |sign: Sign<'_>| {
             for (slot, (_, wire)) in known.iter_mut().zip(items).filter(|(slot, _)| slot.is_none()) {
-                let found = self.items.iter().zip(&taken).position(|(item, taken)| {
-                    let same = if by_id { item.is_identified_by(wire) } else { item.may_be(wire.kind()) };
-                    !taken && same
-                });
-                if let Some(taken) = found.and_then(|at| taken.get_mut(at)) {
+                let mut all = self.items.iter().zip(&mut taken).enumerate();
+                if let Some((at, (_, taken))) =
+                    all.find(|(at, (item, taken))| !**taken && sign(*at, item, wire))
+                {
                     *taken = true;
-                    *slot = found;
+                    *slot = Some(at);
                 }
             }
         };
-        find(true);
-        find(false);
+        find(&|at, item, wire| item.is_identified_by(wire) && self.fits(at, item, wire));
+        find(&|_, item, wire| item.is_identified_by(wire));
+        find(&|at, item, wire| self.says(at, item) && self.fits(at, item, wire));
+        find(&|_, item, wire| item.may_be(wire.kind()));
         known
     }
 
@@ -308,8 +337,8 @@ impl Turn {
         let find = |sign: &dyn Fn(&Item) -> bool| {
             self.items.iter().rposition(|item| item.takes(field) && sign(item))
         };
-        let by_id = |item: &Item| place.id.is_some() && item.id.as_deref() == place.id;
-        let by_index = |item: &Item| place.index.is_some() && item.index == place.index;
+        let by_id = |item: &Item| place.has_id_of(item);
+        let by_index = |item: &Item| place.has_index_of(item);
         find(&|item| by_id(item) && by_index(item))
             .or_else(|| find(&|item| by_id(item) && item.done.is_none()))
             .or_else(|| find(&by_index))
@@ -322,25 +351,94 @@ impl Turn {
             })
     }
 
-    /// The item that pieces opened before it was begun.
-    fn begun(&self, index: Option<u64>, id: Option<&str>, kind: &str) -> Option<usize> {
+    /// The item that is begun now, where pieces opened it before or it is begun once more.
+    fn begun(&self, index: Option<u64>, id: Option<&str>, wire: &wire::Item<'_>) -> Option<usize> {
+        let call = wire.call_id.get();
         self.items.iter().rposition(|item| {
             let same_id = item.id.is_none() || id.is_none() || item.id.as_deref() == id;
-            item.kind.is_empty() && item.may_be(kind) && item.index == index && same_id
+            let opened = item.kind.is_empty() && item.may_be(wire.kind()) && item.index == index && same_id;
+            opened || item.done.is_none() && call.is_some() && item.called.id.as_deref() == call
         })
     }
 
-    /// The item that is complete now, by the most reliable sign first.
-    fn ended(&self, index: Option<u64>, id: Option<&str>, wire: &wire::Item<'_>) -> Option<usize> {
+    /// The item of something that is whole now, among those that `reads` finds it in, by the most reliable sign first.
+    /// Indexes of such events may differ from those of the pieces.
+    fn said(&self, place: Place<'_>, reads: impl Fn(usize, &Item) -> bool) -> Option<usize> {
         let find = |sign: &dyn Fn(&Item) -> bool| {
-            self.items.iter().rposition(|item| item.done.is_none() && item.may_be(wire.kind()) && sign(item))
+            let mut items = self.items.iter().enumerate().rev();
+            items.find(|(at, item)| sign(item) && reads(*at, item)).map(|(at, _)| at)
         };
-        let by_id = |item: &Item| item.is_identified_by(wire) || id.is_some() && item.id.as_deref() == id;
-        let by_index = |item: &Item| index.is_some() && item.index == index;
+        let by_id = |item: &Item| place.has_id_of(item);
+        let by_index = |item: &Item| place.has_index_of(item);
         find(&|item| by_id(item) && by_index(item))
             .or_else(|| find(&by_id))
             .or_else(|| find(&by_index))
-            .or_else(|| if index.is_none() { find(&|_| true) } else { None })
+            .or_else(|| find(&|_| true))
+    }
+
+    /// The item that is complete now, where it reads the same as far as it came.
+    fn ended(&self, place: Place<'_>, wire: &wire::Item<'_>) -> Option<usize> {
+        self.said(place, |at, item| {
+            item.done.is_none()
+                && (item.is_identified_by(wire) || place.is_of(item) || self.says(at, item))
+                && self.fits(at, item, wire)
+        })
+    }
+
+    /// The item that is complete now by its id or index, whatever it says.
+    fn ended_somewhere(&self, place: Place<'_>, wire: &wire::Item<'_>) -> Option<usize> {
+        let is_open = |item: &Item| item.done.is_none() && item.may_be(wire.kind());
+        let find =
+            |sign: &dyn Fn(&Item) -> bool| self.items.iter().rposition(|item| is_open(item) && sign(item));
+        let by_id =
+            |item: &Item| item.is_identified_by(wire) || place.id.is_some() && item.id.as_deref() == place.id;
+        let by_index = |item: &Item| place.index.is_some() && item.index == place.index;
+        find(&|item| by_id(item) && by_index(item))
+            .or_else(|| find(&by_id))
+            .or_else(|| find(&by_index))
+            .or_else(|| if place.index.is_none() { find(&|_| true) } else { None })
+    }
+
+    /// True if an item that is complete comes once more as it was.
+    fn is_repeated(&self, wire: &wire::Item<'_>, raw: &RawValue) -> bool {
+        let same = |item: &Item| item.done.as_deref().is_some_and(|done| done.get() == raw.get());
+        wire.id.get().or(wire.call_id.get()).is_some() && self.items.iter().any(same)
+    }
+
+    /// The same in other words.
+    fn is_said_again(&self, wire: &wire::Item<'_>) -> bool {
+        self.items.iter().enumerate().any(|(at, item)| {
+            item.done.is_some()
+                && item.is_identified_by(wire)
+                && self.says(at, item)
+                && self.fits(at, item, wire)
+        })
+    }
+
+    /// True if the pieces of an item are in a whole one.
+    fn fits(&self, at: usize, item: &Item, wire: &wire::Item<'_>) -> bool {
+        let same =
+            |known: Option<&str>, given: Option<&str>| known.is_none() || given.is_none() || known == given;
+        item.may_be(wire.kind())
+            && if item.is_call() {
+                same(item.called.id.as_deref(), wire.call_id.get())
+                    && same(item.called.name.as_deref(), wire.name.get())
+                    && self.begins(at, &wire.given())
+            } else {
+                item.fits(wire)
+            }
+    }
+
+    /// True if anything came of an item that tells it from others.
+    fn says(&self, at: usize, item: &Item) -> bool {
+        item.has_texts()
+            || item.called.id.is_some()
+            || self.calls.arguments_of(at as u64).is_some_and(|own| !own.is_empty())
+    }
+
+    /// True if the arguments of a call so far are the beginning of `whole`.
+    fn begins(&self, at: usize, whole: &str) -> bool {
+        whole.starts_with(self.calls.arguments_of(at as u64).unwrap_or_default())
     }
 
     fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize, ProviderError> {
