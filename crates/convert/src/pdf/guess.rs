@@ -99,7 +99,7 @@ fn names(dict: &Dict<'_>) -> HashMap<u32, char> {
     // A letter or two, and digits of one base.
     let parts = |name: &str| -> Option<(String, String)> {
         let letters = name.chars().take_while(|c| c.is_ascii_alphabetic()).count();
-        let letters = if name.len() % 2 == 0 && name.chars().all(|c| c.is_ascii_hexdigit()) {
+        let letters = if name.len().is_multiple_of(2) && name.chars().all(|c| c.is_ascii_hexdigit()) {
             0
         } else {
             letters.min(2)

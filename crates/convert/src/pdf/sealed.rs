@@ -87,7 +87,7 @@ struct Trailer<'f> {
 
 /// What all trailers of a file agree on. If they do not, nobody knows which one the library takes.
 fn agreed(file: &[u8]) -> Result<Trailer<'_>, ConvertError> {
-    let mut trailers: Vec<(Option<MaybeRef<Object<'_>>>, Option<&[u8]>)> = Vec::new();
+    let mut trailers = Vec::new();
     let mut standard: Vec<(usize, Dict<'_>)> = Vec::new();
     for at in memmem::find_iter(file, b"<<") {
         let Some(dict) = file.get(at..).and_then(Dict::from_bytes) else { continue };
