@@ -62,6 +62,13 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         output.line(&note.text);
     }
     margins(&package, &references, limits, &mut output)?;
+    // Where a chart or diagram stands in the text, only its frame is.
+    for diagram in of_kind(&references, "diagramData") {
+        if let Some(Ok(xml)) = package.xml(diagram) {
+            crate::pptx::settle(crate::pptx::shapes(xml, &mut output, false), &mut output)?;
+        }
+    }
+    crate::drawings::charts(&package, &name, &mut output)?;
     output.finish()
 }
 

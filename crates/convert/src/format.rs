@@ -28,6 +28,14 @@ pub(crate) enum Format {
     OpenSlides,
     #[cfg(feature = "office")]
     Rtf,
+    #[cfg(feature = "legacy")]
+    Doc,
+    #[cfg(feature = "legacy")]
+    Xls,
+    #[cfg(feature = "legacy")]
+    Ppt,
+    #[cfg(feature = "legacy")]
+    Msg,
     #[cfg(feature = "epub")]
     Epub,
     #[cfg(feature = "html")]
@@ -158,12 +166,12 @@ impl Format {
     ///
     /// # Errors
     /// They are of a kind that is known and not read, or the type said nothing and the bytes neither.
-    pub(crate) fn resolve(self, bytes: &[u8]) -> Result<Self, ConvertError> {
+    pub(crate) fn resolve(self, bytes: &Bytes) -> Result<Self, ConvertError> {
         if !self.is_container() {
             return Ok(self);
         }
         if bytes.starts_with(COMPOUND) {
-            return Err(compound(bytes));
+            return compound(bytes);
         }
         let found = if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
             inside(bytes).or(matches!(self, Self::Unknown | Self::Office).then_some(Self::Zip))
@@ -204,6 +212,14 @@ impl Format {
             Self::Epub => crate::epub::convert(bytes, limits, clock),
             #[cfg(feature = "office")]
             Self::Rtf => crate::rtf::convert(bytes, limits, clock),
+            #[cfg(feature = "legacy")]
+            Self::Doc => crate::doc::convert(bytes, limits, clock),
+            #[cfg(feature = "legacy")]
+            Self::Xls => crate::xls::convert(bytes, limits, clock),
+            #[cfg(feature = "legacy")]
+            Self::Ppt => crate::ppt::convert(bytes, limits, clock),
+            #[cfg(feature = "legacy")]
+            Self::Msg => crate::msg::convert(bytes, limits, clock),
             #[cfg(feature = "html")]
             Self::Html => crate::html::convert(bytes, charset, limits, clock),
             #[cfg(feature = "email")]
@@ -242,6 +258,14 @@ impl Format {
             Self::OpenSlides => "ODP",
             #[cfg(feature = "office")]
             Self::Rtf => "RTF",
+            #[cfg(feature = "legacy")]
+            Self::Doc => "DOC",
+            #[cfg(feature = "legacy")]
+            Self::Xls => "XLS",
+            #[cfg(feature = "legacy")]
+            Self::Ppt => "PPT",
+            #[cfg(feature = "legacy")]
+            Self::Msg => "a message of Outlook",
             #[cfg(feature = "epub")]
             Self::Epub => "EPUB",
             #[cfg(feature = "html")]
@@ -338,27 +362,42 @@ fn by_signature(bytes: &[u8]) -> Option<Format> {
     None
 }
 
-/// What a compound file is, by the names of its streams.
-fn compound(bytes: &[u8]) -> ConvertError {
+/// What a compound file is, by the names of the streams that it begins with: others belong to what is embedded.
+fn compound(bytes: &Bytes) -> Result<Format, ConvertError> {
+    #[cfg(feature = "legacy")]
+    if let Ok(file) = crate::compound::Compound::open(bytes, &Limits::new()) {
+        let names = file.entries("/");
+        let has = |name: &str| names.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
+        if has("EncryptedPackage") || has("EncryptionInfo") {
+            return Err(ConvertError::Encrypted { reason: "it needs a password" });
+        }
+        return match () {
+            () if has("WordDocument") => Ok(Format::Doc),
+            () if has("PowerPoint Document") => Ok(Format::Ppt),
+            () if has("Workbook") || has("Book") => Ok(Format::Xls),
+            () if has("__properties_version1.0") => Ok(Format::Msg),
+            () => Err(ConvertError::OldFormat { format: "Office before 2007" }),
+        };
+    }
     let holds = |name: &str| {
         let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
         memmem::find(bytes, &wide).is_some()
     };
     if holds("EncryptedPackage") || holds("EncryptionInfo") {
-        return ConvertError::Encrypted { reason: "it needs a password" };
+        return Err(ConvertError::Encrypted { reason: "it needs a password" });
     }
-    let format = if holds("WordDocument") {
-        "Word before 2007 (.doc)"
-    } else if holds("PowerPoint Document") {
+    let format = if holds("PowerPoint Document") {
         "PowerPoint before 2007 (.ppt)"
-    } else if holds("Workbook") || holds("Book") {
-        "Excel before 2007 (.xls)"
+    } else if holds("WordDocument") {
+        "Word before 2007 (.doc)"
     } else if holds("__properties_version1.0") {
         "Outlook (.msg)"
+    } else if holds("Workbook") || holds("Book") {
+        "Excel before 2007 (.xls)"
     } else {
         "Office before 2007"
     };
-    ConvertError::OldFormat { format }
+    Err(ConvertError::OldFormat { format })
 }
 
 #[cfg(test)]

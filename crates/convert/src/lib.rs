@@ -9,7 +9,8 @@
 //!
 //! | format | feature | markers | what else is in the text |
 //! | --- | --- | --- | --- |
-//! | PDF | `pdf` | `[page 2]` | |
+//! | PDF | `pdf` | `[page 2]` | rows and columns of tables, values of fields, comments |
+//! | DOC, XLS, PPT, MSG | `legacy` | as their successors | of Office 97 to 2003 and Outlook; attachments are [`Converted::attachments`] |
 //! | DOCX, ODT, RTF | `office` | `[page 2]` where Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments where they stand; deleted and hidden text is not |
 //! | XLSX, ODS | `office` | `[sheet 2: Budget]`, `[row 101]` | values of formulas, ISO dates, comments; hidden sheets say so |
 //! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides say so |
@@ -22,9 +23,9 @@
 //! | zip archives | | | the names and sizes of the files |
 //!
 //! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
-//! of Office from before 2007 are not read: [`ConvertError::OldFormat`] says so. Pictures, charts and what else is no
-//! text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`, `office`, `html`, `epub` and
-//! `email` the crate needs hardly any library.
+//! of Office from before 97 are not read: [`ConvertError::OldFormat`] says so. Charts are tables of their values;
+//! pictures and what else is no text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`,
+//! `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
 //!
 //! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
@@ -97,11 +98,17 @@
 
 mod archive;
 mod charset;
+#[cfg(feature = "legacy")]
+mod compound;
 mod converted;
 mod converter;
 mod csv;
+#[cfg(feature = "legacy")]
+mod doc;
 #[cfg(feature = "office")]
 mod docx;
+#[cfg(feature = "office")]
+mod drawings;
 #[cfg(feature = "email")]
 mod email;
 #[cfg(feature = "epub")]
@@ -119,6 +126,8 @@ mod html;
 mod json;
 mod limits;
 mod listing;
+#[cfg(feature = "legacy")]
+mod msg;
 #[cfg(feature = "office")]
 mod odf;
 #[cfg(feature = "office")]
@@ -127,11 +136,15 @@ mod output;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod plain;
+#[cfg(feature = "legacy")]
+mod ppt;
 #[cfg(feature = "office")]
 mod pptx;
 #[cfg(feature = "office")]
 mod rtf;
 mod table;
+#[cfg(feature = "legacy")]
+mod xls;
 #[cfg(feature = "office")]
 mod xlsx;
 #[cfg(any(feature = "office", feature = "epub"))]

@@ -245,7 +245,7 @@ impl Output {
     }
 
     /// Adds a document that is inside the document.
-    #[cfg(feature = "email")]
+    #[cfg(any(feature = "email", feature = "legacy"))]
     pub(crate) fn attach(&mut self, attachment: Attachment) {
         self.attachments.push(attachment);
     }

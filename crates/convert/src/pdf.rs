@@ -3,6 +3,7 @@
 //! The file is read with the `hayro` family of crates: its syntax, decryption and fonts. What a page says and
 //! where is worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
 
+mod annotations;
 mod audit;
 mod bill;
 mod columns;
@@ -10,11 +11,16 @@ mod content;
 mod expand;
 mod filters;
 mod font;
+mod grids;
+mod guess;
 mod layout;
 mod pages;
 mod rtl;
+mod rules;
 mod runs;
+mod sealed;
 mod state;
+mod tables;
 mod values;
 
 use std::sync::Arc;
@@ -100,7 +106,7 @@ struct Output<'l> {
     read: usize,
     cut: bool,
     has_text: bool,
-    images: bool,
+    images: usize,
     unreadable: usize,
     unread: Vec<usize>,
     partial: Vec<usize>,
@@ -117,7 +123,7 @@ impl<'l> Output<'l> {
             read: 0,
             cut: false,
             has_text: false,
-            images: false,
+            images: 0,
             unreadable: 0,
             unread: Vec::new(),
             partial: Vec::new(),
@@ -153,17 +159,19 @@ impl<'l> Output<'l> {
     }
 
     fn add_found(&mut self, number: usize, found: content::Found, clock: Clock) -> Result<(), ConvertError> {
-        self.images |= found.images;
+        self.images += found.images;
         self.unreadable += found.unreadable;
         if found.partial {
             self.partial.push(number);
             self.text.push_str(INCOMPLETE);
         }
         let start = self.text.len();
-        for runs in found.runs.into_frames() {
-            let text = layout::text(runs, clock)?;
+        let rules = found.drawing.into_rules();
+        for (angle, runs) in found.runs.into_frames() {
+            let text = layout::text(runs, &rules.in_frame(angle), clock)?;
             self.text.push_str(&text);
         }
+        self.text.push_str(&found.comments);
         let page = self.text.get(start..).unwrap_or_default();
         if page.chars().any(|c| !c.is_whitespace() && c != char::REPLACEMENT_CHARACTER) {
             self.has_text = true;
@@ -186,11 +194,11 @@ impl<'l> Output<'l> {
     fn finish(self, ends_early: bool, order_guessed: bool) -> Result<Converted, ConvertError> {
         let unit = Unit::Page;
         let damaged = !self.unread.is_empty() || !self.partial.is_empty();
-        if !self.has_text && (damaged || (ends_early && !self.images)) {
+        if !self.has_text && (damaged || (ends_early && self.images == 0)) {
             return Err(ConvertError::NothingRead { unit, units: self.read });
         }
         if !self.has_text {
-            return Err(ConvertError::NoText { unit, units: self.read, images: self.images });
+            return Err(ConvertError::NoText { unit, units: self.read, images: self.images > 0 });
         }
         let left_out = self.read < self.total;
         let truncated = left_out || self.cut || damaged;
@@ -202,6 +210,7 @@ impl<'l> Output<'l> {
             (!self.unread.is_empty()).then_some(Note::Unread { unit, numbers: self.unread }),
             (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
             (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
+            (self.images > 0).then_some(Note::NotShown { what: "image", count: self.images }),
             (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable }),
         ];
         Ok(Converted {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::archive::Archive;
+use crate::drawings;
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind};
@@ -53,7 +54,11 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     output.finish()
 }
 
-fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
+/// Says of a part that breaks off that it does.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
     match ended {
         Ok(()) => Ok(()),
         Err(Stop::Over(error)) => Err(error),
@@ -94,7 +99,7 @@ fn is_hidden(package: &Package<'_>, slide: &str) -> Result<bool, ConvertError> {
 }
 
 /// The text of all shapes, in their order. Of a page of notes only the notes.
-fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Result<(), Stop> {
+pub(crate) fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Result<(), Stop> {
     let mut flow = Flow::new(output);
     let ended = read_shapes(&mut xml, &mut flow, notes);
     flow.finish();
@@ -233,9 +238,7 @@ fn extras(
             settle(shapes(xml, output, false), output)?;
         }
     }
-    for _ in of_kind(&references, "chart") {
-        output.not_shown("chart");
-    }
+    drawings::charts(package, slide, output)?;
     for notes in of_kind(&references, "notesSlide") {
         let Some(Ok(xml)) = package.xml(notes) else { continue };
         let mut inside = output.beside();

@@ -6,15 +6,16 @@ mod strings;
 use std::collections::HashMap;
 
 use crate::archive::Archive;
+use crate::drawings;
 use crate::grid::{Grid, place};
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind};
 use crate::output::Output;
+use crate::pptx::{settle, shapes};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
-use self::numbers::Formats;
-pub(crate) use self::numbers::plain;
+pub(crate) use self::numbers::{Formats, plain};
 use self::strings::Strings;
 
 /// Columns and rows that a sheet can have.
@@ -63,11 +64,11 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             output.unread();
             continue;
         };
+        let own = package.references(&reference.target)?;
         if reference.kind == "chartsheet" {
-            output.not_shown("chart");
+            drawn(&package, &own, &mut output)?;
             continue;
         }
-        let own = package.references(&reference.target)?;
         let comments = comments(&package, &own)?;
         let mut reader =
             Sheet { formats: &formats, strings: &strings, comments, clock, formulas: 0, lost: false };
@@ -86,7 +87,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             Ok(()) => {}
         }
         formulas += reader.formulas;
-        pictures(&package, &own, &mut output)?;
+        drawn(&package, &own, &mut output)?;
     }
     if formulas > 0 {
         output.note(Note::FormulasWithoutValues { count: formulas });
@@ -156,16 +157,21 @@ fn comments(package: &Package<'_>, references: &References) -> Result<HashMap<St
     Ok(found)
 }
 
-/// Counts what a sheet shows besides its cells.
-fn pictures(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
+/// Writes what a sheet shows besides its cells: charts, diagrams and text boxes. Counts its images.
+fn drawn(package: &Package<'_>, references: &References, output: &mut Output) -> Result<(), ConvertError> {
     for drawing in of_kind(references, "drawing") {
-        for reference in package.references(drawing)?.values() {
-            match reference.kind.as_str() {
-                "image" => output.not_shown("image"),
-                "chart" | "chartEx" => output.not_shown("chart"),
-                _ => {}
+        if let Some(Ok(xml)) = package.xml(drawing) {
+            settle(shapes(xml, output, false), output)?;
+        }
+        for diagram in of_kind(&package.references(drawing)?, "diagramData") {
+            if let Some(Ok(xml)) = package.xml(diagram) {
+                settle(shapes(xml, output, false), output)?;
             }
         }
+        drawings::charts(package, drawing, output)?;
+    }
+    for _ in of_kind(references, "oleObject").into_iter().chain(of_kind(references, "package")) {
+        output.not_shown("embedded document");
     }
     Ok(())
 }

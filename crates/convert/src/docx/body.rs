@@ -174,7 +174,6 @@ impl<'o, 'p> Body<'o, 'p> {
             "commentReference" => self.note("comment", tag),
             "docPr" => self.picture(tag),
             "blip" | "imagedata" => self.flow.output.not_shown("image"),
-            "chart" => self.flow.output.not_shown("chart"),
             "OLEObject" | "altChunk" => self.flow.output.not_shown("embedded document"),
             "txbxContent" => {
                 if self.boxes.len() >= MAX_BOXES {

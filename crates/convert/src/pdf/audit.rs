@@ -14,6 +14,7 @@ use memchr::memmem;
 
 use super::bill::Bill;
 use super::expand::{Refused, decode_like_library};
+use super::sealed::{self, Sealed};
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 
@@ -33,7 +34,7 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         containers: HashSet::new(),
         bill: Bill::default(),
     };
-    let mut streams = Vec::new();
+    let (mut streams, mut closed) = (Vec::new(), Vec::new());
     let mut encrypted = false;
     let starts = memmem::Finder::new(b"<<");
     let mut at = 0;
@@ -59,12 +60,25 @@ pub(super) fn check(file: &[u8], limits: &Limits, clock: Clock) -> Result<(), Co
         clock.check()?;
         let (before, rest) = file.split_at(at);
         let is_container = claim == Claim::Objects || audit.may_be_container(before);
-        if encrypted && (is_container || claim == Claim::Hidden) {
-            // What it holds shows only after decryption, which the library does not do without decoding.
-            return Err(ConvertError::Encrypted { reason: "its object tables are encrypted, too" });
+        if encrypted && claim == Claim::Hidden {
+            return Err(sealed::UNCLEAR);
         }
         if is_container && let Some(stream) = Stream::from_bytes(rest) {
-            audit.objects(&stream, rest)?;
+            if encrypted {
+                // A file whose encryption turns out to be damaged is read as it is.
+                audit.decode(&stream, rest)?;
+                closed.push(audit.sealed(&stream, before, rest)?);
+            } else {
+                audit.objects(&stream, rest)?;
+            }
+        }
+    }
+    if !closed.is_empty() {
+        audit.charge(closed.iter().map(|stream| stream.len).sum())?;
+        let opened = sealed::unseal(file, &closed)?;
+        for Sealed { number, .. } in &closed {
+            clock.check()?;
+            audit.objects(&sealed::stream(&opened, *number).ok_or(sealed::UNCLEAR)?, &[])?;
         }
     }
     audit.lists(file)?;
@@ -189,6 +203,27 @@ impl Audit<'_> {
         self.count_dicts(memmem::find_iter(&data, b"<<").count())?;
         self.bill.add_objects(&data, stream.dict().get::<usize>("First").unwrap_or(0));
         Ok(())
+    }
+
+    /// An object stream that the library will decrypt under a number and with a length that are known.
+    fn sealed(&self, stream: &Stream<'_>, before: &[u8], rest: &[u8]) -> Result<Sealed, ConvertError> {
+        let number = object_number(before).ok_or(sealed::UNCLEAR)?;
+        let other = (1..number.len())
+            .filter_map(|skip| number.get(skip..).and_then(|n| n.parse().ok()))
+            .any(|n| self.containers.contains(&n));
+        let head = before.trim_ascii_end().strip_suffix(b"obj").unwrap_or_default().trim_ascii_end();
+        let first = matches!(head, [.., b' ' | b'\n' | b'\r' | b'\t', b'0']);
+        let length = stream.dict().get_raw::<Object<'_>>("Length");
+        if other || !first || length.is_none_or(|length| has_reference(&length)) {
+            return Err(sealed::UNCLEAR);
+        }
+        let data = stream.raw_data();
+        let start = data.as_ptr().addr().saturating_sub(rest.as_ptr().addr());
+        Ok(Sealed {
+            at: before.len(),
+            number: number.parse().map_err(|_| sealed::UNCLEAR)?,
+            len: start.saturating_add(data.len()),
+        })
     }
 
     /// Adds the lists that page trees may refer to instead of holding them.

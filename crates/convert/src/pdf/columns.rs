@@ -31,6 +31,10 @@ const MAX_CELLS: usize = 16;
 /// Most places at which columns are tried to end.
 const MAX_ENDS: usize = 8;
 
+/// Fewest rows of tables that stand beside each other, and most lines that are looked at for them.
+const MIN_ROWS: usize = 3;
+const MAX_BESIDE: usize = 200;
+
 /// Orders lines for reading, in blocks whose lines follow each other.
 pub(super) fn order(lines: Vec<Line>, clock: Clock) -> Result<Vec<Vec<Line>>, ConvertError> {
     let mut blocks = Vec::new();
@@ -53,7 +57,8 @@ fn split(
     while !rest.is_empty() {
         clock.check()?;
         if depth < MAX_DEPTH
-            && let Some((middle, len)) = gutter(rest.make_contiguous())
+            && let Some((middle, len)) =
+                gutter(rest.make_contiguous()).or_else(|| drift(rest.make_contiguous()))
         {
             if !plain.is_empty() {
                 blocks.push(std::mem::take(&mut plain));
@@ -104,6 +109,47 @@ fn gutter(lines: &[Line]) -> Option<(f64, usize)> {
     })
 }
 
+/// Where tables part that stand beside each other with lines of their own, and for how many lines.
+fn drift(lines: &[Line]) -> Option<(f64, usize)> {
+    let mut len = usize::from(lines.first()?.table.is_none());
+    let mut beside = 0;
+    for pair in lines.windows(2).take(MAX_BESIDE) {
+        let [above, below] = pair else { break };
+        let lead = lead(above, below);
+        if lead > APART || below.table.is_some() {
+            break;
+        }
+        beside += usize::from(lead < 0.95);
+        len += 1;
+    }
+    if beside < 2 || len < 2 * MIN_ROWS {
+        return None;
+    }
+    let band = lines.get(..len)?;
+    let mut spans: Vec<(f64, f64)> =
+        band.iter().flat_map(|line| &line.cells).map(|cell| (cell.x, cell.end)).collect();
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut reached = spans.first()?.1;
+    let size = band.iter().map(|line| line.size).fold(0.0, f64::max);
+    let mut gaps = Vec::new();
+    for (x, end) in spans {
+        if x - reached >= 2.0 * size {
+            gaps.push((reached + x) / 2.0);
+        }
+        reached = reached.max(end);
+    }
+    gaps.into_iter().find_map(|middle| {
+        let cells = |line: &Line| {
+            let left = line.cells.iter().filter(|cell| cell.end <= middle).count();
+            (left, line.cells.len() - left)
+        };
+        let one_sided = band.iter().filter(|line| cells(line).0 == 0 || cells(line).1 == 0).count();
+        let left = band.iter().filter(|line| cells(line).0 > 1).count();
+        let right = band.iter().filter(|line| cells(line).1 > 1).count();
+        (one_sided * 3 >= len * 2 && left >= MIN_ROWS && right >= MIN_ROWS).then_some((middle, len))
+    })
+}
+
 /// The part of a gap that a line leaves free, unless the line crosses it.
 fn narrow(line: &Line, gap: (f64, f64)) -> Option<(f64, f64)> {
     let mut free = gap;
@@ -144,12 +190,16 @@ fn is_prose(band: &[Line], on_side: impl Fn(&Cell) -> bool) -> bool {
 /// Parts lines at a gutter.
 fn cut(lines: impl Iterator<Item = Line>, middle: f64) -> (Vec<Line>, Vec<Line>) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    for Line { cells, y, size } in lines {
+    for mut line in lines {
+        let cells = std::mem::take(&mut line.cells);
         let (before, after): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.end <= middle);
-        for (side, cells) in [(&mut left, before), (&mut right, after)] {
-            if !cells.is_empty() {
-                side.push(Line { cells, y, size });
-            }
+        if !before.is_empty() && !after.is_empty() {
+            left.push(Line { cells: before, table: None, ..line });
+            right.push(Line { cells: after, ..line });
+        } else if !before.is_empty() {
+            left.push(Line { cells: before, ..line });
+        } else {
+            right.push(Line { cells: after, ..line });
         }
     }
     (left, right)

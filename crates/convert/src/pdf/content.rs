@@ -9,23 +9,21 @@ use std::rc::Rc;
 use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction;
-use hayro_syntax::object::{Dict, Name, Object, Rect, Stream, String as PdfString};
+use hayro_syntax::object::{Dict, Name, Number, Object, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
 use super::expand::{Refused, decode};
 use super::font::{Fonts, UNREADABLE};
+use super::rules::Drawing;
 use super::runs::{Place, Runs};
 use super::state::{Chosen, Pen, State, adjust, affine};
-use super::values::{Unreadable, entries, value};
+use super::values::{entries, value};
 use crate::ConvertError;
 use crate::guarded::Clock;
 
 /// How deep forms may stand in forms, and saved states in saved states.
 const MAX_DEPTH: usize = 16;
 const MAX_SAVED: usize = 256;
-
-/// Most annotations of a page whose appearance is read.
-const MAX_ANNOTATIONS: usize = 10_000;
 
 /// Stands behind the content that is read: the library stops without a word where it makes no sense of it.
 const END: &[u8] = b"attache.end";
@@ -40,9 +38,14 @@ const BETWEEN_CHECKS: u32 = 256;
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) runs: Runs,
+    /// The lines that are drawn.
+    pub(super) drawing: Drawing,
     /// Whether parts were left out because they are too large, too deep or not decodable.
     pub(super) partial: bool,
-    pub(super) images: bool,
+    /// How many images are shown.
+    pub(super) images: usize,
+    /// The comments, each a line.
+    pub(super) comments: String,
     /// Characters that no font names.
     pub(super) unreadable: usize,
 }
@@ -54,8 +57,16 @@ pub(super) fn read<'a>(
     limit: usize,
     clock: Clock,
 ) -> Result<Found, ConvertError> {
-    let mut reader =
-        Reader { fonts, found: Found::default(), held: 0, limit, clock, steps: 0, replacing: None };
+    let mut reader = Reader {
+        fonts,
+        found: Found::default(),
+        held: 0,
+        limit,
+        clock,
+        steps: 0,
+        cut: false,
+        replacing: None,
+    };
     let state = State { ctm: Affine::new(page.initial_transform(false).as_coeffs()), ..State::default() };
     let content = reader.content(page);
     reader.run(content, page.resources(), state.clone(), 0)?;
@@ -63,20 +74,22 @@ pub(super) fn read<'a>(
     Ok(reader.found)
 }
 
-struct Reader<'f, 'a> {
+pub(super) struct Reader<'f, 'a> {
     fonts: &'f mut Fonts<'a>,
-    found: Found,
+    pub(super) found: Found,
     /// Bytes of the streams being read, one in the other.
     held: usize,
     limit: usize,
     clock: Clock,
     steps: u32,
+    /// Whether the next content lacks the mark of its end.
+    cut: bool,
     /// Where the marked part began whose text is replaced: how many forms deep, and how many marks in it.
     replacing: Option<(usize, usize)>,
 }
 
 impl<'a> Reader<'_, 'a> {
-    fn step(&mut self) -> Result<(), ConvertError> {
+    pub(super) fn step(&mut self) -> Result<(), ConvertError> {
         self.steps += 1;
         if self.steps >= BETWEEN_CHECKS {
             self.steps = 0;
@@ -116,7 +129,8 @@ impl<'a> Reader<'_, 'a> {
         let refused = decoded.as_ref().err().copied();
         let decoded = decoded.unwrap_or_default();
         content.extend_from_slice(&decoded.bytes);
-        self.found.partial |= !decoded.whole;
+        self.found.partial |= !decoded.whole && !decoded.cut;
+        self.cut |= decoded.cut;
         refused != Some(Refused::TooLong)
     }
 
@@ -129,6 +143,8 @@ impl<'a> Reader<'_, 'a> {
     ) -> Result<(), ConvertError> {
         let mut saved: Vec<State<'a>> = Vec::new();
         let mut marked = 0_usize;
+        let cut = std::mem::take(&mut self.cut);
+        let mut in_text = false;
         let mut pen = Pen::default();
         let mut fonts: HashMap<Vec<u8>, Chosen<'a>> = HashMap::new();
         let mut ended = false;
@@ -147,7 +163,11 @@ impl<'a> Reader<'_, 'a> {
                 Op::SaveState(_) if saved.len() < MAX_SAVED => saved.push(state.clone()),
                 Op::RestoreState(_) => state = saved.pop().unwrap_or(state),
                 Op::Transform(t) => state.ctm *= affine([&t.0, &t.1, &t.2, &t.3, &t.4, &t.5]),
-                Op::BeginText(_) => pen.set(Affine::IDENTITY),
+                Op::BeginText(_) => {
+                    in_text = true;
+                    pen.set(Affine::IDENTITY);
+                }
+                Op::EndText(_) => in_text = false,
                 Op::SetTextMatrix(t) => pen.set(affine([&t.0, &t.1, &t.2, &t.3, &t.4, &t.5])),
                 Op::TextFont(font) => {
                     let (name, size) = (font.0, font.1.as_f64());
@@ -176,21 +196,28 @@ impl<'a> Reader<'_, 'a> {
                     pen.next_line(by.0.as_f64(), by.1.as_f64());
                 }
                 Op::NextLineUsingLeading(_) => pen.next_line(0.0, -state.leading),
-                Op::ShowText(text) => self.show(text.0, text.0.len(), &state, &mut pen)?,
+                Op::ShowText(text) => self.show(text.0, Together::only(text.0), &state, &mut pen)?,
                 Op::NextLineAndShowText(text) => {
                     pen.next_line(0.0, -state.leading);
-                    self.show(text.0, text.0.len(), &state, &mut pen)?;
+                    self.show(text.0, Together::only(text.0), &state, &mut pen)?;
                 }
                 Op::ShowTextWithParameters(text) => {
                     (state.word_space, state.char_space) = (text.0.as_f64(), text.1.as_f64());
                     pen.next_line(0.0, -state.leading);
-                    self.show(text.2, text.2.len(), &state, &mut pen)?;
+                    self.show(text.2, Together::only(text.2), &state, &mut pen)?;
                 }
                 Op::ShowTexts(items) => {
-                    let together = items.0.data().len();
-                    for item in items.0.iter::<Object<'_>>() {
+                    let len = items.0.data().len();
+                    let mut rest = items.0.iter::<Object<'_>>().peekable();
+                    while let Some(item) = rest.next() {
                         match item {
-                            Object::String(text) => self.show(&text, together, &state, &mut pen)?,
+                            Object::String(text) => {
+                                let back = match rest.peek() {
+                                    Some(Object::Number(by)) => by.as_f64() / 1000.0 * state.size,
+                                    _ => 0.0,
+                                };
+                                self.show(&text, Together { len, back }, &state, &mut pen)?;
+                            }
                             Object::Number(by) => adjust(by.as_f64(), &state, &mut pen),
                             _ => {}
                         }
@@ -213,10 +240,37 @@ impl<'a> Reader<'_, 'a> {
                     }
                     marked = marked.saturating_sub(1);
                 }
-                Op::InlineImage(_) => self.found.images = true,
+                Op::InlineImage(_) => self.found.images += 1,
+                Op::MoveTo(p) => self.found.drawing.move_to(state.ctm * point(&p.0, &p.1)),
+                Op::LineTo(p) => self.found.drawing.line_to(state.ctm * point(&p.0, &p.1)),
+                Op::CubicTo(p) => self.found.drawing.curve_to(state.ctm * point(&p.4, &p.5)),
+                Op::CubicStartTo(p) => self.found.drawing.curve_to(state.ctm * point(&p.2, &p.3)),
+                Op::CubicEndTo(p) => self.found.drawing.curve_to(state.ctm * point(&p.2, &p.3)),
+                Op::ClosePath(_) => self.found.drawing.close(),
+                Op::RectPath(r) => {
+                    let sides = [&r.0, &r.1, &r.2, &r.3].map(Number::as_f64);
+                    self.found.drawing.rectangle(state.ctm, sides);
+                }
+                Op::StrokePath(_) => self.found.drawing.paint(true, false),
+                Op::CloseAndStrokePath(_) => {
+                    self.found.drawing.close();
+                    self.found.drawing.paint(true, false);
+                }
+                Op::FillPathNonZero(_) | Op::FillPathNonZeroCompatibility(_) | Op::FillPathEvenOdd(_) => {
+                    self.found.drawing.paint(false, true);
+                }
+                Op::FillAndStrokeNonZero(_)
+                | Op::FillAndStrokeEvenOdd(_)
+                | Op::CloseFillAndStrokeNonZero(_)
+                | Op::CloseFillAndStrokeEvenOdd(_) => {
+                    self.found.drawing.close();
+                    self.found.drawing.paint(true, true);
+                }
+                Op::EndPath(_) => self.found.drawing.paint(false, false),
                 Op::XObject(name) => match resources.get_x_object(name.0) {
                     Some(stream) => self.object(&stream, resources, &state, depth)?,
-                    None => self.found.partial = true,
+                    // What the page does not have at all is not left out.
+                    None => self.found.partial |= resources.x_objects.contains_key(name.0.as_ref()),
                 },
                 Op::Fallback(operator) if **operator == *END => ended = true,
                 // Not with what they show.
@@ -226,7 +280,8 @@ impl<'a> Reader<'_, 'a> {
                 _ => {}
             }
         }
-        self.found.partial |= !ended;
+        // Where everything that was begun has been ended, most likely nothing is missing.
+        self.found.partial |= !ended || (cut && (in_text || !saved.is_empty()));
         // A mark ends with its content at the latest.
         if self.replacing.is_some_and(|(at, _)| at == depth) {
             self.end_replacement();
@@ -240,7 +295,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Carries out a form, a piece of content of its own; notes an image.
-    fn object(
+    pub(super) fn object(
         &mut self,
         stream: &Stream<'a>,
         resources: &Resources<'a>,
@@ -253,7 +308,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         };
         if kind.as_ref() == b"Image" {
-            self.found.images = true;
+            self.found.images += 1;
         }
         if kind.as_ref() != b"Form" {
             return Ok(());
@@ -263,7 +318,8 @@ impl<'a> Reader<'_, 'a> {
             self.found.partial = true;
             return Ok(());
         };
-        self.found.partial |= !decoded.whole;
+        self.found.partial |= !decoded.whole && !decoded.cut;
+        self.cut = decoded.cut;
         let own = dict.get::<Dict<'a>>("Resources").map(Resources::new);
         let state = State { ctm: state.ctm * matrix(dict), ..state.clone() };
         let held = decoded.bytes.len();
@@ -273,69 +329,11 @@ impl<'a> Reader<'_, 'a> {
         result
     }
 
-    /// Carries out the appearances of the annotations of a page.
-    fn annotations(&mut self, page: &Page<'a>, state: &State<'a>) -> Result<(), ConvertError> {
-        let list = match value(page.raw(), "Annots") {
-            None => return Ok(()),
-            Some(Ok(Object::Array(list))) => list,
-            Some(_) => {
-                self.found.partial = true;
-                return Ok(());
-            }
-        };
-        for (index, annotation) in entries(&list, page.xref()).enumerate() {
-            self.step()?;
-            match annotation {
-                Ok(Object::Dict(annotation)) if index < MAX_ANNOTATIONS => {
-                    self.annotation(&annotation, page.resources(), state)?;
-                }
-                _ => self.found.partial = true,
-            }
-        }
-        Ok(())
-    }
-
-    /// Carries out the appearance of an annotation, such as a form field that was filled in.
-    fn annotation(
-        &mut self,
-        annotation: &Dict<'a>,
-        resources: &Resources<'a>,
-        state: &State<'a>,
-    ) -> Result<(), ConvertError> {
-        const HIDDEN: u32 = 1 << 1 | 1 << 5;
-        if annotation.get::<u32>("F").is_some_and(|flags| flags & HIDDEN != 0) {
-            return Ok(());
-        }
-        let Some(stream) = appearance(annotation) else { return Ok(()) };
-        let bounds = stream.as_ref().ok().and_then(|stream| stream.dict().get::<Rect>("BBox"));
-        let (Ok(stream), Some(target), Some(bounds)) = (stream, annotation.get::<Rect>("Rect"), bounds)
-        else {
-            self.found.partial = true;
-            return Ok(());
-        };
-        // The appearance's box, where its matrix puts it, is fitted into the annotation's.
-        let corners = [
-            Point::new(bounds.x0, bounds.y0),
-            Point::new(bounds.x1, bounds.y0),
-            Point::new(bounds.x0, bounds.y1),
-            Point::new(bounds.x1, bounds.y1),
-        ]
-        .map(|corner| matrix(stream.dict()) * corner);
-        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), p| {
-            (Point::new(low.x.min(p.x), low.y.min(p.y)), Point::new(high.x.max(p.x), high.y.max(p.y)))
-        });
-        let scale = |from: f64, to: f64| if from > 0.0 { to / from } else { 1.0 };
-        let (x, y) = (scale(high.x - low.x, target.width()), scale(high.y - low.y, target.height()));
-        let fit = Affine::new([x, 0.0, 0.0, y, target.x0 - x * low.x, target.y0 - y * low.y]);
-        let state = State { ctm: state.ctm * fit, ..State::default() };
-        self.object(&stream, resources, &state, 0)
-    }
-
-    /// Shows a string, which is one of those that are shown `together`; that is their length.
+    /// Shows a string, which is one of those that are shown `together`.
     fn show(
         &mut self,
         string: &[u8],
-        together: usize,
+        together: Together,
         state: &State<'a>,
         pen: &mut Pen,
     ) -> Result<(), ConvertError> {
@@ -364,7 +362,12 @@ impl<'a> Reader<'_, 'a> {
             let width = code.advance / 1000.0 * state.size;
             // Space between characters sets a longer text apart as a whole; some producers also make the
             // space between two words of it.
-            let inner = if together >= SPACED_OUT { state.char_space } else { state.char_space.min(0.0) };
+            let mut inner =
+                if together.len >= SPACED_OUT { state.char_space } else { state.char_space.min(0.0) };
+            // Tables are set with a wide space that is taken back where a cell goes on.
+            if rest.len() <= code.len && inner > 0.0 && together.back > 0.0 {
+                inner = (inner - together.back).max(0.0);
+            }
             let word_space = if is_space { state.word_space } else { 0.0 };
             let size = Affine::new([state.size * state.stretch, 0.0, 0.0, state.size, 0.0, state.rise]);
             let place = state.ctm * pen.matrix * size;
@@ -386,22 +389,27 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// What an annotation looks like in the state that it is in, if it shows anything.
-fn appearance<'a>(annotation: &Dict<'a>) -> Option<Result<Stream<'a>, Unreadable>> {
-    let normal = match value(annotation, "AP")? {
-        Ok(Object::Dict(looks)) => value(&looks, "N")?,
-        _ => Err(Unreadable),
-    };
-    let shown = match normal {
-        // One for each state that shows anything.
-        Ok(Object::Dict(looks)) => value(&looks, annotation.get::<Name<'_>>("AS")?)?,
-        shown => shown,
-    };
-    Some(shown.and_then(|shown| shown.into_stream().ok_or(Unreadable)))
+/// The strings that one operator shows.
+#[derive(Clone, Copy)]
+struct Together {
+    /// How many bytes they take.
+    len: usize,
+    /// How far the pen goes back behind this one.
+    back: f64,
+}
+
+impl Together {
+    fn only(string: &[u8]) -> Self {
+        Self { len: string.len(), back: 0.0 }
+    }
+}
+
+fn point(x: &Number, y: &Number) -> Point {
+    Point::new(x.as_f64(), y.as_f64())
 }
 
 /// The matrix of a form.
-fn matrix(dict: &Dict<'_>) -> Affine {
+pub(super) fn matrix(dict: &Dict<'_>) -> Affine {
     dict.get::<[f64; 6]>("Matrix").map_or(Affine::IDENTITY, Affine::new)
 }
 
@@ -420,7 +428,7 @@ fn replacement(properties: &Object<'_>, resources: &Resources<'_>) -> Option<Str
 }
 
 /// Decodes a text string: UTF-16 or UTF-8 with their marks, else one byte a character.
-fn text_string(bytes: &[u8]) -> String {
+pub(super) fn text_string(bytes: &[u8]) -> String {
     let decoded = match bytes {
         [0xfe, 0xff, rest @ ..] => {
             let units = rest.as_chunks().0.iter().map(|unit| u16::from_be_bytes(*unit));

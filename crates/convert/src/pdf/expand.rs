@@ -21,6 +21,9 @@ const FLATE_RATIO: usize = 258 * 4;
 const MAX_PREDICTOR_COLUMNS: i64 = 1 << 16;
 const MAX_PREDICTOR_COLORS: i64 = 32;
 
+/// Deflated data ends with this where its producer has written all it had, and no mark of the end.
+const FLUSHED: &[u8] = &[0, 0, 0xff, 0xff];
+
 /// Why a stream is not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
@@ -40,6 +43,8 @@ pub(super) struct Decoded {
     pub(super) bytes: Vec<u8>,
     /// Whether nothing of it is missing.
     pub(super) whole: bool,
+    /// Whether only the mark of its end is missing.
+    pub(super) cut: bool,
 }
 
 /// The decoded bytes of a stream, at most `limit`; what can be had of a damaged one.
@@ -53,10 +58,13 @@ pub(super) fn decode(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<
         let (_, end) = chain.measure(&raw, limit, clock)?;
         let decoded = stream.decoded_data();
         let whole = end == End::Marked && decoded.is_ok();
-        return Ok(Decoded { bytes: decoded.unwrap_or_default().into_owned(), whole });
+        let cut = end == End::Cut && decoded.is_ok() && raw.ends_with(FLUSHED);
+        return Ok(Decoded { bytes: decoded.unwrap_or_default().into_owned(), whole, cut });
     }
+    let flushed = raw.ends_with(FLUSHED);
     let expanded = chain.expand(raw, limit, clock)?;
-    Ok(Decoded { whole: expanded.last == End::Marked, bytes: expanded.bytes.into_owned() })
+    let (whole, cut) = (expanded.last == End::Marked, expanded.last == End::Cut && flushed);
+    Ok(Decoded { bytes: expanded.bytes.into_owned(), whole, cut })
 }
 
 /// Whether the library knows every filter of a stream; it passes over those that it does not know.
@@ -298,7 +306,10 @@ mod tests {
             assert_eq!(stream.decoded_data().as_deref().ok(), Some(b"abcde".as_slice()));
             assert_eq!(decoded_len(stream, 1 << 20, clock()), Ok(5));
             // We take what is sound.
-            assert_eq!(decode(stream, 1 << 20, clock()), Ok(Decoded { bytes: Vec::new(), whole: false }));
+            assert_eq!(
+                decode(stream, 1 << 20, clock()),
+                Ok(Decoded { bytes: Vec::new(), whole: false, cut: false })
+            );
             // Too little is left to try even a byte: refused, not tried for ever.
             assert_eq!(decoded_len(stream, 100, clock()), Err(Refused::TooLong));
         });

@@ -1,6 +1,6 @@
 //! Fonts: which characters a string shows, and how wide they are.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use hayro_font::{
 use hayro_syntax::object::{Array, Dict, Name, Stream, String as PdfString};
 
 use super::expand::decoded_len;
+use super::guess::Guess;
 use crate::guarded::Clock;
 
 /// Most codes a font may give widths to by ranges. The library keeps one entry for each code.
@@ -32,6 +33,13 @@ pub(super) struct LoadedFont<'a> {
     font: Font<'a>,
     /// What the codes mean by the collection of characters that the font belongs to.
     collection: Option<Collection>,
+    /// What they may mean where neither says it.
+    guess: OnceCell<Guess>,
+    dict: Dict<'a>,
+    /// Whether the font names no map to Unicode of its own but that of all codes to themselves.
+    identity: bool,
+    limit: usize,
+    clock: Clock,
     /// Height of the letters relative to the font size: 1, but for fonts drawn in units of their own.
     pub(super) em: f64,
     texts: RefCell<HashMap<u32, Rc<str>>>,
@@ -77,18 +85,28 @@ impl LoadedFont<'_> {
         text
     }
 
+    /// Made when it is needed, which is hardly ever.
+    fn guess(&self) -> &Guess {
+        self.guess
+            .get_or_init(|| Guess::of(&self.dict, descendant(&self.dict).as_ref(), self.limit, self.clock))
+    }
+
     fn look_up(&self, code: u32) -> String {
         // The glyph does not matter for what the code means.
         let unicode = match self.font.glyph(GlyphId::NOTDEF, code) {
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };
+        let is_text = |text: &BfString| !matches!(text, BfString::Char('\0' | '\u{FFFD}'));
+        let unicode = unicode.filter(|text| is_text(text) && !self.identity);
         match unicode {
             Some(BfString::Char(c)) => plain(&[c]),
             Some(BfString::String(text)) => plain(&text.chars().collect::<Vec<_>>()),
             None => match self.collection.as_ref().and_then(|collection| collection.unicode(code)) {
                 Some(c) => plain(&[c]),
-                None => UNREADABLE.to_owned(),
+                None => {
+                    self.guess().text(&self.font, code).map_or(UNREADABLE.to_owned(), |text| plain(&text))
+                }
             },
         }
     }
@@ -212,8 +230,7 @@ impl<'a> Fonts<'a> {
         if let Some(font) = self.loaded.get(&key) {
             return font.clone();
         }
-        let descendant =
-            dict.get::<Array<'_>>("DescendantFonts").and_then(|list| list.iter::<Dict<'_>>().next());
+        let descendant = descendant(dict);
         let cost = cost(dict, descendant.as_ref(), self.limit, self.clock);
         if self.loaded.len() >= MAX_FONTS || cost.is_some_and(|cost| cost > self.limit - self.held) {
             self.loaded.clear();
@@ -226,8 +243,21 @@ impl<'a> Fonts<'a> {
             self.cache.font(dict, &self.programs, &self.cmaps)
         });
         let font = font.map(|font| {
-            let collection = descendant.and_then(|descendant| Collection::of(dict, &descendant, &self.cmaps));
-            Rc::new(LoadedFont { font, collection, em: em(dict), texts: RefCell::default() })
+            let collection =
+                descendant.as_ref().and_then(|descendant| Collection::of(dict, descendant, &self.cmaps));
+            let identity = dict.get::<Name<'_>>("ToUnicode").is_some();
+            let (limit, clock) = (self.limit, self.clock);
+            Rc::new(LoadedFont {
+                font,
+                collection,
+                guess: OnceCell::new(),
+                dict: dict.clone(),
+                identity,
+                limit,
+                clock,
+                em: em(dict),
+                texts: RefCell::default(),
+            })
         });
         self.loaded.insert(key, font.clone());
         font
@@ -235,14 +265,30 @@ impl<'a> Fonts<'a> {
 
     /// The font that viewers take where a document forgets to choose one.
     pub(super) fn default_font(&mut self) -> Option<Rc<LoadedFont<'a>>> {
-        self.loaded
-            .entry((0, 0))
-            .or_insert_with(|| {
-                let font = self.cache.standard_font(StandardFont::Helvetica, &self.programs)?;
-                Some(Rc::new(LoadedFont { font, collection: None, em: 1.0, texts: RefCell::default() }))
+        if let Some(font) = self.loaded.get(&(0, 0)) {
+            return font.clone();
+        }
+        let font = self.cache.standard_font(StandardFont::Helvetica, &self.programs).map(|font| {
+            Rc::new(LoadedFont {
+                font,
+                collection: None,
+                guess: OnceCell::new(),
+                dict: Dict::default(),
+                identity: false,
+                limit: self.limit,
+                clock: self.clock,
+                em: 1.0,
+                texts: RefCell::default(),
             })
-            .clone()
+        });
+        self.loaded.insert((0, 0), font.clone());
+        font
     }
+}
+
+/// The font that a composite font is made of.
+fn descendant<'a>(dict: &Dict<'a>) -> Option<Dict<'a>> {
+    dict.get::<Array<'a>>("DescendantFonts").and_then(|list| list.iter::<Dict<'a>>().next())
 }
 
 /// What loading a font decodes, or `None` if that is more than `limit` or cannot be bounded.

@@ -12,7 +12,7 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 pub(super) const WORD_GAP: f64 = 0.1;
 
 /// Coordinates beyond this are on no page; a page of the largest kind is 14,400 points wide.
-const FAR: f64 = 1e6;
+pub(super) const FAR: f64 = 1e6;
 
 /// A stretch of text in the frame of its direction: `x` runs along the text, `y` grows against its lines.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub(super) struct Run {
     pub(super) y: f64,
     /// The height of the letters.
     pub(super) size: f64,
+    /// Whether a space was shown before it.
+    pub(super) spaced: bool,
 }
 
 /// Where a character stands on the page, in points from the lower left corner.
@@ -44,6 +46,8 @@ pub(super) struct Runs {
     frames: BTreeMap<i16, Vec<Run>>,
     /// The frame of the last run while it can go on.
     open: Option<i16>,
+    /// The last space, if nothing was shown since.
+    space: Option<(i16, Run)>,
     /// Replacement text of a marked part of the page, while in it.
     replaced: Option<Replaced>,
     runs: usize,
@@ -63,9 +67,9 @@ impl Runs {
         self.full
     }
 
-    /// The runs of each direction, upright text first.
-    pub(super) fn into_frames(self) -> impl Iterator<Item = Vec<Run>> {
-        self.frames.into_values()
+    /// The runs of each direction with its angle, upright text first.
+    pub(super) fn into_frames(self) -> impl Iterator<Item = (i16, Vec<Run>)> {
+        self.frames.into_iter()
     }
 
     /// Adds a character.
@@ -75,6 +79,34 @@ impl Runs {
             Some(Replaced { place: unknown, .. }) => *unknown = Some(place),
             None => self.put(text, place),
         }
+    }
+
+    /// Whether any text is in them.
+    pub(super) fn is_text(&self) -> bool {
+        self.frames.values().any(|runs| !runs.is_empty())
+    }
+
+    /// Whether these show a text and nothing else, whatever its spaces.
+    pub(super) fn shows(&self, text: &str) -> bool {
+        let mut letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let runs = self.frames.values().flatten();
+        let mut shown: Vec<char> =
+            runs.flat_map(|run| run.text.chars()).filter(|c| !c.is_whitespace()).collect();
+        letters.sort_unstable();
+        shown.sort_unstable();
+        letters == shown
+    }
+
+    /// Adds the runs of another piece of the page.
+    pub(super) fn append(&mut self, other: Self) {
+        for (angle, mut runs) in other.frames {
+            self.frames.entry(angle).or_default().append(&mut runs);
+        }
+        self.open = None;
+        self.space = None;
+        self.runs += other.runs;
+        self.bytes += other.bytes;
+        self.full |= other.full || self.runs >= MAX_RUNS || self.bytes >= MAX_TEXT_BYTES;
     }
 
     /// From here on, characters are only places for `text`, until [`end_replacement`](Self::end_replacement).
@@ -95,9 +127,15 @@ impl Runs {
         }
         if text.trim().is_empty() {
             self.open = None;
+            self.space = framed(text, place);
             return;
         }
-        let Some((angle, run)) = framed(text, place) else { return };
+        let Some((angle, mut run)) = framed(text, place) else { return };
+        // Some producers take spaces back and set words apart by moving the pen.
+        run.spaced = self.space.take().is_some_and(|(other, space)| {
+            let near = |a: f64, b: f64| (a - b).abs() <= 0.1 * run.size;
+            other == angle && near(space.y, run.y) && run.x >= space.end - 0.03 * run.size
+        });
         self.bytes += text.len();
         let frame = self.frames.entry(angle).or_default();
         if self.open == Some(angle)
@@ -146,7 +184,7 @@ fn framed(text: &str, place: Place) -> Option<(i16, Run)> {
     let angle = degrees.rem_euclid(360.0) as i16;
     let (x, end) = (along(start), along(end));
     let (x, end) = (x.min(end), x.max(end));
-    Some((angle, Run { text: text.to_owned(), x, end, y: across(start), size }))
+    Some((angle, Run { text: text.to_owned(), x, end, y: across(start), size, spaced: false }))
 }
 
 #[cfg(test)]
@@ -165,7 +203,7 @@ mod tests {
     }
 
     fn texts(runs: Runs) -> Vec<String> {
-        runs.into_frames().flatten().map(|run| run.text).collect()
+        runs.into_frames().flat_map(|(_, runs)| runs).map(|run| run.text).collect()
     }
 
     #[test]

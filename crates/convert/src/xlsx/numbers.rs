@@ -11,7 +11,7 @@ const MAX_STYLES: usize = 100_000;
 
 /// The formats of a workbook's cells.
 #[derive(Default)]
-pub(super) struct Formats {
+pub(crate) struct Formats {
     styles: Vec<Kind>,
     since_1904: bool,
 }
@@ -30,6 +30,13 @@ enum Kind {
 }
 
 impl Formats {
+    /// The formats of styles by their numbers, with the codes of those that are not built in.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn of(codes: &HashMap<u32, String>, styles: &[u32], since_1904: bool) -> Self {
+        let kind = |id: &u32| codes.get(id).map_or_else(|| built_in(*id), |code| of_code(code));
+        Self { styles: styles.iter().map(kind).collect(), since_1904 }
+    }
+
     pub(super) fn read(
         package: &Package<'_>,
         references: &References,
@@ -74,7 +81,14 @@ impl Formats {
 
     /// A stored number in the style of its cell.
     pub(super) fn show(&self, value: &str, style: usize) -> String {
-        let Ok(number) = value.parse::<f64>() else { return value.to_owned() };
+        match value.parse() {
+            Ok(number) => self.show_number(number, style),
+            Err(_) => value.to_owned(),
+        }
+    }
+
+    /// A number in the style of its cell.
+    pub(crate) fn show_number(&self, number: f64, style: usize) -> String {
         let kind = self.styles.get(style).copied().unwrap_or_default();
         let shown = match kind {
             Kind::Plain => None,
@@ -190,7 +204,8 @@ fn of_code(code: &str) -> Kind {
             // A month alone is a date; minutes stand beside hours or seconds.
             'm' if !time => date |= !characters.as_str().to_ascii_lowercase().contains(['s', 'h']),
             '%' => percent = true,
-            // General, and numbers with an exponent.
+            // Years of the eras of Japan.
+            'g' if !characters.as_str().to_ascii_lowercase().starts_with("eneral") => date = true,
             'g' => return Kind::Plain,
             '0' | '#' | '?' if !date && !time => {
                 return if code.contains('%') { Kind::Percent } else { Kind::Plain };
@@ -256,6 +271,8 @@ mod tests {
             ("yyyy\\-mm\\-dd", Kind::Date),
             ("[$-407]d. mmmm yyyy", Kind::Date),
             ("mmm", Kind::Date),
+            ("[$-411]ggge\"年\"m\"月\"d\"日\"", Kind::Date),
+            ("ge.m.d", Kind::Date),
             ("hh:mm", Kind::Time),
             ("mm:ss.0", Kind::Time),
             ("dd/mm/yyyy hh:mm", Kind::DateTime),

@@ -1,0 +1,86 @@
+//! Compound files: what Office wrote before 2007, and Outlook writes still.
+
+use std::io::{Cursor, Read};
+
+use bytes::Bytes;
+
+use crate::{ConvertError, Limits};
+
+/// Entries of a storage that are looked at.
+const MAX_ENTRIES: usize = 10_000;
+
+/// A compound file. Its streams may take so many bytes together as a document may when decoded.
+pub(crate) struct Compound {
+    file: cfb::CompoundFile<Cursor<Bytes>>,
+    left: usize,
+}
+
+/// An entry of a storage.
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) is_stream: bool,
+}
+
+impl Compound {
+    /// # Errors
+    /// It is damaged.
+    pub(crate) fn open(bytes: &Bytes, limits: &Limits) -> Result<Self, ConvertError> {
+        let file = cfb::CompoundFile::open(Cursor::new(bytes.clone()))
+            .map_err(|_| ConvertError::Malformed { reason: "its list of streams is damaged" })?;
+        Ok(Self { file, left: limits.max_decoded_bytes })
+    }
+
+    /// The entries of a storage, such as `/`.
+    pub(crate) fn entries(&self, storage: &str) -> Vec<Entry> {
+        let Ok(entries) = self.file.read_storage(storage) else { return Vec::new() };
+        entries
+            .take(MAX_ENTRIES)
+            .map(|entry| Entry { name: entry.name().to_owned(), is_stream: entry.is_stream() })
+            .collect()
+    }
+
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.file.is_stream(path)
+    }
+
+    /// A stream; `None` if there is none of this name, or it cannot be read or is longer than may still be read.
+    pub(crate) fn stream(&mut self, path: &str) -> Option<Vec<u8>> {
+        if !self.file.is_stream(path) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(self.left).unwrap_or(u64::MAX);
+        let stream = self.file.open_stream(path).ok()?;
+        if stream.len() > limit {
+            return None;
+        }
+        // What can be had of a stream that breaks off.
+        let _ = stream.take(limit).read_to_end(&mut bytes);
+        self.left = self.left.saturating_sub(bytes.len());
+        Some(bytes)
+    }
+}
+
+/// Numbers with the lowest byte first, where there are enough bytes.
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
+}
+
+/// A number of four bytes as a position.
+pub(crate) fn place_at(bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(u32_at(bytes, at)?).ok()
+}
+
+/// Text of two bytes a character.
+pub(crate) fn wide(bytes: &[u8]) -> String {
+    encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0.into_owned()
+}
+
+/// Text of one byte a character, as Western versions wrote it.
+pub(crate) fn narrow(bytes: &[u8]) -> String {
+    encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
+}

@@ -1,0 +1,286 @@
+//! DOC to text: the documents of Word 97 to 2003. Their text stands in pieces, and what ends a row of a table is
+//! told apart from what ends a cell by the properties of paragraphs.
+
+use bytes::Bytes;
+
+use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::flow::Flow;
+use crate::guarded::Clock;
+use crate::output::Output;
+use crate::{ConvertError, Converted, Limits, Unit};
+
+/// Where the table of positions begins in the head of a document, and two of its entries.
+const POSITIONS: usize = 0x9a;
+const PARAGRAPHS: usize = 13;
+const PIECES: usize = 33;
+
+/// The length of a page of paragraph properties, and how many of them are read.
+const PAGE: usize = 512;
+const MAX_PAGES: usize = 1 << 16;
+
+/// Pieces of a text that are read.
+const MAX_PIECES: usize = 1 << 18;
+
+pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
+    let mut file = Compound::open(bytes, limits)?;
+    let damaged = ConvertError::Malformed { reason: "it has no document inside" };
+    let head = file.stream("/WordDocument").filter(|head| u16_at(head, 0) == Some(0xa5ec));
+    let head = head.ok_or(damaged.clone())?;
+    let flags = u16_at(&head, 10).unwrap_or(0);
+    if flags & 0x0100 != 0 {
+        return Err(ConvertError::Encrypted { reason: "it needs a password" });
+    }
+    if u16_at(&head, 2).is_some_and(|version| version < 0x00c1) {
+        return Err(ConvertError::OldFormat { format: "Word before 97 (.doc)" });
+    }
+    let name = if flags & 0x0200 != 0 { "/1Table" } else { "/0Table" };
+    let tables = file.stream(name).ok_or(damaged.clone())?;
+    let part = |index: usize| {
+        let at = POSITIONS + 8 * index;
+        let (start, len) = (place_at(&head, at)?, place_at(&head, at + 4)?);
+        tables.get(start..start.checked_add(len)?)
+    };
+    let pieces = part(PIECES).and_then(pieces).ok_or(damaged)?;
+    let paragraphs = part(PARAGRAPHS).map(|plc| Paragraphs::read(plc, &head, clock)).transpose()?;
+    let paragraphs = paragraphs.unwrap_or_default();
+
+    let mut output = Output::new(Unit::Whole, limits);
+    output.begin("");
+    let mut reader = Reader {
+        flow: Flow::new(&mut output),
+        paragraphs,
+        field: Vec::new(),
+        table: false,
+        row: false,
+        cell: String::new(),
+        images: 0,
+    };
+    // Behind the main text stand notes, margins, comments and text boxes.
+    let whole = reader.read(&pieces, &head, clock)?;
+    let images = reader.images;
+    reader.flow.finish();
+    for _ in 0..images {
+        output.not_shown("image");
+    }
+    if !whole {
+        output.partial();
+    }
+    output.finish()
+}
+
+/// A stretch of text: its first character and the one behind its last, and where its bytes are.
+struct Piece {
+    first: usize,
+    end: usize,
+    at: usize,
+    narrow: bool,
+}
+
+/// The pieces that the text is made of.
+fn pieces(table: &[u8]) -> Option<Vec<Piece>> {
+    let mut at = 0;
+    while *table.get(at)? == 1 {
+        at += 3 + usize::from(u16_at(table, at + 1)?);
+    }
+    let len = place_at(table, at + 1)?;
+    let list = table.get(at + 5..).map(|list| list.get(..len).unwrap_or(list))?;
+    let count = (list.len().checked_sub(4)? / 12).min(MAX_PIECES);
+    let piece = |index: usize| {
+        let bits = u32_at(list, 4 * (count + 1) + 8 * index + 2)?;
+        let narrow = bits & 0x4000_0000 != 0;
+        let at = usize::try_from(bits & 0x3fff_ffff).ok()?;
+        let (first, end) = (place_at(list, 4 * index)?, place_at(list, 4 * index + 4)?);
+        Some(Piece { first, end, at: if narrow { at / 2 } else { at }, narrow })
+    };
+    Some((0..count).map_while(piece).collect())
+}
+
+/// What a paragraph is to a table.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Place {
+    in_table: bool,
+    ends_row: bool,
+}
+
+/// The paragraphs by where their bytes end.
+#[derive(Default)]
+struct Paragraphs(Vec<(usize, Place)>);
+
+impl Paragraphs {
+    fn read(list: &[u8], head: &[u8], clock: Clock) -> Result<Self, ConvertError> {
+        let mut found = Vec::new();
+        let count = (list.len().saturating_sub(4) / 8).min(MAX_PAGES);
+        for index in 0..count {
+            clock.check()?;
+            let Some(page) = place_at(list, 4 * (count + 1) + 4 * index)
+                .and_then(|number| head.get(number.checked_mul(PAGE)?..)?.get(..PAGE))
+            else {
+                continue;
+            };
+            let runs = page.last().copied().map_or(0, usize::from);
+            for run in 0..runs {
+                let Some(end) = place_at(page, 4 * run + 4) else { break };
+                let offset = page.get(4 * (runs + 1) + 13 * run).copied().map_or(0, usize::from) * 2;
+                found.push((end, place(page, offset).unwrap_or_default()));
+            }
+        }
+        found.sort_by_key(|(end, _)| *end);
+        Ok(Self(found))
+    }
+
+    /// The paragraph in which a byte stands.
+    fn at(&self, byte: usize) -> Place {
+        let index = self.0.partition_point(|(end, _)| *end <= byte);
+        self.0.get(index).map(|(_, place)| *place).unwrap_or_default()
+    }
+}
+
+/// What the properties of a paragraph say about tables; they stand at an offset of their page.
+fn place(page: &[u8], offset: usize) -> Option<Place> {
+    let mut found = Place::default();
+    if offset == 0 {
+        return Some(found);
+    }
+    let (start, len) = match *page.get(offset)? {
+        0 => (offset + 2, usize::from(*page.get(offset + 1)?) * 2),
+        words => (offset + 1, usize::from(words) * 2 - 1),
+    };
+    let mut rest = page.get(start + 2..(start + len).min(PAGE))?;
+    while let Some(property) = u16_at(rest, 0) {
+        let operand = rest.get(2..)?;
+        let on = operand.first().is_some_and(|value| *value != 0);
+        match property {
+            0x2416 => found.in_table = on,
+            0x2417 => found.ends_row = on,
+            _ => {}
+        }
+        let len = match property >> 13 {
+            0 | 1 => 1,
+            2 | 4 | 5 => 2,
+            3 => 4,
+            7 => 3,
+            _ if property == 0xd608 => usize::from(u16_at(operand, 0)?) + 1,
+            _ => usize::from(*operand.first()?) + 1,
+        };
+        rest = operand.get(len..).unwrap_or_default();
+    }
+    Some(found)
+}
+
+struct Reader<'o> {
+    flow: Flow<'o>,
+    paragraphs: Paragraphs,
+    /// The fields that are open, and whether their result has begun.
+    field: Vec<bool>,
+    table: bool,
+    row: bool,
+    /// The text since the last mark.
+    cell: String,
+    images: usize,
+}
+
+impl Reader<'_> {
+    /// Reads the pieces; whether all of them were there.
+    fn read(&mut self, pieces: &[Piece], head: &[u8], clock: Clock) -> Result<bool, ConvertError> {
+        let mut whole = true;
+        for piece in pieces {
+            clock.check()?;
+            if self.flow.is_full() {
+                return Ok(whole);
+            }
+            let width = if piece.narrow { 1 } else { 2 };
+            let len = piece.end.saturating_sub(piece.first).saturating_mul(width);
+            let bytes = head.get(piece.at..).unwrap_or_default();
+            whole &= bytes.len() >= len;
+            let bytes = bytes.get(..len).unwrap_or(bytes);
+            let mut from = 0;
+            for at in (0..bytes.len()).step_by(width) {
+                let Some(unit) = unit(bytes, at, piece.narrow) else { break };
+                if unit < 0x20 {
+                    self.text(bytes.get(from..at).unwrap_or_default(), piece.narrow);
+                    self.mark(unit, piece.at + at);
+                    from = at + width;
+                }
+            }
+            self.text(bytes.get(from..).unwrap_or_default(), piece.narrow);
+        }
+        self.end_paragraph(Place::default());
+        Ok(whole)
+    }
+
+    fn text(&mut self, bytes: &[u8], is_narrow: bool) {
+        if bytes.is_empty() || self.field.iter().any(|result| !result) {
+            return;
+        }
+        let text = if is_narrow { narrow(bytes) } else { wide(bytes) };
+        self.cell.extend(text.chars().filter(|c| *c != '\u{ad}'));
+    }
+
+    /// A character that is none of the text, at a byte.
+    fn mark(&mut self, unit: u16, byte: usize) {
+        match unit {
+            0x13 => self.field.push(false),
+            0x14 => {
+                if let Some(result) = self.field.last_mut() {
+                    *result = true;
+                }
+            }
+            0x15 => {
+                self.field.pop();
+            }
+            _ if self.field.iter().any(|result| !result) => {}
+            0x07 => {
+                let place = self.paragraphs.at(byte);
+                if place.ends_row {
+                    self.cell.clear();
+                    self.flow.close_row();
+                    self.row = false;
+                } else {
+                    self.end_cell();
+                }
+            }
+            0x0d | 0x0c => {
+                let place = self.paragraphs.at(byte);
+                self.end_paragraph(place);
+            }
+            0x09 => self.cell.push('\t'),
+            0x0b => self.cell.push('\n'),
+            0x1e => self.cell.push('-'),
+            0x01 | 0x08 => self.images += 1,
+            _ => {}
+        }
+    }
+
+    fn end_cell(&mut self) {
+        if !self.table {
+            self.flow.open_table();
+            self.table = true;
+        }
+        if !self.row {
+            self.flow.open_row();
+            self.row = true;
+        }
+        self.flow.open_cell(1, 1);
+        self.flow.text(&std::mem::take(&mut self.cell));
+        self.flow.close_cell();
+    }
+
+    fn end_paragraph(&mut self, place: Place) {
+        if place.in_table {
+            self.cell.push('\n');
+            return;
+        }
+        if self.table {
+            self.flow.close_row();
+            self.flow.close_table();
+            (self.table, self.row) = (false, false);
+        }
+        self.flow.text(&std::mem::take(&mut self.cell));
+        self.flow.end_paragraph();
+    }
+}
+
+/// The character unit at a place.
+fn unit(bytes: &[u8], at: usize, is_narrow: bool) -> Option<u16> {
+    if is_narrow { bytes.get(at).map(|byte| u16::from(*byte)) } else { u16_at(bytes, at) }
+}

@@ -1,0 +1,197 @@
+//! What office files show besides their text: charts, diagrams and text boxes, which stand in parts of their own.
+
+use std::collections::BTreeMap;
+
+use crate::ConvertError;
+use crate::ooxml::{Package, of_kind};
+use crate::output::Output;
+use crate::table::push_row;
+use crate::xml::{Node, Stop, Xml};
+
+/// Most series of a chart, most points of all of them, and the longest text in it.
+const MAX_SERIES: usize = 256;
+const MAX_POINTS: usize = 20_000;
+const MAX_TEXT: usize = 4 << 10;
+
+/// A chart as it was last drawn.
+#[derive(Default)]
+struct Chart {
+    titles: Vec<String>,
+    series: Vec<Series>,
+    /// Points that are kept, and whether there were more.
+    points: usize,
+    full: bool,
+}
+
+#[derive(Default)]
+struct Series {
+    name: String,
+    categories: BTreeMap<usize, String>,
+    values: BTreeMap<usize, String>,
+}
+
+/// What of a series a value belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Name,
+    Categories,
+    Values,
+}
+
+/// Writes a chart as a table: its titles, and a row for each category with the values of all series.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn chart(package: &Package<'_>, name: &str, output: &mut Output) -> Result<(), ConvertError> {
+    let Some(Ok(xml)) = package.xml(name) else {
+        output.not_shown("chart");
+        return Ok(());
+    };
+    let mut chart = Chart::default();
+    match chart.read(xml) {
+        Err(Stop::Over(error)) => return Err(error),
+        Err(Stop::Damaged) => output.partial(),
+        Ok(()) => {}
+    }
+    // Bare numbers say nothing.
+    let named = |series: &Series| !series.name.is_empty() || !series.categories.is_empty();
+    if chart.titles.is_empty() && !chart.series.iter().any(named) {
+        output.not_shown("chart");
+        return Ok(());
+    }
+    if chart.full {
+        output.truncated();
+    }
+    output.end_line();
+    for line in chart.lines() {
+        output.line(&line);
+    }
+    Ok(())
+}
+
+/// Writes the charts that a part refers to.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn charts(package: &Package<'_>, part: &str, output: &mut Output) -> Result<(), ConvertError> {
+    let references = package.references(part)?;
+    for kind in ["chart", "chartEx"] {
+        for name in of_kind(&references, kind) {
+            package.clock.check()?;
+            chart(package, name, output)?;
+        }
+    }
+    Ok(())
+}
+
+impl Chart {
+    fn read(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
+        let mut of = None;
+        let mut in_series = false;
+        let mut at = 0_usize;
+        loop {
+            let mut wanted = false;
+            match xml.next()? {
+                Node::Open(tag) => match tag.name() {
+                    "ser" | "series" => {
+                        in_series = true;
+                        if self.series.len() < MAX_SERIES {
+                            self.series.push(Series::default());
+                        } else {
+                            self.full = true;
+                        }
+                    }
+                    "tx" if in_series && of.is_none() && self.is_unnamed() => of = Some(Of::Name),
+                    "cat" | "xVal" | "strDim" => of = Some(Of::Categories),
+                    "val" | "yVal" | "numDim" => of = Some(Of::Values),
+                    "pt" => {
+                        at = tag.number("idx").unwrap_or(at + 1);
+                    }
+                    "v" | "t" => wanted = true,
+                    _ => {}
+                },
+                Node::Close(name) => match &*name {
+                    "ser" | "series" => in_series = false,
+                    "tx" if of == Some(Of::Name) => of = None,
+                    "cat" | "xVal" | "val" | "yVal" | "strDim" | "numDim" => of = None,
+                    _ => {}
+                },
+                Node::End => return Ok(()),
+                _ => {}
+            }
+            if wanted {
+                let text = xml.text(MAX_TEXT)?;
+                self.add(of, at, text.split_whitespace().collect::<Vec<_>>().join(" "));
+            }
+        }
+    }
+
+    /// Whether the last series has neither name nor values yet; labels of values come behind them.
+    fn is_unnamed(&self) -> bool {
+        self.series.last().is_some_and(|series| series.name.is_empty() && series.values.is_empty())
+    }
+
+    fn add(&mut self, of: Option<Of>, at: usize, text: String) {
+        if text.is_empty() || self.full {
+            return;
+        }
+        self.points += 1;
+        if self.points > MAX_POINTS {
+            self.full = true;
+            return;
+        }
+        match (of, self.series.last_mut()) {
+            (None, _) | (_, None) if self.titles.len() >= MAX_SERIES => self.full = true,
+            (None, _) | (_, None) => self.titles.push(text),
+            (Some(Of::Name), Some(series)) => {
+                let space = if series.name.is_empty() { "" } else { " " };
+                series.name.push_str(space);
+                series.name.push_str(&text);
+            }
+            (Some(Of::Categories), Some(series)) => {
+                // Categories of several levels: the innermost comes first.
+                let entry = series.categories.entry(at).or_default();
+                *entry = if entry.is_empty() { text } else { format!("{text} / {entry}") };
+            }
+            (Some(Of::Values), Some(series)) => {
+                series.values.insert(at, shown(&text));
+            }
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![match self.titles.split_first() {
+            Some((title, [])) => format!("[chart: {title}]"),
+            Some((title, rest)) => format!("[chart: {title} ({})]", rest.join(", ")),
+            None => "[chart]".to_owned(),
+        }];
+        let mut row = |cells: Vec<&str>| {
+            let mut line = String::new();
+            push_row(&mut line, cells.into_iter().enumerate());
+            if !line.is_empty() {
+                lines.push(line);
+            }
+        };
+        if self.series.iter().any(|series| !series.name.is_empty()) {
+            row([""].into_iter().chain(self.series.iter().map(|series| series.name.as_str())).collect());
+        }
+        let mut points: Vec<usize> = self
+            .series
+            .iter()
+            .flat_map(|series| series.categories.keys().chain(series.values.keys()).copied())
+            .collect();
+        points.sort_unstable();
+        points.dedup();
+        for at in points {
+            let category = self.series.iter().find_map(|series| series.categories.get(&at));
+            let values = self.series.iter().map(|series| series.values.get(&at).map_or("", String::as_str));
+            row([category.map_or("", String::as_str)].into_iter().chain(values).collect());
+        }
+        lines
+    }
+}
+
+/// A value with the digits that a reader sees.
+fn shown(value: &str) -> String {
+    value.parse().map_or_else(|_| value.to_owned(), crate::xlsx::plain)
+}

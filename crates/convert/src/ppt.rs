@@ -1,0 +1,193 @@
+//! PPT to text: the presentations of PowerPoint 97 to 2003, slide by slide with their notes.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::guarded::Clock;
+use crate::output::Output;
+use crate::{ConvertError, Converted, Limits, Unit};
+
+/// Slides that are listed, and records that are read of one list or slide.
+const MAX_SLIDES: usize = 20_000;
+const MAX_RECORDS: usize = 1 << 20;
+
+/// Objects whose places are kept.
+const MAX_OBJECTS: usize = 1 << 18;
+
+/// Numbers of records.
+const DOCUMENT: u16 = 1000;
+const SLIDE_PLACE: u16 = 1011;
+const NOTES_OF: u16 = 1009;
+const WIDE_TEXT: u16 = 4000;
+const NARROW_TEXT: u16 = 4008;
+const SLIDES: u16 = 4080;
+const OBJECTS: u16 = 6002;
+
+pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
+    let mut file = Compound::open(bytes, limits)?;
+    let damaged = ConvertError::Malformed { reason: "it has no presentation inside" };
+    let stream = file.stream("/PowerPoint Document").ok_or(damaged.clone())?;
+    if file.has("/EncryptedSummary") {
+        return Err(ConvertError::Encrypted { reason: "it needs a password" });
+    }
+    let objects = objects(&stream, clock)?;
+    // Of documents that were saved several times, the last one counts.
+    let document = top(&stream).filter(|record| record.id == DOCUMENT).last().ok_or(damaged)?;
+    let slides = listed(&document, 0, clock)?;
+    let mut notes: HashMap<u32, Vec<String>> = HashMap::new();
+    for listed in listed(&document, 2, clock)? {
+        let Some(record) = objects.get(&listed.object).and_then(|at| record(stream.get(*at..)?)) else {
+            continue;
+        };
+        let of = inside(&record).find(|inner| inner.id == NOTES_OF).and_then(|inner| u32_at(inner.data, 0));
+        let mut texts = listed.texts;
+        texts.extend(texts_of(&record, clock)?);
+        notes.entry(of.unwrap_or(0)).or_default().extend(texts);
+    }
+    let mut output = Output::new(Unit::Slide, limits);
+    output.set_total(slides.len());
+    for slide in slides {
+        clock.check()?;
+        if !output.begin("") {
+            break;
+        }
+        for text in &slide.texts {
+            write(text, &mut output);
+        }
+        match objects.get(&slide.object).and_then(|at| record(stream.get(*at..)?)) {
+            Some(record) => {
+                for text in texts_of(&record, clock)? {
+                    write(&text, &mut output);
+                }
+            }
+            None => output.partial(),
+        }
+        if let Some(texts) = notes.get(&slide.number) {
+            output.blank();
+            output.line("[speaker notes]");
+            for text in texts {
+                write(text, &mut output);
+            }
+        }
+    }
+    output.finish()
+}
+
+/// A record, which may hold others.
+struct Record<'b> {
+    id: u16,
+    instance: u16,
+    holds_records: bool,
+    data: &'b [u8],
+}
+
+/// The record that begins here; what is left of one that breaks off.
+fn record(bytes: &[u8]) -> Option<Record<'_>> {
+    let (head, id, len) = (u16_at(bytes, 0)?, u16_at(bytes, 2)?, place_at(bytes, 4)?);
+    let data = bytes.get(8..)?;
+    let data = data.get(..len).unwrap_or(data);
+    Some(Record { id, instance: head >> 4, holds_records: head & 15 == 15, data })
+}
+
+/// Records one after the other.
+fn top(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
+    std::iter::from_fn(move || {
+        let found = record(bytes)?;
+        bytes = bytes.get(8 + found.data.len()..).unwrap_or_default();
+        Some(found)
+    })
+    .take(MAX_RECORDS)
+}
+
+/// Those that a record holds, and those that these hold, in their order.
+fn inside<'b>(record: &Record<'b>) -> impl Iterator<Item = Record<'b>> {
+    let mut rest = record.data;
+    std::iter::from_fn(move || {
+        let found = self::record(rest)?;
+        // What a record holds comes right behind its head.
+        let step = if found.holds_records { 8 } else { 8 + found.data.len() };
+        rest = rest.get(step..).unwrap_or_default();
+        Some(found)
+    })
+    .take(MAX_RECORDS)
+}
+
+/// Where objects stand in the stream, by their numbers. Later lists say more.
+fn objects(stream: &[u8], clock: Clock) -> Result<HashMap<u32, usize>, ConvertError> {
+    let mut found = HashMap::new();
+    for list in top(stream).filter(|record| record.id == OBJECTS) {
+        clock.check()?;
+        let mut at = 0;
+        while let Some(bits) = u32_at(list.data, at) {
+            at += 4;
+            for offset in 0..bits >> 20 {
+                let Some(place) = place_at(list.data, at) else { break };
+                at += 4;
+                if found.len() < MAX_OBJECTS {
+                    found.insert((bits & 0xf_ffff) + offset, place);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A slide in the list of slides, or its notes.
+struct Listed {
+    object: u32,
+    number: u32,
+    texts: Vec<String>,
+}
+
+/// The slides of a list, with the texts of their outline.
+fn listed(document: &Record<'_>, instance: u16, clock: Clock) -> Result<Vec<Listed>, ConvertError> {
+    let mut slides: Vec<Listed> = Vec::new();
+    for list in top(document.data).filter(|record| record.id == SLIDES && record.instance == instance) {
+        for inner in top(list.data) {
+            clock.check()?;
+            match inner.id {
+                SLIDE_PLACE if slides.len() < MAX_SLIDES => slides.push(Listed {
+                    object: u32_at(inner.data, 0).unwrap_or(0),
+                    number: u32_at(inner.data, 12).unwrap_or(0),
+                    texts: Vec::new(),
+                }),
+                _ => {
+                    if let (Some(text), Some(slide)) = (text(&inner), slides.last_mut()) {
+                        slide.texts.push(text);
+                    }
+                }
+            }
+        }
+    }
+    Ok(slides)
+}
+
+fn text(record: &Record<'_>) -> Option<String> {
+    match record.id {
+        WIDE_TEXT => Some(wide(record.data)),
+        NARROW_TEXT => Some(narrow(record.data)),
+        _ => None,
+    }
+}
+
+/// The texts of the shapes of a slide.
+fn texts_of(slide: &Record<'_>, clock: Clock) -> Result<Vec<String>, ConvertError> {
+    let mut texts = Vec::new();
+    for inner in inside(slide) {
+        clock.check()?;
+        texts.extend(text(&inner));
+    }
+    Ok(texts)
+}
+
+/// Writes the lines of a text. A lone mark stands where every slide has its number or date.
+fn write(text: &str, output: &mut Output) {
+    for line in text.split(['\r', '\n', '\x0b']) {
+        let line = line.trim();
+        if !line.is_empty() && line != "*" {
+            output.line(line);
+        }
+    }
+}
