@@ -6,6 +6,7 @@ use crate::{Failure, environment, report, root, run as command, run_with, suite,
 
 /// The crates that a team may pick alone.
 const ALONE: &[&str] = &[
+    "attache-schema",
     "attache-core",
     "attache-documents",
     "attache-convert",
@@ -25,7 +26,7 @@ const ALONE: &[&str] = &[
 const PROVIDERS: &[&str] = &["openai", "anthropic", "gemini", "bedrock", "offline"];
 
 /// The features of the converters, each of which builds without the others.
-const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email"];
+const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email", "legacy"];
 
 /// The features of the facade, each of which builds without the others.
 const FEATURES: &[&str] = &[
