@@ -217,24 +217,24 @@ fn what_was_no_content_is_not_left_out_since() {
     assert_eq!(three.left_out_since(&three), []);
 }
 
-// A content that is left out for one limit may come to stand where two show it: the other limits hold all the same.
+// A content that is left out for one limit may come to stand where two show it: the limits that were kept before hold
+// all the same.
 #[test]
-fn heirs_keep_the_limits_too() {
-    let twice =
-        [("find", crate::builder::tree(&[pdf("a.pdf")])), ("read", crate::builder::tree(&[pdf("a.pdf")]))];
-    let chat = Chat::new().user("?").tool(&[pdf("a.pdf")]).tool(&[pdf("b.pdf")]).calls(&twice);
-    let options = RouteOptions::new().with_budget(attache_documents::DocumentBudget::Tokens(3_000));
-    for most in 1..4 {
-        let routing = chat.routed(&at_most(most), &Materials::new(), &options).unwrap();
-        let shown = routing.report.count(Outcome::Native) as u64;
-        assert!(shown <= most, "{shown} of {most}");
-        for decision in &routing.report.decisions {
-            assert!(
-                decision.reason.kind() != ReasonKind::ShownBefore || shown > 0,
-                "no reference leads nowhere"
-            );
-        }
-    }
+fn heirs_keep_the_other_limits_too() {
+    let a = || doc("a.pdf", &[b"%PDF-", &[b'x'; 2_995][..]].concat(), "application/pdf");
+    let long = doc("t.txt", "four".repeat(12_500).as_bytes(), "text/plain");
+    let output = || crate::builder::tree(&[a()]);
+    let chat =
+        Chat::new().user("?").tool(&[a()]).tool(&[long]).calls(&[("find", output()), ("read", output())]);
+    let mut capabilities = at_most(1);
+    capabilities.files.max_request_bytes = Some(64_000);
+    assert_eq!(routed(&chat, &capabilities), ["native", "text", "note", "note"]);
+    // The first and the text go for the bytes; of the two that then show it, one goes for the count.
+    capabilities.files.max_request_bytes = Some(56_000);
+    assert_eq!(routed(&chat, &capabilities), ["note", "note", "note", "native"]);
+    let mut two = at_most(2);
+    two.files.max_request_bytes = Some(56_000);
+    assert_eq!(routed(&chat, &two), ["note", "note", "native", "native"]);
 }
 
 #[test]
