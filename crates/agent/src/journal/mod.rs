@@ -21,8 +21,9 @@ use crate::log::{Entry, Key};
 /// Other processes may [`deliver`](Self::deliver) what a run waits for, such as the result of a call; they hold no
 /// fence and write nothing into the log. The driver takes it from there.
 ///
-/// Every method may fail at any time, and a caller may drop its future at any time. An append that failed may have been
-/// written or not; the next one under the same keys yields the entries that stand.
+/// Every method may fail at any time, and a caller may drop its future at any time. An append that failed or was dropped
+/// may have been written or not, but is never written behind a later one; the next one under the same keys yields the
+/// entries that stand.
 pub trait Journal: Send + Sync {
     /// The entries so far, in the order in which they were appended. It changes nothing, so that anybody may look.
     ///

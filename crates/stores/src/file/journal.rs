@@ -1,13 +1,14 @@
 //! A journal in a file.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{Entry, Fence, Journal, JournalError, Key};
-use attache_core::{BoxFuture, StoreError};
-use tokio::sync::Notify;
+use attache_core::{BoxFuture, StoreError, StoreErrorKind};
+use tokio::sync::{Notify, oneshot};
 
 use super::disk;
 use super::log::Log;
@@ -39,7 +40,7 @@ const POLL: Duration = Duration::from_millis(200);
 /// `wait` notices at once what this journal appends or delivers, and what others do within 200 milliseconds.
 ///
 /// Files are read and written on tokio's threads for blocking work. A call whose future is dropped goes on there to its
-/// end.
+/// end, before every later one.
 pub struct FileJournal {
     file: Arc<LogFile>,
     changed: Notify,
@@ -48,6 +49,22 @@ pub struct FileJournal {
 struct LogFile {
     path: PathBuf,
     log: Mutex<Log>,
+    /// Work on the log, in the order in which it was begun: a write whose future was dropped comes before a later one.
+    queue: Mutex<VecDeque<Job>>,
+}
+
+type Job = Box<dyn FnOnce(&mut Log, &Path) + Send>;
+
+impl LogFile {
+    /// Does the work that waits; another thread may have done some of it already.
+    fn work(&self) {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let job = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(job) = job else { return };
+            job(&mut log, &self.path);
+        }
+    }
 }
 
 impl FileJournal {
@@ -60,7 +77,10 @@ impl FileJournal {
         if let Some(folder) = path.parent() {
             disk::make_folder(folder)?;
         }
-        Ok(Self { file: Arc::new(LogFile { path, log: Mutex::default() }), changed: Notify::new() })
+        Ok(Self {
+            file: Arc::new(LogFile { path, log: Mutex::default(), queue: Mutex::default() }),
+            changed: Notify::new(),
+        })
     }
 
     /// Where the file is.
@@ -73,12 +93,18 @@ impl FileJournal {
         &self,
         work: impl FnOnce(&mut Log, &Path) -> Result<T, JournalError> + Send + 'static,
     ) -> Result<T, JournalError> {
+        let (done, result) = oneshot::channel();
+        let job: Job = Box::new(move |log, path| {
+            // Nobody waits for the result of a call that was dropped.
+            let _dropped = done.send(work(log, path));
+        });
         let file = Arc::clone(&self.file);
-        disk::off_the_workers(move || {
-            let mut log = file.log.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut log, &file.path)
+        file.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(job);
+        disk::off_the_workers(move || file.work()).await?;
+        result.await.unwrap_or_else(|_| {
+            let error = StoreError::new(StoreErrorKind::Unavailable, "the work on a file was broken off");
+            Err(error.into())
         })
-        .await?
     }
 }
 

@@ -206,6 +206,26 @@ async fn a_dropped_append_leaves_a_whole_file() {
     assert_eq!(open(&path).load().await.unwrap().len(), 80);
 }
 
+// A result whose recording a cancellation drops must not come to stand behind the end of the run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_dropped_append_comes_before_a_later_one() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let (journal, fence) = claimed(&path).await;
+    let mut expected = Vec::new();
+    for number in 0..60 {
+        let (first, second) = (format!("model/{number}"), format!("tool/{number}"));
+        let mut append = journal.append(fence, vec![entry(&first, "dropped")]);
+        let _ = futures_poll(&mut append).await;
+        drop(append);
+        journal.append(fence, vec![entry(&second, "later")]).await.unwrap();
+        expected.extend([first, second]);
+    }
+    let entries = open(&path).load().await.unwrap();
+    let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    assert_eq!(keys, expected);
+}
+
 /// Polls a future once.
 async fn futures_poll<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|context| {
