@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::identity::Identities;
+use crate::document::Document;
 use crate::message::{Content, Message, Metadata, Role, UserMessage, UserOrigin};
 use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_part, is_empty, role};
 
@@ -71,20 +71,16 @@ pub(super) fn anchored(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     }
 }
 
-/// True if each document is one of the results, or inside one of them at whatever depth.
+/// True if each document is one of the results, or inside one of them at whatever depth. Only ids tell: a model may have
+/// been shown another form of the content.
 fn is_projection(synthetic: &Message, results: &Message) -> bool {
     let known = results.documents();
-    let mut identities = Identities::new();
-    for document in &known {
-        identities.number(document);
-    }
-    let mut others = synthetic.documents();
-    others.retain(|document| identities.get(document).is_none());
-    if others.is_empty() {
-        return true;
-    }
+    let ids: HashSet<_> = known.iter().map(|document| document.id()).collect();
     let roots: HashSet<_> = known.iter().map(|document| document.id().root()).collect();
-    others.iter().all(|document| document.id().own_root().is_some_and(|root| roots.contains(&root)))
+    let is_known = |document: &&Document| {
+        ids.contains(document.id()) || document.id().own_root().is_some_and(|root| roots.contains(&root))
+    };
+    synthetic.documents().iter().all(is_known)
 }
 
 fn as_event(user: &UserMessage) -> UserMessage {
