@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 
 use attache_agent::{
     AgentRun, Disposition, EndReason, EntryKind, EventKind, MemoryJournal, Outcome, Run, RunInput,
+    SubmitError,
 };
 use attache_core::{DocumentSource, DocumentStore, Message, ToolCall, ToolResult};
 use journal::{FAULTS, Faulty, FaultyStore, Plan};
@@ -83,27 +84,27 @@ async fn drive(mut run: AgentRun, journal: &Faulty, seen: &Heard, chatty: bool) 
             EventKind::Finished(outcome) => end = Some(*outcome),
             _ => {}
         }
-        let mut later = Vec::new();
         for call in open.drain(..) {
-            let result = ToolResult::ok(&call, "yes");
-            let submitted = tokio::select! {
-                biased;
-                () = signals.died.notified() => {
-                    signals.died.notify_one();
-                    continue;
+            // A journal that failed is asked again: nothing else may wake the run.
+            loop {
+                let submitted = tokio::select! {
+                    biased;
+                    () = signals.died.notified() => {
+                        signals.died.notify_one();
+                        break;
+                    }
+                    submitted = control.submit([ToolResult::ok(&call, "yes")]) => submitted,
+                };
+                match submitted {
+                    Ok(()) => {
+                        seen.submitted.lock().unwrap().insert(call.id.to_string());
+                        break;
+                    }
+                    Err(SubmitError::Journal(_)) if control.is_active() => {}
+                    Err(_) => break,
                 }
-                submitted = control.submit([result]) => submitted,
-            };
-            match submitted {
-                Ok(()) => {
-                    seen.submitted.lock().unwrap().insert(call.id.to_string());
-                }
-                // The journal failed: it is tried again.
-                Err(_) if control.is_active() => later.push(call),
-                Err(_) => {}
             }
         }
-        open = later;
     }
     drop(run);
     // What the run did not read comes back, whatever ended the drive.
