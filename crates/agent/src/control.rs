@@ -120,11 +120,15 @@ impl Control {
         for (key, result) in keys.into_iter().zip(results) {
             let outcome =
                 ToolOutcome { call_id: result.call_id.clone(), result, disposition: Disposition::Submitted };
+            let id = outcome.call_id.clone();
             let entry = Entry::new(key, EntryKind::ToolOutcome(outcome));
-            let recorded = self.shared.place.deliver(entry).await.map_err(SubmitError::Journal)?;
+            let recorded = self.shared.place.deliver(entry.clone()).await.map_err(SubmitError::Journal)?;
             // The first entry stays. The run's end closes the calls that are open.
             if recorded.closes_call() {
                 return Err(SubmitError::ChatLoopClosed);
+            }
+            if recorded.kind != entry.kind {
+                return Err(SubmitError::DuplicateResult { id });
             }
             open.unrecorded.pop_front();
         }

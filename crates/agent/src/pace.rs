@@ -33,7 +33,7 @@ struct Stalled {
 }
 
 /// The longest time limit: a century.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// A round of tools that is under way.
 pub(crate) struct Watch(Pace);

@@ -32,7 +32,7 @@ impl Default for MessageWindow {
 pub(crate) const NOTICE: &str = "notice";
 /// The metadata of a reply that the provider paused and that is continued.
 pub(crate) const PAUSED: &str = "paused";
-/// The metadata of results after which the run ended without an answer.
+/// The metadata of results, or of a paused reply, after which the run ended without an answer.
 pub(crate) const TURN_ENDED: &str = "turnEnded";
 
 /// Where a window stands in a history that only grows.
@@ -146,7 +146,8 @@ impl Marks {
             }
             Message::Assistant(reply) => {
                 self.opening = false;
-                self.in_round = reply.metadata.get(PAUSED).is_some();
+                self.in_round =
+                    reply.metadata.get(PAUSED).is_some() && reply.metadata.get(TURN_ENDED).is_none();
             }
             Message::ToolResults(results) => {
                 self.opening = false;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_stream::stream;
-use attache_core::{Document, DocumentSource, DocumentStore, Effect, StoreError, ToolContext, ToolResult};
+use attache_core::{
+    Document, DocumentSource, DocumentStore, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult,
+};
 use futures_core::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -20,6 +22,7 @@ use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, Place, Recorder, Scope, now};
 use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, unknown_outcome};
 use crate::tools::{Invocation, Ready, Resolved, invoke};
 
@@ -33,6 +36,8 @@ enum Answered {
     Aborted(ToolOutcome),
     /// The caller's result is there.
     Delivered(Entry),
+    /// A run inside the tool was broken off and can be resumed: the call has no result yet.
+    BrokenOff,
     /// The caller's time is up.
     Late,
     Failed(Fault),
@@ -144,6 +149,13 @@ pub(super) fn answer<'a>(
                         }
                     }
                 }
+                Answered::BrokenOff => {
+                    inside = inside.saturating_sub(1);
+                    alone = false;
+                    let text = "a run inside a tool could not go on";
+                    let error = StoreError::new(StoreErrorKind::Unavailable, text);
+                    fault = fault.or(Some(JournalError::from(error).into()));
+                }
                 // The caller's time is up. Our own tools come to their end.
                 Answered::Late => late = true,
                 // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
@@ -154,7 +166,7 @@ pub(super) fn answer<'a>(
                             for kind in events {
                                 yield Ok(driver.event(kind));
                             }
-                            fault = failed;
+                            fault = fault.or(failed);
                         }
                         Err(stop) => {
                             yield Err(stop);
@@ -207,6 +219,10 @@ async fn execute(
     outcome.result = outcome.result.apart_from(|id| documents.get(id));
     if outcome.disposition == Disposition::Aborted {
         return Answered::Aborted(outcome);
+    }
+    let broken_off = |scope: &Arc<Scope>| scope.was_broken_off() && !scope.was_superseded();
+    if scope.as_ref().is_some_and(broken_off) {
+        return Answered::BrokenOff;
     }
     let result = outcome.result.clone();
     let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
@@ -347,7 +363,7 @@ impl Driver {
                 entry,
                 context: self.context(&key, &call),
                 call: call.clone(),
-                limit: left.map_or(own, |left| own.min(left)),
+                limit: left.map_or(own, |left| own.min(left)).min(LONGEST),
                 pace: self.pace.clone(),
                 scope: Scope::of(&self.recorder, &call.id),
             };
@@ -358,8 +374,16 @@ impl Driver {
         Ok((answers, events))
     }
 
-    /// The tool that runs a call, or the result of a call that is not run.
+    /// The tool that runs a call, or the result of a call that is not run. A call that was begun before an interruption
+    /// and cannot be run again is of unknown outcome, whatever the reason.
     fn judge(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
+        self.ready(pending).map_err(|refused| match pending.begun {
+            Some(_) => Box::new(unknown_outcome(&pending.call)),
+            None => refused,
+        })
+    }
+
+    fn ready(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
         let call = &pending.call;
         // It was begun before an interruption. Only a call that may be repeated is.
         if pending.begun.is_some_and(|effect| !matches!(effect, Effect::Read | Effect::Idempotent)) {
@@ -384,8 +408,6 @@ impl Driver {
                 let unfit = entry.unfit(&call.arguments);
                 Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
             }
-            // The tool of a call that was begun is no longer there.
-            Resolved::Unknown(_) if pending.begun.is_some() => Err(Box::new(unknown_outcome(call))),
             Resolved::Unknown(text) => Err(refused(&text)),
         }
     }
@@ -434,7 +456,7 @@ impl Driver {
 
     /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.
     fn answers_until(&self) -> Option<SystemTime> {
-        self.setup.timing.answer_deadline.map(|limit| time(self.run.asked_at()) + limit)
+        time(self.run.asked_at()).checked_add(self.setup.timing.answer_deadline?)
     }
 
     /// The calls that the caller answers, and the others. A call whose arguments do not fit is answered here, whoever

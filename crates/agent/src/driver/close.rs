@@ -24,11 +24,15 @@ impl Driver {
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
         }
-        let taken = ended.unread.len();
+        let unread = ended.unread.clone();
         let mut entries = self.closed_calls();
         entries.push(Entry::new(Key::end(), EntryKind::Ended(ended)));
-        self.record_all(entries).await?;
-        self.control.taken(taken);
+        let stand = self.record_all(entries).await?;
+        // An end that was written before may hold fewer messages; the others come back with the outcome.
+        if matches!(stand.last().map(|entry| &entry.kind), Some(EntryKind::Ended(end)) if end.unread == unread)
+        {
+            self.control.taken(unread.len());
+        }
         Ok(())
     }
 
@@ -88,7 +92,7 @@ impl Driver {
         outcome
     }
 
-    /// Tries again to store documents of tools that could not be stored. The bytes are let go then.
+    /// Tries again to store documents of tools that could not be stored.
     pub(super) async fn store_again(&mut self) {
         let store = Arc::clone(&self.setup.store);
         let mut left = Vec::new();

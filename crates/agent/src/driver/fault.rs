@@ -36,6 +36,11 @@ impl Fault {
         }
     }
 
+    /// Whether the journal or a store failed.
+    pub(super) fn is_of_storage(&self) -> bool {
+        matches!(self, Self::Journal(_) | Self::Store(_))
+    }
+
     pub(super) fn into_source(self) -> Source {
         match self {
             Self::Provider(error) => Arc::new(error),

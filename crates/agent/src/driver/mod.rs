@@ -65,13 +65,21 @@ fn drive(
     stream! {
         let deadline = task.deadline(&setup);
         let mut interrupt = Interrupt::new(&control, deadline);
+        let (nested, is_kept) = (origin.recorder(), !origin.place().is_volatile());
         let opened = interrupt.attempt(open::open(&setup, origin, &task, deadline, &control, &pace)).await;
         let (mut driver, events) = match opened {
             Ok(opened) => opened,
             Err(stop) => {
+                break_off(&stop, nested.as_ref());
+                let mut seq = 1;
+                if is_kept && matches!(stop, Stop::Interrupted(..)) {
+                    let message = "the run was interrupted while its log was opened, and may be resumed".to_owned();
+                    yield Event { seq, step: 0, kind: EventKind::Warning { code: "end_not_recorded", message } };
+                    seq += 1;
+                }
                 let mut outcome = task.outcome(reason(stop, &failure).0);
                 outcome.unread.extend(control.close());
-                yield Event { seq: 1, step: 0, kind: EventKind::Finished(Box::new(outcome)) };
+                yield Event { seq, step: 0, kind: EventKind::Finished(Box::new(outcome)) };
                 return;
             }
         };
@@ -134,6 +142,7 @@ fn drive(
                     }
                 }
                 stop => {
+                    break_off(&stop, Some(&driver.recorder));
                     let (reason, said) = reason(stop, &failure);
                     unrecorded = (Some(reason), said);
                 }
@@ -142,6 +151,15 @@ fn drive(
         }
         let outcome = driver.outcome(unrecorded.0, &unrecorded.1);
         yield driver.event(EventKind::Finished(Box::new(outcome)));
+    }
+}
+
+/// A run inside a tool that cannot go on now has no end, and its tool no result.
+fn break_off(stop: &Stop, recorder: Option<&Recorder>) {
+    if let (Stop::Fault(fault, _), Some(recorder)) = (stop, recorder)
+        && fault.is_of_storage()
+    {
+        recorder.break_off();
     }
 }
 

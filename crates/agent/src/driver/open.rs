@@ -46,6 +46,16 @@ impl Origin {
     }
 }
 
+impl Origin {
+    /// The recorder of a run inside a tool.
+    pub(super) fn recorder(&self) -> Option<Recorder> {
+        match self {
+            Self::Place(_) => None,
+            Self::Nested(recorder, _) => Some(recorder.clone()),
+        }
+    }
+}
+
 impl Task {
     /// The deadline of a run that begins now, in milliseconds since 1970.
     pub(super) fn deadline(&self, setup: &Setup) -> Option<u64> {

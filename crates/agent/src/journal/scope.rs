@@ -99,6 +99,8 @@ pub(crate) struct Recorder {
     nested: Arc<Mutex<HashMap<String, Vec<Entry>>>>,
     /// Whether another driver has taken the run over.
     superseded: Arc<AtomicBool>,
+    /// Whether the drive of the run was broken off, so that its tool has no result yet.
+    broken: Arc<AtomicBool>,
 }
 
 impl Recorder {
@@ -131,7 +133,12 @@ impl Recorder {
 
     fn new(place: &Place, fence: Fence, nested: HashMap<String, Vec<Entry>>) -> Self {
         let nested = Arc::new(Mutex::new(nested));
-        Self { place: place.clone(), fence, nested, superseded: Arc::default() }
+        Self { place: place.clone(), fence, nested, superseded: Arc::default(), broken: Arc::default() }
+    }
+
+    /// Notes that the drive ends by a failure of the journal or a store.
+    pub(crate) fn break_off(&self) {
+        self.broken.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -162,7 +169,7 @@ impl Recorder {
     /// Where the `number`-th run writes that a tool starts while it answers `call`, and what it wrote before.
     fn nested(&self, scope: &Scope, number: u32) -> Option<(Self, Vec<Entry>)> {
         let Place::Kept(kept) = &self.place else { return None };
-        let Scope { call, superseded, .. } = scope;
+        let Scope { call, superseded, broken, .. } = scope;
         let scope = Key::scope(call, number);
         let written = self.nested.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope);
         let (own, nested) = split(written.unwrap_or_default(), &scope);
@@ -172,6 +179,7 @@ impl Recorder {
             fence: self.fence,
             nested: Arc::new(Mutex::new(nested)),
             superseded: Arc::clone(superseded),
+            broken: Arc::clone(broken),
         };
         Some((recorder, own))
     }
@@ -217,6 +225,8 @@ pub(crate) struct Scope {
     started: AtomicU32,
     /// Whether another driver has taken one of these runs over.
     superseded: Arc<AtomicBool>,
+    /// Whether the drive of one of these runs was broken off.
+    broken: Arc<AtomicBool>,
 }
 
 tokio::task_local! {
@@ -228,7 +238,13 @@ impl Scope {
     pub(crate) fn of(recorder: &Recorder, call: &ToolCallId) -> Option<Arc<Self>> {
         let scope = || {
             let (recorder, call) = (recorder.clone(), call.clone());
-            Self { recorder, call, started: AtomicU32::new(0), superseded: Arc::default() }
+            Self {
+                recorder,
+                call,
+                started: AtomicU32::new(0),
+                superseded: Arc::default(),
+                broken: Arc::default(),
+            }
         };
         (!recorder.place.is_volatile()).then(|| Arc::new(scope()))
     }
@@ -239,6 +255,12 @@ impl Scope {
             None => work.await,
             Some(scope) => AMBIENT.scope(scope, work).await,
         }
+    }
+
+    /// Whether the drive of a run that the tool started was broken off by a failure of the journal or a store. The run can
+    /// be resumed, so the call has no result yet.
+    pub(crate) fn was_broken_off(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
     }
 
     /// Whether another driver has taken a run over that the tool started: what the tool says of it is no result.

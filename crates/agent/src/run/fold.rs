@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, FinishReason, Message, MessageId, Metadata, ResultStatus,
+    AssistantMessage, AssistantPart, Content, FinishReason, Message, MessageId, Metadata, ResultStatus, Role,
     StableHash, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
 };
 
@@ -86,7 +86,15 @@ impl Run {
 
     pub(super) fn take_inbox(&mut self, messages: &[Arc<Message>]) {
         self.inboxes += 1;
-        self.hear(messages.iter().cloned());
+        // A message that came back unread, because nobody knew whether it was recorded, may be injected again.
+        let new: Vec<_> = messages
+            .iter()
+            .filter(|message| self.history.iter().all(|known| known.id() != message.id()))
+            .cloned()
+            .collect();
+        if !new.is_empty() {
+            self.hear(new.into_iter());
+        }
     }
 
     /// Adds messages from outside. Before an answer ends the run they make it go on; a notice that tools are off stays
@@ -356,19 +364,35 @@ impl Run {
             let id = self.mint();
             self.push(interrupted(&ended.interrupted_text).with_id(id));
         }
-        // The next question opens a turn, although no answer stands before it.
-        if let Some(last) = self.history.last_mut()
-            && let Message::ToolResults(results) = &**last
-        {
-            let mut results = results.clone();
-            results.metadata = results.metadata.with(TURN_ENDED, true);
-            *last = Message::ToolResults(results).shared();
-        }
+        self.end_turn();
         if ended.detail.is_some() {
             self.detail.clone_from(&ended.detail);
         }
         self.unread.clone_from(&ended.unread);
         self.phase = Phase::Ended(ended.reason.clone());
+    }
+}
+
+impl Run {
+    /// Marks the last message of the model's side, so that the next question opens a turn, although no answer stands
+    /// before it.
+    fn end_turn(&mut self) {
+        let last = self.history.iter_mut().skip(self.task).rev().find(|message| message.role() != Role::User);
+        let Some(last) = last else { return };
+        let marked = match &**last {
+            Message::ToolResults(results) => {
+                let mut results = results.clone();
+                results.metadata = results.metadata.with(TURN_ENDED, true);
+                Message::ToolResults(results)
+            }
+            Message::Assistant(reply) if reply.metadata.get(PAUSED).is_some() => {
+                let mut reply = reply.clone();
+                reply.metadata = reply.metadata.with(TURN_ENDED, true);
+                Message::Assistant(reply)
+            }
+            _ => return,
+        };
+        *last = marked.shared();
     }
 }
 

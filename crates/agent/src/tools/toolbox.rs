@@ -138,7 +138,7 @@ impl Tools {
             }
             let Source::Family(family) = source else { continue };
             let Some(Some(specs)) = families.next() else { continue };
-            let tools = specs.iter().map(Into::into).collect();
+            let tools = specs.iter().filter(|spec| spec.metadata.enabled).map(Into::into).collect();
             recorded.push(FamilyTools { family: family.name().to_owned(), tools });
             for spec in specs.iter() {
                 let added = list.add(spec.clone(), Executor::Family(Arc::clone(&family.handler)));

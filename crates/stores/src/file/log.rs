@@ -232,7 +232,7 @@ impl Log {
     fn write(&mut self, file: &File, path: &Path, batch: &Batch) -> Result<Vec<Place>, JournalError> {
         let written = write_at(file, self.end, &batch.text);
         if let Err(error) = written {
-            // Nothing of it may stand. If this fails too, the tail is cut off when the log is claimed next.
+            // Nothing of it may stand. If this fails too, the next claim finds the batch whole, or cuts off its tail.
             let _ = file.set_len(self.end);
             return Err(failed("write", path, error).into());
         }
