@@ -14,11 +14,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, EndReason, Entry, EventKind, JournalError, MemoryJournal, NoArguments, Outcome, Run, tool_fn,
+    Agent, EndReason, Entry, EntryKind, EventKind, JournalError, MemoryJournal, NoArguments, Outcome, Run,
+    tool_fn,
 };
 use attache_core::{Effect, Tool, ToolError};
 use attache_testkit::{ScriptedModel, Turn};
 use common::Counter;
+use common::journals::{Fault, Faulty, Method};
 use common::kit::{UNKNOWN, counting, heard, holding, told, until_it_waits};
 use serde_json::json;
 use tokio::time::sleep;
@@ -240,4 +242,23 @@ async fn a_run_inside_a_tool_of_a_run_that_is_not_kept_runs_on_its_own() {
         results += usize::from(matches!(event.kind, EventKind::ToolFinished { .. }));
     }
     assert_eq!((results, paid.get()), (2, 2));
+}
+
+// A journal that fails for a moment breaks the inner run off. Its tool has no result then: told as failed, the model would
+// start the work again.
+#[tokio::test(start_paused = true)]
+async fn a_run_inside_that_is_broken_off_leaves_its_call_open() {
+    let (paid, inside) = (Counter::default(), Inside::default());
+    let delegate = || delegates("delegate", vec![inner_turns(1)], pay(&paid), &inside);
+    // The outer start, reply and intent, the inner start, and then the inner reply.
+    let journal = Faulty::new((Method::Append, 5, Fault::Fails));
+    let first = outer(vec![Turn::call("delegate", "{}")], delegate());
+    let error = first.run_in(journal.clone(), "go").outcome().await.unwrap_err();
+    assert_eq!(error.reason(), &EndReason::InternalError);
+    let recorded = journal.inner.entries();
+    let results = recorded.iter().filter(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_)));
+    assert_eq!(results.count(), 0);
+    let second = outer(vec![Turn::text("done")], delegate());
+    let outcome = second.resume(journal.inner.clone()).outcome().await.unwrap();
+    assert_eq!((told(&outcome.messages), paid.get()), (vec!["paid 1".to_owned()], 1));
 }

@@ -246,3 +246,29 @@ async fn delivering_to_a_journal_that_hangs_or_fails_is_an_error() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_behind_another_delivery_is_a_duplicate() {
+    let journal = Arc::new(MemoryJournal::new());
+    let (mut run, calls) = waiting(journal.clone()).await;
+    let control = run.control();
+    deliver(&*journal, ToolResult::ok(&calls[0], "a")).await.unwrap();
+    let second = control.submit([ToolResult::ok(&calls[0], "b")]).await;
+    assert!(matches!(&second, Err(SubmitError::DuplicateResult { id }) if *id == calls[0].id), "{second:?}");
+    control.submit([ToolResult::ok(&calls[1], "c")]).await.unwrap();
+    assert_eq!(told(&end(&all(&mut run).await).messages), ["a", "c"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_limits_may_be_as_long_as_durations_are() {
+    let ask = ToolDefinition::new("ask", "", json!({"type": "object", "properties": {}}));
+    let reads = attache_agent::tool_fn("reads", "", || Ok::<_, attache_core::ToolError>("read"));
+    let turns = [Turn::call("ask", "{}").and_call("reads", "{}"), Turn::text("done")];
+    let builder = Agent::builder(ScriptedModel::new(turns)).tool(reads);
+    let builder = builder.tool_set(Tools::new().with_external(ask));
+    let builder = builder.tool_timeout(Duration::MAX).answer_deadline(Duration::MAX).deadline(Duration::MAX);
+    let mut run = builder.build().unwrap().run("go");
+    let calls = asked(&until_it_waits(&mut run).await);
+    run.control().submit([ToolResult::ok(&calls[0], "a")]).await.unwrap();
+    assert_eq!(told(&end(&all(&mut run).await).messages), ["a", "read"]);
+}
