@@ -161,7 +161,7 @@ pub(super) fn answer<'a>(
                 // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
                 Answered::Aborted(outcome) => {
                     drop(under_way);
-                    match interrupt.attempt(driver.abort(outcome)).await {
+                    match interrupt.attempt(Box::pin(driver.abort(outcome))).await {
                         Ok((events, failed)) => {
                             for kind in events {
                                 yield Ok(driver.event(kind));
@@ -184,7 +184,7 @@ pub(super) fn answer<'a>(
         }
         if late {
             // The caller may have delivered after its time, while our tools still ran.
-            match interrupt.attempt(driver.take_delivered()).await {
+            match interrupt.attempt(Box::pin(driver.take_delivered())).await {
                 Ok(events) => {
                     for event in events {
                         yield Ok(driver.event(event));

@@ -102,7 +102,7 @@ pub(super) fn ask<'a>(
         if let Err(mut stop) = recorded {
             // The reply is whole, and may be written already: an interruption comes behind it.
             let again = driver.record(key, EntryKind::Reply(reply));
-            let stands = matches!(stop, Stop::Interrupted(..)) && matches!(timeout(WHOLE, again).await, Ok(Ok(_)));
+            let stands = matches!(stop, Stop::Interrupted(..)) && matches!(timeout(WHOLE, Box::pin(again)).await, Ok(Ok(_)));
             if let (Stop::Interrupted(_, text) | Stop::Fault(_, text), false) = (&mut stop, stands) {
                 *text = said;
             }

@@ -65,8 +65,9 @@ fn drive(
     stream! {
         let deadline = task.deadline(&setup);
         let mut interrupt = Interrupt::new(&control, deadline);
+        // Each run carries the room of its largest step, so those that are rare are boxed.
         let (nested, is_kept) = (origin.recorder(), !origin.place().is_volatile());
-        let opened = interrupt.attempt(open::open(&setup, origin, &task, deadline, &control, &pace)).await;
+        let opened = interrupt.attempt(Box::pin(open::open(&setup, origin, &task, deadline, &control, &pace))).await;
         let (mut driver, events) = match opened {
             Ok(opened) => opened,
             Err(stop) => {
@@ -125,7 +126,7 @@ fn drive(
                             }
                             None
                         }
-                        Ok((false, _)) => interrupt.attempt(driver.end(Ended::new(reason))).await.err(),
+                        Ok((false, _)) => interrupt.attempt(Box::pin(driver.end(Ended::new(reason)))).await.err(),
                         Err(stopped) => Some(stopped),
                     };
                 }
@@ -137,7 +138,7 @@ fn drive(
                 Stop::Interrupted(interrupted, said) => {
                     let (reason, detail) = interrupted.reason();
                     let ended = Ended { interrupted_text: said, detail, ..Ended::new(reason) };
-                    if let Some(warning) = driver.end_interrupted(ended).await {
+                    if let Some(warning) = Box::pin(driver.end_interrupted(ended)).await {
                         yield driver.event(warning);
                     }
                 }
@@ -216,11 +217,12 @@ impl Driver {
     /// Says whether there was something, and warns if a document of it is in memory only.
     async fn take_messages(&mut self, interrupt: &mut Interrupt) -> Result<(bool, Option<EventKind>), Stop> {
         let mut warning = None;
-        let mut taken = interrupt.attempt(self.take_receipts()).await?;
+        let mut taken =
+            self.looks_for_receipts() && interrupt.attempt(Box::pin(self.take_receipts())).await?;
         let messages = self.control.inbox();
         if !messages.is_empty() {
             let count = messages.len();
-            warning = interrupt.attempt(self.take_inbox(messages)).await?;
+            warning = interrupt.attempt(Box::pin(self.take_inbox(messages))).await?;
             self.control.taken(count);
             taken = true;
         }
@@ -238,10 +240,12 @@ impl Driver {
         Ok(warning)
     }
 
+    /// Whether a call of unknown outcome may come to its end elsewhere.
+    fn looks_for_receipts(&self) -> bool {
+        !self.run.unknown().is_empty() && !self.recorder.place().is_volatile()
+    }
+
     async fn take_receipts(&mut self) -> Result<bool, Fault> {
-        if self.run.unknown().is_empty() || self.recorder.place().is_volatile() {
-            return Ok(false);
-        }
         let keys: Vec<Key> = self.run.unknown().iter().map(|call| Key::receipt(&call.id)).collect();
         let mut taken = false;
         for key in keys {

@@ -33,7 +33,7 @@ impl Driver {
         };
         self.library.shorten(&mut messages, self.run.limits().max_result_chars);
         if self.library.has_documents() {
-            messages = self.route(messages, &mut events).await?;
+            messages = Box::pin(self.route(messages, &mut events)).await?;
         }
         let choice = match (landing, step) {
             (true, _) => ToolChoice::None,
