@@ -1,4 +1,4 @@
-//! What an agent is given from outside, so that a panic in it is an error, and a document is converted once.
+//! Guards around stores, fetchers and converters: a panic in one is an error, and a document is converted once.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

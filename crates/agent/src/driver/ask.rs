@@ -18,7 +18,7 @@ use crate::log::{EntryKind, Key, Reply};
 use crate::run::{Action, Run};
 use crate::tools::Toolbox;
 
-/// How long a whole reply may take to record behind an interruption.
+/// The time that recording a whole reply behind an interruption may take.
 const WHOLE: Duration = Duration::from_millis(500);
 
 /// The events of one model call; at most one `Err`, which comes last.

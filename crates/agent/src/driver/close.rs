@@ -14,12 +14,14 @@ use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, interrupted};
 
-/// How long the end of an interrupted run may take to record.
+/// The time that recording the end of an interrupted run may take.
 const CLOSING: Duration = Duration::from_secs(5);
 
 impl Driver {
     /// Records the end of the run.
     pub(super) async fn end(&mut self, mut ended: Ended) -> Result<(), Fault> {
+        // The last moment at which this process can give documents to a store that was away.
+        self.store_again().await;
         ended.unread = self.control.inbox();
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");

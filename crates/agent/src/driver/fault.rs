@@ -36,7 +36,7 @@ impl Fault {
         }
     }
 
-    /// Whether the journal or a store failed.
+    /// True if the journal or a store failed.
     pub(super) fn is_of_storage(&self) -> bool {
         matches!(self, Self::Journal(_) | Self::Store(_))
     }
@@ -52,7 +52,7 @@ impl Fault {
     }
 }
 
-/// How a phase of the run ended, when it did not simply go on. The text is what the model had said so far.
+/// The end of a phase that did not simply go on. The text is the model's so far.
 pub(super) enum Stop {
     Interrupted(Interrupted, String),
     Fault(Fault, String),

@@ -9,7 +9,7 @@ use attache_documents::{Materials, RoutingReport};
 use crate::driver::shorten::shortened;
 use crate::run::Run;
 
-/// What was loaded, converted and shortened in this run: each once.
+/// The documents and results that this run has loaded, converted and shortened, each once.
 pub(super) struct Library {
     pub(super) materials: Materials,
     pub(super) reported: Option<Arc<RoutingReport>>,
@@ -54,7 +54,7 @@ impl Library {
         }
     }
 
-    /// Whether the conversation holds documents: without them nothing is to be routed.
+    /// True if the conversation holds documents: without them nothing is to be routed.
     pub(super) fn has_documents(&self) -> bool {
         self.has_documents
     }

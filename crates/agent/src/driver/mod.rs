@@ -36,7 +36,7 @@ use library::Library;
 pub use handle::AgentRun;
 pub(crate) use open::{Origin, Task};
 
-/// What a run carries from step to step, beside its log: all of it can be made again from the log.
+/// The state that a run carries from step to step, beside its log: all of it can be made again from the log.
 struct Driver {
     setup: Arc<Setup>,
     recorder: Recorder,
@@ -240,7 +240,7 @@ impl Driver {
         Ok(warning)
     }
 
-    /// Whether a call of unknown outcome may come to its end elsewhere.
+    /// True if a call of unknown outcome may come to its end elsewhere.
     fn looks_for_receipts(&self) -> bool {
         !self.run.unknown().is_empty() && !self.recorder.place().is_volatile()
     }

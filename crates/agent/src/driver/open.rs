@@ -31,7 +31,7 @@ pub(crate) enum Origin {
     Nested(Recorder, Vec<Entry>),
 }
 
-/// What to do with the place.
+/// The work to do at the place.
 pub(crate) enum Task {
     Start(RunInput),
     Resume(Extensions),

@@ -57,9 +57,7 @@ impl Driver {
         events: &mut Vec<EventKind>,
     ) -> Result<Vec<Arc<Message>>, Fault> {
         let setup = Arc::clone(&self.setup);
-        if !self.unstored.is_empty() {
-            self.store_again().await;
-        }
+        self.store_again().await;
         let capabilities = setup.model.capabilities();
         let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
         let materials = &mut self.library.materials;

@@ -1,4 +1,4 @@
-//! How a driver writes its log, and how the runs inside its tools write theirs beside it.
+//! The way in which a driver writes its log, and the runs inside its tools write theirs beside it.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -13,9 +13,9 @@ use super::volatile::Volatile;
 use super::{Fence, Journal, JournalError};
 use crate::log::{Entry, Key};
 
-/// How long one call of a journal may take.
+/// The time that one call of a journal may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often a log is loaded again that somebody else writes meanwhile.
+/// The number of times that a log is loaded again which somebody else writes meanwhile.
 const CLAIMS: usize = 100;
 
 /// Where the entries of a run are: nowhere, in a journal, or in a scope of the journal of the run around it.
@@ -257,13 +257,13 @@ impl Scope {
         }
     }
 
-    /// Whether the drive of a run that the tool started was broken off by a failure of the journal or a store. The run can
+    /// True if the drive of a run that the tool started was broken off by a failure of the journal or a store. The run can
     /// be resumed, so the call has no result yet.
     pub(crate) fn was_broken_off(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// Whether another driver has taken a run over that the tool started: what the tool says of it is no result.
+    /// True if another driver has taken a run over that the tool started: the tool's word of it is no result.
     pub(crate) fn was_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
     }

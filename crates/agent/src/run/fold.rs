@@ -1,4 +1,4 @@
-//! How each kind of entry changes the run.
+//! The change that each kind of entry makes to the run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::run::repeat::{self, Verdict};
 use crate::run::{Phase, Run};
 use crate::window::{NOTICE, PAUSED, TURN_ENDED};
 
-/// How often a provider that continues by itself is continued.
+/// The number of times that a provider which pauses is continued.
 const MAX_PAUSES: u32 = 10;
 
 /// Characters of a token, where a provider reports no usage.
