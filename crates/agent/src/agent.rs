@@ -109,11 +109,12 @@ impl Agent {
     /// A run over an input. It is lazy: nothing happens until it is polled. It cannot be resumed; see
     /// [`run_in`](Self::run_in). Started by a tool of a run that can, it can be resumed together with that run.
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
-        let origin = match ambient() {
+        let input = input.into();
+        let origin = match ambient(&input) {
             Some((recorder, entries)) => Origin::Nested(recorder, entries),
             None => Origin::Place(Place::volatile()),
         };
-        AgentRun::new(Arc::clone(&self.0), origin, Task::Start(input.into()))
+        AgentRun::new(Arc::clone(&self.0), origin, Task::Start(input))
     }
 
     /// A run whose log `journal` keeps. The journal must be empty: a run that is in it already is

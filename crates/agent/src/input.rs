@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{Content, Extensions, Message, UserMessage};
+use attache_core::{Content, Document, Extensions, Message, UserMessage};
+
+use crate::log::Started;
 
 /// The input of a run: the conversation so far, and the new messages.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,45 @@ impl RunInput {
     pub fn with_context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
         self.extensions.insert(value);
         self
+    }
+
+    /// Whether a run with this input began so. Each attempt of a tool makes its messages and documents anew, so that ids
+    /// tell nothing, but for a run's id that somebody gave.
+    pub(crate) fn began(&self, started: &Started) -> bool {
+        let new = started.messages.get(started.task..).unwrap_or_default();
+        match &self.run_id {
+            Some(id) => *id == started.run_id,
+            None => new.len() == self.messages.len() && new.iter().zip(&self.messages).all(says_the_same),
+        }
+    }
+}
+
+fn says_the_same((a, b): (&Arc<Message>, &Arc<Message>)) -> bool {
+    match (&**a, &**b) {
+        (Message::User(a), Message::User(b)) => {
+            a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(shows_the_same)
+        }
+        _ => a.role() == b.role(),
+    }
+}
+
+fn shows_the_same((a, b): (&Content, &Content)) -> bool {
+    // Of a stored document no content is at hand.
+    let same = |a: &Document, b: &Document| {
+        (a.media_type(), a.file_name(), a.size()) == (b.media_type(), b.file_name(), b.size())
+            && a.bytes().zip(b.bytes()).is_none_or(|(a, b)| a == b)
+    };
+    match (a, b) {
+        (Content::Text(a), Content::Text(b)) => a.text() == b.text(),
+        (Content::Document(a), Content::Document(b)) => same(a, b),
+        (Content::Object(a), Content::Object(b)) => {
+            let (documents, others) = (a.documents(), b.documents());
+            let pairs = documents.iter().zip(others);
+            documents.len() == others.len()
+                && pairs.clone().all(|(a, b)| same(a, b))
+                && (!documents.is_empty() || a.json() == b.json())
+        }
+        _ => false,
     }
 }
 

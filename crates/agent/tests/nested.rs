@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, EndReason, Entry, EntryKind, EventKind, JournalError, MemoryJournal, NoArguments, Outcome, Run,
-    tool_fn,
+    Agent, AgentRun, EndReason, Entry, EntryKind, EventKind, JournalError, MemoryJournal, NoArguments,
+    Outcome, Run, RunInput, tool_fn,
 };
 use attache_core::{Effect, Tool, ToolError};
 use attache_testkit::{ScriptedModel, Turn};
@@ -160,6 +160,55 @@ async fn runs_inside_a_tool_cut_at_any_entry_go_on_and_pay_once() {
         }
     }
     assert!(cuts_inside >= 12, "{cuts_inside} cuts were inside the tool");
+}
+
+/// A tool that starts a run for each number at once, in this order; the runs with the hanging number never answer.
+fn starts(order: &'static [i64], hanging: &'static [i64], named: bool, paid: &Counter) -> impl Tool + use<> {
+    let pay = pay(paid);
+    tool_fn("delegate", "", move |_: NoArguments| {
+        let pay = Arc::clone(&pay);
+        async move {
+            let run = |n: &i64| {
+                let answer = Turn::text(&format!("paid {n}"));
+                let answer = if hanging.contains(n) { answer.then_hang() } else { answer };
+                // A process that goes on asks for the rest alone.
+                let turns = match hanging.is_empty() {
+                    true => vec![answer],
+                    false => vec![Turn::call("pay", json!({"n": n})), answer],
+                };
+                let inner = Agent::builder(ScriptedModel::new(turns)).tools([pay()]).build().unwrap();
+                let input = RunInput::from(format!("pay {n}"));
+                inner.run(if named { RunInput::from("pay").with_run_id(format!("run {n}")) } else { input })
+            };
+            let runs: Vec<_> = order.iter().map(run).collect();
+            let ended = futures_util::future::join_all(runs.into_iter().map(AgentRun::outcome)).await;
+            let said = ended.into_iter().map(|ended| {
+                let outcome = ended.map_err(|error| ToolError::new(error.to_string()))?;
+                Ok(format!("{:?} {}", told(&outcome.messages), outcome.text))
+            });
+            Ok::<_, ToolError>(said.collect::<Result<Vec<_>, ToolError>>()?.join(", "))
+        }
+    })
+    .with_effect(Effect::Idempotent)
+}
+
+/// A tool that is run again may start its runs in another order.
+#[tokio::test(start_paused = true)]
+async fn runs_inside_a_tool_find_their_logs_by_what_they_were_asked() {
+    for named in [false, true] {
+        let paid = Counter::default();
+        let journal = Arc::new(MemoryJournal::new());
+        let first = outer(vec![Turn::call("delegate", "{}")], starts(&[1, 2], &[1, 2], named, &paid));
+        let mut run = first.run_in(journal.clone(), "go");
+        until_it_waits(&mut run).await;
+        drop(run);
+        assert_eq!(paid.get(), 2);
+        // The third is new.
+        let second = outer(vec![Turn::text("done")], starts(&[2, 3, 1], &[], named, &paid));
+        let outcome = second.resume(journal).outcome().await.unwrap();
+        assert_eq!(told(&outcome.messages), ["[\"2\"] paid 2, [] paid 3, [\"1\"] paid 1"], "named: {named}");
+        assert_eq!(paid.get(), 2);
+    }
 }
 
 /// A run inside a run inside a run.

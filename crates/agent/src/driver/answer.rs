@@ -1,9 +1,10 @@
 //! Has calls answered: runs their tools side by side, or waits for the caller.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use async_stream::stream;
@@ -30,8 +31,10 @@ use crate::tools::{Invocation, Ready, Resolved, invoke};
 type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
 enum Answered {
-    /// The tool ran, and its result is recorded, or could not be.
-    Ran(Box<Ran>),
+    /// The tool came to its end; nothing is recorded yet. False if its word is no result.
+    Done(ToolOutcome, bool),
+    /// The result of a tool is recorded, or could not be.
+    Ran(Ran),
     /// The tool ended the run; nothing is recorded yet.
     Aborted(ToolOutcome),
     /// The caller's result is there.
@@ -63,6 +66,8 @@ pub(super) fn answer<'a>(
         // What the calls of this round return is no part of it: the model made them side by side.
         driver.library.catch_up(&driver.run);
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
+        // Results on their way into the log. Nobody else has them, so that an interruption stops only what is under way.
+        let mut recording = FuturesUnordered::new();
         let (external, mut waiting): (Vec<_>, VecDeque<_>) = driver.split(calls);
         driver.control.expect(external.iter().cloned());
         let until = driver.answers_until();
@@ -116,19 +121,29 @@ pub(super) fn answer<'a>(
                     continue;
                 }
             }
-            let answered = match interrupt.guard(under_way.next()).await {
+            let answered = match interrupt.guard(next_answer(&mut under_way, &mut recording)).await {
                 Ok(None) => break,
                 Ok(Some(answered)) => answered,
                 Err(interrupted) => {
+                    drop(under_way);
+                    while let Some(Some(ran)) = interrupt.in_time(recording.next()).await {
+                        for kind in driver.take_result(ran).0 {
+                            yield Ok(driver.event(kind));
+                        }
+                    }
                     yield Err(Stop::Interrupted(interrupted, String::new()));
                     return;
                 }
             };
             match answered {
+                Answered::Done(outcome, is_result) => {
+                    let (recorder, store) = (driver.recorder.clone(), Arc::clone(&driver.setup.store));
+                    recording.push(record_outcome(outcome, is_result, recorder, store, driver.setup.keeps));
+                }
                 Answered::Ran(ran) => {
                     inside = inside.saturating_sub(1);
                     alone = false;
-                    let (events, failed) = driver.take_result(*ran);
+                    let (events, failed) = driver.take_result(ran);
                     for kind in events {
                         yield Ok(driver.event(kind));
                     }
@@ -161,7 +176,7 @@ pub(super) fn answer<'a>(
                 // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
                 Answered::Aborted(outcome) => {
                     drop(under_way);
-                    match interrupt.attempt(Box::pin(driver.abort(outcome))).await {
+                    match interrupt.complete(Box::pin(driver.abort(outcome, recording))).await {
                         Ok((events, failed)) => {
                             for kind in events {
                                 yield Ok(driver.event(kind));
@@ -205,13 +220,25 @@ pub(super) fn answer<'a>(
     }
 }
 
-/// Runs the tool and records its result, documents first.
-async fn execute(
-    invocation: Invocation,
-    recorder: Recorder,
-    store: Arc<dyn DocumentStore>,
-    keeps: bool,
-) -> Answered {
+/// The next thing that happened; `None` when nothing is under way.
+async fn next_answer(
+    under_way: &mut FuturesUnordered<Answer>,
+    recording: &mut FuturesUnordered<impl Future<Output = Ran>>,
+) -> Option<Answered> {
+    poll_fn(|context| {
+        if let Poll::Ready(Some(ran)) = recording.poll_next_unpin(context) {
+            return Poll::Ready(Some(Answered::Ran(ran)));
+        }
+        match under_way.poll_next_unpin(context) {
+            Poll::Ready(None) if !recording.is_empty() => Poll::Pending,
+            next => next,
+        }
+    })
+    .await
+}
+
+/// Runs the tool.
+async fn execute(invocation: Invocation) -> Answered {
     let scope = invocation.scope.clone();
     let documents = invocation.context.documents.clone();
     let mut outcome = invoke(invocation).await;
@@ -220,19 +247,29 @@ async fn execute(
     if outcome.disposition == Disposition::Aborted {
         return Answered::Aborted(outcome);
     }
-    let broken_off = |scope: &Arc<Scope>| scope.was_broken_off() && !scope.was_superseded();
-    if scope.as_ref().is_some_and(broken_off) {
-        return Answered::BrokenOff;
+    let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
+    match scope.is_some_and(|scope| scope.was_broken_off()) && !superseded {
+        true => Answered::BrokenOff,
+        false => Answered::Done(outcome, !superseded),
     }
+}
+
+/// Records what came of a tool, documents first.
+async fn record_outcome(
+    outcome: ToolOutcome,
+    is_result: bool,
+    recorder: Recorder,
+    store: Arc<dyn DocumentStore>,
+    keeps: bool,
+) -> Ran {
     let result = outcome.result.clone();
     let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
     let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
-    let is_result = scope.is_none_or(|scope| !scope.was_superseded());
     let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
     let stands = stand.into_iter().next_back().unwrap_or_else(|| entry.clone());
     // A result that was recorded before stands.
     let result = (stands.kind == entry.kind).then_some(result);
-    Answered::Ran(Box::new(Ran { entry: stands, result, not_stored, fault }))
+    Ran { entry: stands, result, not_stored, fault }
 }
 
 /// Puts the documents of a result into the store; those that the user's store has are references from then on.
@@ -367,8 +404,7 @@ impl Driver {
                 pace: self.pace.clone(),
                 scope: Scope::of(&self.recorder, &call.id),
             };
-            let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
-            answers.push(Box::pin(execute(invocation, recorder, store, self.setup.keeps)));
+            answers.push(Box::pin(execute(invocation)));
             events.push(EventKind::ToolStarted { call });
         }
         Ok((answers, events))
@@ -440,18 +476,29 @@ impl Driver {
         (events, fault)
     }
 
-    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller.
-    async fn abort(&mut self, outcome: ToolOutcome) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
+    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller,
+    /// and behind the results that are there.
+    async fn abort(
+        &mut self,
+        outcome: ToolOutcome,
+        mut recording: FuturesUnordered<impl Future<Output = Ran>>,
+    ) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
+        let (mut events, mut fault) = (Vec::new(), None);
+        while let Some(ran) = recording.next().await {
+            let (more, failed) = self.take_result(ran);
+            events.extend(more);
+            fault = fault.or(failed);
+        }
         let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
-        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        events.extend(error.as_ref().map(not_stored));
         let mut entries = self.closed_calls();
         entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
-        let (stand, fault) = record_result(&self.recorder, entries, true).await;
+        let (stand, failed) = record_result(&self.recorder, entries, true).await;
         for entry in &stand {
             self.run.apply(entry)?;
         }
         events.extend(stand.iter().filter_map(finished_event));
-        Ok((events, fault))
+        Ok((events, fault.or(failed)))
     }
 
     /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.

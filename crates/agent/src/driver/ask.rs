@@ -1,14 +1,11 @@
 //! Asks the model, and hands on its reply as it streams.
 
-use std::time::Duration;
-
 use async_stream::stream;
 use attache_core::{
     AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, ProviderError,
     StreamChunk, ToolCallId,
 };
 use futures_core::Stream;
-use tokio::time::timeout;
 
 use crate::driver::Driver;
 use crate::driver::fault::{Fault, Stop};
@@ -17,9 +14,6 @@ use crate::event::{Event, EventKind};
 use crate::log::{EntryKind, Key, Reply};
 use crate::run::{Action, Run};
 use crate::tools::Toolbox;
-
-/// The time that recording a whole reply behind an interruption may take.
-const WHOLE: Duration = Duration::from_millis(500);
 
 /// The events of one model call; at most one `Err`, which comes last.
 pub(super) fn ask<'a>(
@@ -98,12 +92,10 @@ pub(super) fn ask<'a>(
         let finished = EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone() };
         let message = Message::Assistant(message).shared();
         let reply = Reply { message, finish_reason, raw_finish_reason, usage, model, degradations };
-        let recorded = interrupt.attempt(driver.record(key.clone(), EntryKind::Reply(reply.clone()))).await;
+        // The reply is whole, and was paid for.
+        let recorded = interrupt.complete(driver.record(key, EntryKind::Reply(reply))).await;
         if let Err(mut stop) = recorded {
-            // The reply is whole, and may be written already: an interruption comes behind it.
-            let again = driver.record(key, EntryKind::Reply(reply));
-            let stands = matches!(stop, Stop::Interrupted(..)) && matches!(timeout(WHOLE, Box::pin(again)).await, Ok(Ok(_)));
-            if let (Stop::Interrupted(_, text) | Stop::Fault(_, text), false) = (&mut stop, stands) {
+            if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
                 *text = said;
             }
             yield Err(stop);

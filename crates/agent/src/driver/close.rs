@@ -1,10 +1,10 @@
 //! Ends a run, or leaves it to whoever resumes it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use attache_core::ToolResult;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::driver::Driver;
 use crate::driver::fault::Fault;
@@ -13,9 +13,6 @@ use crate::keep::keep_of_messages;
 use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, interrupted};
-
-/// The time that recording the end of an interrupted run may take.
-const CLOSING: Duration = Duration::from_secs(5);
 
 impl Driver {
     /// Records the end of the run.
@@ -52,13 +49,13 @@ impl Driver {
         closed.collect()
     }
 
-    /// Records the end of a run that was interrupted. A journal that does not take it in time must not hold up whoever
-    /// cancelled: the run ends for them, and somebody may resume it.
-    pub(super) async fn end_interrupted(&mut self, ended: Ended) -> Option<EventKind> {
-        let failed = match timeout(CLOSING, self.end(ended.clone())).await {
+    /// Records the end of a run that was interrupted. A journal that does not take it until then must not hold up
+    /// whoever cancelled: the run ends for them, and somebody may resume it.
+    pub(super) async fn end_interrupted(&mut self, ended: Ended, until: Instant) -> Option<EventKind> {
+        let failed = match timeout_at(until, self.end(ended.clone())).await {
             Ok(Ok(())) => return None,
             Ok(Err(fault)) => fault.to_string(),
-            Err(_) => format!("the journal did not answer within {} s", CLOSING.as_secs()),
+            Err(_) => "the journal did not answer in time".to_owned(),
         };
         tracing::error!(run = self.run.id(), error = failed, "the end of the run could not be recorded");
         self.run.end_unrecorded(&ended);

@@ -5,13 +5,20 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::control::Control;
 use crate::driver::fault::{Fault, Stop};
 use crate::journal::now;
 
+/// The time in which an interrupted run records what it knows. A journal that does not answer must not hold up whoever
+/// interrupts.
+const CLOSING: Duration = Duration::from_secs(5);
+/// The part of it that is left for the end of the run, however long the rest takes.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// Why a run is interrupted.
+#[derive(Clone)]
 pub(super) enum Interrupted {
     Cancelled(String),
     Deadline,
@@ -23,6 +30,8 @@ pub(super) struct Interrupt {
     control: Control,
     /// When the run's time is up.
     until: Option<Instant>,
+    /// The interruption, and when it came.
+    came: Option<(Interrupted, Instant)>,
 }
 
 impl Interrupt {
@@ -42,16 +51,26 @@ impl Interrupt {
                 },
             }
         });
-        Self { future, control: control.clone(), until }
+        Self { future, control: control.clone(), until, came: None }
+    }
+
+    /// Waits for the interruption; one that came stays.
+    async fn wait(&mut self) -> Interrupted {
+        if let Some((interrupted, _)) = &self.came {
+            return interrupted.clone();
+        }
+        let interrupted = self.future.as_mut().await;
+        self.came = Some((interrupted.clone(), Instant::now()));
+        interrupted
     }
 
     /// The value of `work`, unless the run is interrupted first. Work that is ready at each poll cannot keep it
     /// out.
     pub(super) async fn guard<F: Future>(&mut self, work: F) -> Result<F::Output, Interrupted> {
         if self.control.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now()) {
-            return Err(self.future.as_mut().await);
+            return Err(self.wait().await);
         }
-        match select(pin!(work), self.future.as_mut()).await {
+        match select(pin!(work), pin!(self.wait())).await {
             Either::Left((value, _)) => Ok(value),
             Either::Right((interrupted, _)) => Err(interrupted),
         }
@@ -66,5 +85,36 @@ impl Interrupt {
             Ok(done) => done.map_err(|fault| Stop::Fault(fault.into(), String::new())),
             Err(interrupted) => Err(Stop::Interrupted(interrupted, String::new())),
         }
+    }
+
+    /// The value of `work`, which records a thing that cannot be had again: an interruption comes behind it, unless it
+    /// does not come to its end soon.
+    pub(super) async fn complete<T, E: Into<Fault>>(
+        &mut self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Stop> {
+        let mut work = pin!(work);
+        let interrupted = match select(work.as_mut(), pin!(self.wait())).await {
+            Either::Left((done, _)) => return done.map_err(|fault| Stop::Fault(fault.into(), String::new())),
+            Either::Right((interrupted, _)) => interrupted,
+        };
+        match self.in_time(work).await {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(_)) | None => Err(Stop::Interrupted(interrupted, String::new())),
+        }
+    }
+
+    /// The value of `work`, if it comes in the time in which an interrupted run records what it knows.
+    pub(super) async fn in_time<F: Future>(&mut self, work: F) -> Option<F::Output> {
+        timeout_at(self.came_at() + (CLOSING - ENDING), work).await.ok()
+    }
+
+    /// Until when the end of the run must be recorded.
+    pub(super) fn closes(&self) -> Instant {
+        (self.came_at() + CLOSING).max(Instant::now() + ENDING)
+    }
+
+    fn came_at(&self) -> Instant {
+        self.came.as_ref().map_or_else(Instant::now, |(_, at)| *at)
     }
 }

@@ -138,7 +138,7 @@ fn drive(
                 Stop::Interrupted(interrupted, said) => {
                     let (reason, detail) = interrupted.reason();
                     let ended = Ended { interrupted_text: said, detail, ..Ended::new(reason) };
-                    if let Some(warning) = Box::pin(driver.end_interrupted(ended)).await {
+                    if let Some(warning) = Box::pin(driver.end_interrupted(ended, interrupt.closes())).await {
                         yield driver.event(warning);
                     }
                 }
@@ -222,7 +222,7 @@ impl Driver {
         let messages = self.control.inbox();
         if !messages.is_empty() {
             let count = messages.len();
-            warning = interrupt.attempt(Box::pin(self.take_inbox(messages))).await?;
+            warning = interrupt.complete(Box::pin(self.take_inbox(messages))).await?;
             self.control.taken(count);
             taken = true;
         }

@@ -1,8 +1,8 @@
 //! The way in which a driver writes its log, and the runs inside its tools write theirs beside it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use super::volatile::Volatile;
 use super::{Fence, Journal, JournalError};
-use crate::log::{Entry, Key};
+use crate::input::RunInput;
+use crate::log::{Entry, EntryKind, Key, Started};
 
 /// The time that one call of a journal may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -166,13 +167,32 @@ impl Recorder {
         }
     }
 
-    /// Where the `number`-th run writes that a tool starts while it answers `call`, and what it wrote before.
-    fn nested(&self, scope: &Scope, number: u32) -> Option<(Self, Vec<Entry>)> {
+    /// Where a run writes that a tool starts while it answers the call of `scope`, and what it wrote before: the log that
+    /// began alike, else, unless the run has a name, the one in its place.
+    fn nested(&self, scope: &Scope, input: &RunInput) -> Option<(Self, Vec<Entry>)> {
         let Place::Kept(kept) = &self.place else { return None };
+        let mut taken = scope.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+        let prefix = Key::scopes(&scope.call);
+        let number = |scope: &str| scope.strip_prefix(&prefix)?.strip_suffix('>')?.parse::<u32>().ok();
+        let mut left: Vec<u32> = written.keys().filter_map(|scope| number(scope)).collect();
+        left.sort_unstable();
+        let began = |number: &&u32| {
+            let log = written.get(&Key::scope(&scope.call, **number));
+            log.and_then(|log| begin(log)).is_some_and(|started| input.began(started))
+        };
+        // Asked something else than any log began with, it is taken for the one in its place: the tool may say a time.
+        let place = u32::try_from(taken.len()).unwrap_or(u32::MAX);
+        let same_place = || Some(place).filter(|place| input.run_id.is_none() && left.contains(place));
+        let free = || (0..).find(|number| !taken.contains(number) && !left.contains(number));
+        let number = left.iter().find(began).copied().or_else(same_place).or_else(free)?;
+        taken.insert(number);
+        drop(taken);
         let Scope { call, superseded, broken, .. } = scope;
         let scope = Key::scope(call, number);
-        let written = self.nested.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope);
-        let (own, nested) = split(written.unwrap_or_default(), &scope);
+        let log = written.remove(&scope);
+        drop(written);
+        let (own, nested) = split(log.unwrap_or_default(), &scope);
         let within = Kept { journal: Arc::clone(&kept.journal), scope: format!("{}{scope}", kept.scope) };
         let recorder = Self {
             place: Place::Kept(Arc::new(within)),
@@ -183,6 +203,14 @@ impl Recorder {
         };
         Some((recorder, own))
     }
+}
+
+/// The beginning of a log.
+fn begin(log: &[Entry]) -> Option<&Started> {
+    log.iter().find_map(|entry| match &entry.kind {
+        EntryKind::Started(started) => Some(started),
+        _ => None,
+    })
 }
 
 /// A journal that does not answer is one that failed.
@@ -217,12 +245,14 @@ fn split(entries: Vec<Entry>, scope: &str) -> (Vec<Entry>, HashMap<String, Vec<E
     (own, nested)
 }
 
-/// The call that a tool answers, for the runs that it starts: they write into a scope of its run's journal, in the
-/// order in which the tool starts them, so that a tool which is run again finds what they did.
+/// The call that a tool answers, for the runs that it starts: they write into scopes of its run's journal, so that a
+/// tool which is run again finds what they did. They are told apart by their names, else by their input, else by their
+/// order.
 pub(crate) struct Scope {
     recorder: Recorder,
     call: ToolCallId,
-    started: AtomicU32,
+    /// The numbers of the runs that this process started.
+    taken: Mutex<HashSet<u32>>,
     /// Whether another driver has taken one of these runs over.
     superseded: Arc<AtomicBool>,
     /// Whether the drive of one of these runs was broken off.
@@ -241,7 +271,7 @@ impl Scope {
             Self {
                 recorder,
                 call,
-                started: AtomicU32::new(0),
+                taken: Mutex::default(),
                 superseded: Arc::default(),
                 broken: Arc::default(),
             }
@@ -270,10 +300,6 @@ impl Scope {
 }
 
 /// Where a run that starts here belongs: inside a tool of a run whose log is kept, the tool's scope.
-pub(crate) fn ambient() -> Option<(Recorder, Vec<Entry>)> {
-    let next = |scope: &Arc<Scope>| {
-        let number = scope.started.fetch_add(1, Ordering::Relaxed);
-        scope.recorder.nested(scope, number)
-    };
-    AMBIENT.try_with(next).ok().flatten()
+pub(crate) fn ambient(input: &RunInput) -> Option<(Recorder, Vec<Entry>)> {
+    AMBIENT.try_with(|scope| scope.recorder.nested(scope, input)).ok().flatten()
 }

@@ -62,7 +62,12 @@ impl Key {
 
     /// The scope of the `number`-th run that a tool starts while it answers `call`, from 0.
     pub(crate) fn scope(call: &ToolCallId, number: u32) -> String {
-        format!("tool/{}/run/{number}>", Plain(call.as_str()))
+        format!("{}{number}>", Self::scopes(call))
+    }
+
+    /// The beginning of the scopes of the runs that a tool starts while it answers `call`.
+    pub(crate) fn scopes(call: &ToolCallId) -> String {
+        format!("tool/{}/run/", Plain(call.as_str()))
     }
 
     /// Whether its text is `text`; nothing is allocated.

@@ -87,14 +87,16 @@ impl Run {
     pub(super) fn take_inbox(&mut self, messages: &[Arc<Message>]) {
         self.inboxes += 1;
         // A message that came back unread, because nobody knew whether it was recorded, may be injected again.
-        let new: Vec<_> = messages
-            .iter()
-            .filter(|message| self.history.iter().all(|known| known.id() != message.id()))
-            .cloned()
-            .collect();
+        let new = self.unheard(messages);
         if !new.is_empty() {
             self.hear(new.into_iter());
         }
+    }
+
+    /// The messages that are not in the history.
+    fn unheard(&self, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let is_new = |message: &&Arc<Message>| self.history.iter().all(|known| known.id() != message.id());
+        messages.iter().filter(is_new).cloned().collect()
     }
 
     /// Adds messages from outside. Before an answer ends the run they make it go on; a notice that tools are off stays
@@ -368,7 +370,8 @@ impl Run {
         if ended.detail.is_some() {
             self.detail.clone_from(&ended.detail);
         }
-        self.unread.clone_from(&ended.unread);
+        // An append whose answer did not come may have been taken.
+        self.unread = self.unheard(&ended.unread);
         self.phase = Phase::Ended(ended.reason.clone());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use attache_agent::{Entry, Fence, Journal, JournalError, Key, MemoryDocumentStore, MemoryJournal};
 use attache_core::{BoxFuture, Document, DocumentId, DocumentStore, StoreError, StoreErrorKind};
@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     Hangs,
     /// It has done its work, and does not answer.
     HangsAfterwards,
+    /// It takes that many seconds.
+    Takes(u64),
 }
 
 /// A journal one call of which goes wrong.
@@ -88,6 +90,10 @@ impl Faulty {
                     reset()
                 }
                 Some(Fault::Hangs) => std::future::pending().await,
+                Some(Fault::Takes(seconds)) => {
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    work.await
+                }
                 Some(Fault::HangsAfterwards) => {
                     work.await?;
                     std::future::pending().await
@@ -148,6 +154,44 @@ impl DocumentStore for Away {
             return Box::pin(async { Err(StoreError::new(StoreErrorKind::Unavailable, "away")) });
         }
         self.inner.put(document)
+    }
+
+    fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<bytes::Bytes, StoreError>> {
+        self.inner.get(id)
+    }
+
+    fn delete<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.delete(id)
+    }
+}
+
+/// A store that takes a document after that many seconds.
+#[derive(Debug)]
+pub(crate) struct SlowStore {
+    inner: MemoryDocumentStore,
+    seconds: u64,
+}
+
+impl SlowStore {
+    pub(crate) fn new(seconds: u64) -> Self {
+        Self { inner: MemoryDocumentStore::default(), seconds }
+    }
+
+    pub(crate) async fn has(&self, id: &DocumentId) -> bool {
+        self.inner.get(id).await.is_ok()
+    }
+}
+
+impl DocumentStore for SlowStore {
+    fn id(&self) -> &'static str {
+        "slow"
+    }
+
+    fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(self.seconds)).await;
+            self.inner.put(document).await
+        })
     }
 
     fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<bytes::Bytes, StoreError>> {
