@@ -8,9 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use async_stream::stream;
-use attache_core::{
-    Document, DocumentSource, DocumentStore, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult,
-};
+use attache_core::{Document, DocumentSource, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult};
 use futures_core::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -19,9 +17,9 @@ use crate::driver::Driver;
 use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::{not_stored, time};
+use crate::driver::record::{Ran, record_outcome, record_result, store_documents};
 use crate::event::{Event, EventKind};
-use crate::journal::{JournalError, Place, Recorder, Scope, now};
-use crate::keep::{ATTEMPTS, keep_of_result, released};
+use crate::journal::{JournalError, Place, Scope, now};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, unknown_outcome};
@@ -34,7 +32,7 @@ enum Answered {
     /// The tool came to its end; nothing is recorded yet. False if its word is no result.
     Done(ToolOutcome, bool),
     /// The result of a tool is recorded, or could not be.
-    Ran(Ran),
+    Ran(Box<Ran>),
     /// The tool ended the run; nothing is recorded yet.
     Aborted(ToolOutcome),
     /// The caller's result is there.
@@ -44,14 +42,6 @@ enum Answered {
     /// The caller's time is up.
     Late,
     Failed(Fault),
-}
-
-struct Ran {
-    entry: Entry,
-    /// The result with the bytes of its documents, unless another one stands.
-    result: Option<ToolResult>,
-    not_stored: Option<StoreError>,
-    fault: Option<Fault>,
 }
 
 /// The events of one round of calls; at most one `Err`, which comes last.
@@ -127,7 +117,8 @@ pub(super) fn answer<'a>(
                 Err(interrupted) => {
                     drop(under_way);
                     while let Some(Some(ran)) = interrupt.in_time(recording.next()).await {
-                        for kind in driver.take_result(ran).0 {
+                        let ran: Box<Ran> = ran;
+                        for kind in driver.take_result(*ran).0 {
                             yield Ok(driver.event(kind));
                         }
                     }
@@ -143,7 +134,7 @@ pub(super) fn answer<'a>(
                 Answered::Ran(ran) => {
                     inside = inside.saturating_sub(1);
                     alone = false;
-                    let (events, failed) = driver.take_result(ran);
+                    let (events, failed) = driver.take_result(*ran);
                     for kind in events {
                         yield Ok(driver.event(kind));
                     }
@@ -223,7 +214,7 @@ pub(super) fn answer<'a>(
 /// The next thing that happened; `None` when nothing is under way.
 async fn next_answer(
     under_way: &mut FuturesUnordered<Answer>,
-    recording: &mut FuturesUnordered<impl Future<Output = Ran>>,
+    recording: &mut FuturesUnordered<impl Future<Output = Box<Ran>>>,
 ) -> Option<Answered> {
     poll_fn(|context| {
         if let Poll::Ready(Some(ran)) = recording.poll_next_unpin(context) {
@@ -251,89 +242,6 @@ async fn execute(invocation: Invocation) -> Answered {
     match scope.is_some_and(|scope| scope.was_broken_off()) && !superseded {
         true => Answered::BrokenOff,
         false => Answered::Done(outcome, !superseded),
-    }
-}
-
-/// Records what came of a tool, documents first.
-async fn record_outcome(
-    outcome: ToolOutcome,
-    is_result: bool,
-    recorder: Recorder,
-    store: Arc<dyn DocumentStore>,
-    keeps: bool,
-) -> Ran {
-    let result = outcome.result.clone();
-    let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
-    let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
-    let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
-    let stands = stand.into_iter().next_back().unwrap_or_else(|| entry.clone());
-    // A result that was recorded before stands.
-    let result = (stands.kind == entry.kind).then_some(result);
-    Ran { entry: stands, result, not_stored, fault }
-}
-
-/// Puts the documents of a result into the store; those that the user's store has are references from then on.
-async fn store_documents(
-    mut outcome: ToolOutcome,
-    store: &dyn DocumentStore,
-    keeps: bool,
-) -> (ToolOutcome, Option<StoreError>) {
-    match keep_of_result(store, &outcome.result).await {
-        Ok(()) if keeps => {
-            outcome.result = released(outcome.result, store.id());
-            (outcome, None)
-        }
-        Ok(()) => (outcome, None),
-        // The tool has run. Its result counts, and this process still holds the documents.
-        Err(error) => (outcome, Some(error)),
-    }
-}
-
-/// Records a result that cannot be had again, the last of these entries: with several attempts and, where another driver
-/// has taken the run over, by leaving it for that one, if it is a result and not a word of that. Yields the entries that
-/// stand.
-async fn record_result(
-    recorder: &Recorder,
-    entries: Vec<Entry>,
-    is_result: bool,
-) -> (Vec<Entry>, Option<Fault>) {
-    let mut waits = ATTEMPTS.iter();
-    loop {
-        let error = match recorder.append(entries.clone()).await {
-            Ok(stand) => return (stand, None),
-            Err(error) => error,
-        };
-        match (&error, waits.next()) {
-            (JournalError::Fenced, _) => {
-                if let Some(result) = entries.last().filter(|_| is_result) {
-                    leave_receipt(recorder.place(), result).await;
-                }
-                return (entries, Some(error.into()));
-            }
-            (JournalError::Store(_), Some(wait)) => tokio::time::sleep(*wait).await,
-            _ => return (entries, Some(error.into())),
-        }
-    }
-}
-
-/// Leaves a result for whoever drives the run now. They may have recorded already that nobody knows what came of the
-/// call.
-async fn leave_receipt(place: &Place, entry: &Entry) {
-    let EntryKind::ToolOutcome(outcome) = &entry.kind else { return };
-    let left = match place.deliver(entry.clone()).await {
-        Ok(stands) if stands.kind == entry.kind => Ok(stands),
-        // This driver knows no more than is recorded already.
-        Ok(stands) if matches!(outcome.disposition, Disposition::TimedOut | Disposition::Panicked) => {
-            Ok(stands)
-        }
-        Ok(_) => {
-            let receipt = EntryKind::Receipt(outcome.clone());
-            place.deliver(Entry::new(Key::receipt(&outcome.call_id), receipt)).await
-        }
-        Err(error) => Err(error),
-    };
-    if let Err(error) = left {
-        tracing::error!(call = %outcome.call_id, %error, "a result could not be left for the driver that took the run over");
     }
 }
 
@@ -481,11 +389,11 @@ impl Driver {
     async fn abort(
         &mut self,
         outcome: ToolOutcome,
-        mut recording: FuturesUnordered<impl Future<Output = Ran>>,
+        mut recording: FuturesUnordered<impl Future<Output = Box<Ran>>>,
     ) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
         let (mut events, mut fault) = (Vec::new(), None);
         while let Some(ran) = recording.next().await {
-            let (more, failed) = self.take_result(ran);
+            let (more, failed) = self.take_result(*ran);
             events.extend(more);
             fault = fault.or(failed);
         }

@@ -9,6 +9,7 @@ mod interrupt;
 mod library;
 mod open;
 mod prepare;
+mod record;
 mod shorten;
 
 use std::pin::{Pin, pin};
