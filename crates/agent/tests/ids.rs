@@ -1,4 +1,4 @@
-//! Call ids come from providers, and some use one twice.
+//! Ids of runs and of calls. Those of calls come from providers, and some use one twice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,14 +9,16 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use attache_agent::{Agent, EndReason, MemoryJournal, Run, RunInput};
+use attache_agent::{Agent, EndReason, Event, EventKind, MemoryJournal, Run, RunInput, tool_fn};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Effect, Message, ToolCall, ToolCallId, repair,
+    Arguments, AssistantMessage, AssistantPart, Effect, Message, ToolCall, ToolCallId, ToolContext,
+    ToolError, Usage, repair,
 };
+use attache_testkit::{ScriptedModel, Turn};
 use common::Counter;
-use common::kit::{counting, results, told};
+use common::kit::{all, counting, end, results, told};
 use common::model::Says;
 
 /// A call of that provider, which numbers the calls of each reply anew, or does not number them.
@@ -93,4 +95,40 @@ async fn call_ids_of_calls_that_were_cut_off_are_told_apart() {
     assert_eq!(ran.get(), 1);
     let told = told(&outcome.messages);
     assert_paired(&outcome.messages, &[&told[0], "2"]);
+}
+
+/// Its events, its tools, its outcome and its log name the run alike, and count its steps alike.
+#[tokio::test]
+async fn a_run_tells_its_id_and_its_steps_wherever_it_speaks() {
+    let seen: Arc<Mutex<Vec<(Option<String>, u32)>>> = Arc::default();
+    let tool = {
+        let seen = Arc::clone(&seen);
+        tool_fn("t", "", move |context: ToolContext| {
+            seen.lock().unwrap().push((context.run_id.clone(), context.step));
+            async { Ok::<_, ToolError>("ok") }
+        })
+    };
+    let usage = Usage::new(7, 2);
+    let turns = [Turn::call("t", "{}"), Turn::call("t", "{}"), Turn::text("done")];
+    let model = ScriptedModel::new(turns.map(|turn| turn.costing(usage.clone())));
+    let journal = Arc::new(MemoryJournal::new());
+    let agent = Agent::builder(model).tool(tool).build().unwrap();
+    let mut run = agent.run_in(journal.clone(), RunInput::from("go").with_run_id("invoice 17"));
+    let events = all(&mut run).await;
+    let named =
+        |event: &Event| matches!(&event.kind, EventKind::RunStarted { run_id } if run_id == "invoice 17");
+    assert!(named(&events[0]), "{:?}", events[0]);
+    let steps: Vec<u32> = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::StepFinished { .. }))
+        .map(|event| event.step)
+        .collect();
+    assert_eq!(steps, [1, 2, 3]);
+    let id = Some("invoice 17".to_owned());
+    assert_eq!(*seen.lock().unwrap(), [(id.clone(), 1), (id, 2)]);
+    let outcome = end(&events);
+    assert_eq!((&*outcome.run_id, outcome.steps), ("invoice 17", 3));
+    let log = Run::replay(&journal.entries()).unwrap();
+    assert_eq!((log.id(), log.steps()), ("invoice 17", 3));
+    assert_eq!((log.usage().input_tokens, log.usage().output_tokens), (Some(21), Some(6)));
 }

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_agent::{
-    Agent, Disposition, EndReason, Entry, EntryKind, JournalError, MemoryDocumentStore, MemoryJournal,
+    Agent, Disposition, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, MemoryJournal,
     MessageWindow, NoArguments, Run, RunInput, SCHEMA_VERSION, Tools, tool_fn,
 };
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolResult,
+    BoxFuture, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolCallId,
+    ToolContext, ToolDefinition, ToolError, ToolResult,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use common::kit::{all, before, counting, end, holding, keys, pdf, roles, told, until_it_waits};
@@ -171,6 +171,24 @@ async fn a_log_with_a_hole_runs_nothing() {
         let mut entries = log.clone();
         entries.remove(hole);
         assert!(Run::replay(&entries).is_err(), "without {}", log[hole].key);
+        assert_refused(entries).await;
+    }
+}
+
+/// The result of one call in the place of another's, and under the other's key.
+#[tokio::test]
+async fn a_log_with_a_result_that_belongs_elsewhere_runs_nothing() {
+    let log = paid_log().await;
+    let at = log.iter().position(|entry| matches!(entry.kind, EntryKind::ToolOutcome(_))).unwrap();
+    let foreign = ToolCallId::new();
+    let mut elsewhere = log.clone();
+    elsewhere[at].key = Key::result(&foreign);
+    let mut another = log.clone();
+    let EntryKind::ToolOutcome(outcome) = &mut another[at].kind else { panic!("it is a result") };
+    outcome.result.call_id = foreign;
+    for entries in [elsewhere, another] {
+        let error = Run::replay(&entries).unwrap_err().to_string();
+        assert!(error.contains("result of another call"), "{error}");
         assert_refused(entries).await;
     }
 }

@@ -12,7 +12,10 @@ mod common;
 use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, MemoryJournal, MessageWindow, RunInput};
-use attache_core::{Content, Effect, Message, UserMessage};
+use attache_core::{
+    Arguments, AssistantMessage, Content, Effect, Message, ToolCall, ToolResult, ToolResultsMessage,
+    UserMessage,
+};
 use attache_testkit::{ScriptedModel, Turn};
 use common::Counter;
 use common::kit::{before, counting, heard, holding, ids, roles};
@@ -105,4 +108,25 @@ async fn an_injected_message_keeps_the_task_in_the_window() {
     }
     // The rounds since the last cut are there as well: nothing but the two messages would be a lost history.
     assert!(requests[22].messages.len() > 20, "{}", roles(&requests[22].messages));
+}
+
+/// The conversation was cut off elsewhere, behind results that nobody answered.
+#[tokio::test]
+async fn a_new_question_opens_a_turn_behind_results_that_were_not_answered() {
+    let old = ToolCall::new("t", Arguments::new("{\"n\":1}"));
+    let results = ToolResultsMessage::new([ToolResult::ok(&old, "1")]);
+    let history = [
+        Message::user("old question"),
+        Message::Assistant(AssistantMessage::new([old.into()])),
+        Message::ToolResults(results),
+    ];
+    let turns = (0..5).map(|n| Turn::call("t", json!({"n": n}))).chain([Turn::text("done")]);
+    let model = ScriptedModel::new(turns);
+    let tool = counting("t", Effect::Read, &Counter::default());
+    let agent = Agent::builder(model.clone()).tool(tool).window(MessageWindow::new(8)).build().unwrap();
+    let input = RunInput::from("new question").with_history(history.map(Message::shared));
+    agent.run(input).outcome().await.unwrap();
+    let requests = model.requests();
+    let last = heard(&requests.last().unwrap().messages);
+    assert!(last[0].contains("new question"), "the old turn leaves first: {last:?}");
 }
