@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod counterparts;
 mod environment;
+mod gate;
 mod house;
 mod mutants;
 mod snapshots;
@@ -26,10 +27,12 @@ cargo xtask TASK
   cassettes             replay the recorded traffic of real providers
   tidy                  what no compiler checks: file lengths, names, who may know whom
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
+  bench --gate [--write REASON]
+                        instructions and allocations of everyday work against their budgets, or new budgets
   faults [N]            N random runs over journals that fail, and N kills of a run over files; 5,000 without N
                         (hours, nightly)
   mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
-  ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, test
+  ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, gate, test
 ";
 
 /// Why a task failed, in one line.
@@ -55,6 +58,8 @@ fn main() -> ExitCode {
             quietly("cargo", &[&head[..], rest].concat())
         }
         ["tidy"] => tidy::run(&root()),
+        ["bench", "--gate"] => gate::gate(None),
+        ["bench", "--gate", "--write", reason @ ..] => gate::gate(Some(&reason.join(" "))),
         ["bench", rest @ ..] => bench::run(rest),
         ["faults"] => faults("5000"),
         ["faults", times] => faults(times),

@@ -1,0 +1,79 @@
+//! What everyday work costs, in instructions (callgrind) and allocations (DHAT): `cargo xtask bench --gate` holds it to
+//! the budgets beside it.
+
+#![allow(missing_docs, reason = "the harness's macros define the entry points")]
+#![allow(clippy::unwrap_used, reason = "a bench whose input is broken has no result")]
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use attache_agent::AgentRun;
+use attache_core::{ChatRequest, Message, ProviderConfig, ToolSet};
+use attache_documents::{Materials, RouteOptions, Routing, route};
+use attache_gate::{Api, Stream, agent, documents, started, tools};
+use attache_openai::ChatCodec;
+use attache_transport::{Codec, EncodedRequest};
+use gungraun::{Dhat, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
+use tokio::runtime::Runtime;
+
+// One step of an agent behind a conversation of so many messages.
+#[library_benchmark]
+#[bench::of_10(started(10))]
+#[bench::of_400(started(400))]
+fn step((runtime, mut run): (Runtime, AgentRun)) -> (Runtime, AgentRun) {
+    runtime.block_on(attache_gate::step(&mut run));
+    (runtime, run)
+}
+
+// A hundred deltas of a word, each in a network chunk of its own.
+#[library_benchmark]
+#[bench::chat(Stream::begun(Api::Chat))]
+#[bench::responses(Stream::begun(Api::Responses))]
+#[bench::messages(Stream::begun(Api::Messages))]
+#[bench::gemini(Stream::begun(Api::Gemini))]
+#[bench::converse(Stream::begun(Api::Converse))]
+fn deltas(mut stream: Stream) -> Stream {
+    assert_eq!(black_box(stream.take(100)), 100);
+    stream
+}
+
+type Asked = (Box<dyn Codec>, ChatRequest, ProviderConfig);
+
+// A request over ten messages, rendered for the first time.
+#[library_benchmark]
+#[bench::chat(Api::Chat.request(10))]
+#[bench::responses(Api::Responses.request(10))]
+#[bench::messages(Api::Messages.request(10))]
+#[bench::gemini(Api::Gemini.request(10))]
+#[bench::converse(Api::Converse.request(10))]
+fn request((codec, request, config): Asked) -> (Asked, EncodedRequest) {
+    let encoded = codec.encode(&request, &config, None).unwrap();
+    ((codec, request, config), encoded)
+}
+
+// A question about a hundred documents, which the model takes as they are.
+#[library_benchmark]
+#[bench::of_100((ChatCodec::from("gpt-4o-mini"), documents(100), tools()))]
+fn routing((codec, messages, tools): (ChatCodec, Vec<Arc<Message>>, Arc<ToolSet>)) -> Routing {
+    route(&messages, codec.capabilities(), &tools, &Materials::new(), &RouteOptions::default()).unwrap()
+}
+
+// An agent with one tool is built, asks its model once, and ends.
+#[library_benchmark]
+#[bench::one_answer(tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap())]
+fn start(runtime: Runtime) -> Runtime {
+    let agent = agent(0);
+    let outcome = runtime.block_on(agent.run("Go on.").outcome()).unwrap();
+    assert_eq!(black_box(outcome).text, "All is found.");
+    runtime
+}
+
+// The future of a run, which waits for its first poll: its bytes are what matters.
+#[library_benchmark]
+#[bench::unpolled(agent(0))]
+fn run(agent: attache_agent::Agent) -> AgentRun {
+    agent.run("Go on.")
+}
+
+library_benchmark_group!(name = costs, benchmarks = [step, deltas, request, routing, start, run]);
+main!(config = LibraryBenchmarkConfig::default().tool(Dhat::default()), library_benchmark_groups = costs);

@@ -1,0 +1,103 @@
+//! Conversations of a usual length and size, and runs over them.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, AgentRun, EventKind, MessageWindow, RunInput, tool_fn};
+use attache_core::schemars::{self, JsonSchema};
+use attache_core::{
+    Arguments, AssistantMessage, Content, Document, Effect, Message, ProviderCallId, Tool, ToolCall,
+    ToolError, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+};
+use serde::Deserialize;
+use tokio::runtime::Runtime;
+
+use crate::Instant;
+
+#[derive(Deserialize, JsonSchema)]
+struct Lookup {
+    /// The record to look up
+    query: String,
+}
+
+/// A result of a kibibyte.
+fn record() -> String {
+    "record: \"alpha\" = 17;\n".repeat(48)
+}
+
+fn lookup() -> impl Tool + 'static {
+    tool_fn("lookup", "Looks a record up.", |Lookup { query }: Lookup| async move {
+        Ok::<_, ToolError>(format!("{query}: {}", record()))
+    })
+    .with_effect(Effect::Read)
+}
+
+/// The tool of the conversations.
+pub fn tools() -> Arc<ToolSet> {
+    #[expect(clippy::unwrap_used, reason = "a set that cannot be made has nothing to measure")]
+    Arc::new(ToolSet::new([lookup().spec().definition.clone()]).unwrap())
+}
+
+/// A conversation of that many messages: a question, then calls, each with its result.
+pub fn history(messages: usize) -> Vec<Arc<Message>> {
+    let mut history = vec![Message::system("You are an agent.").shared(), Message::user("Go on.").shared()];
+    let answer = record();
+    for step in 0.. {
+        if history.len() >= messages {
+            break;
+        }
+        let call = ToolCall::new("lookup", Arguments::new(format!("{{\"query\":\"{step}\"}}")))
+            .with_provider_id(ProviderCallId::parse(format!("call_{step}")));
+        history.push(Message::Assistant(AssistantMessage::new([call.clone().into()])).shared());
+        history
+            .push(Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, &answer)])).shared());
+    }
+    history
+}
+
+/// A question about that many documents.
+pub fn documents(count: usize) -> Vec<Arc<Message>> {
+    let document = |number: usize| {
+        let bytes = format!("%PDF-1.4\n% document {number}\n").repeat(200);
+        let name = format!("{number}.pdf");
+        Some(Content::Document(Document::from_bytes(bytes, "application/pdf").with_file_name(name)))
+    };
+    let parts = (0..count).map(document).chain([Content::text("Compare them.")]);
+    vec![Message::User(UserMessage::new(parts)).shared()]
+}
+
+/// A run over a conversation, before the step that follows its first.
+///
+/// # Panics
+/// If it ends before.
+pub fn started(messages: usize) -> (Runtime, AgentRun) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    #[expect(clippy::unwrap_used, reason = "without a runtime there is nothing to measure")]
+    let runtime = runtime.unwrap();
+    let agent = agent(10);
+    let history = history(messages).into_iter().skip(1);
+    let mut run = agent.run(RunInput::from("Look further.").with_history(history));
+    runtime.block_on(step(&mut run));
+    (runtime, run)
+}
+
+/// An agent with one tool whose model asks for that many calls.
+pub fn agent(calls: usize) -> Agent {
+    let builder = Agent::builder(Instant::new(calls)).system("You are an agent.").tool(lookup());
+    #[expect(clippy::unwrap_used, reason = "an agent that cannot be built has nothing to measure")]
+    builder.window(MessageWindow::new(2_000)).build().unwrap()
+}
+
+/// Polls a run through its next step: the request, the reply, the tool and its result.
+///
+/// # Panics
+/// If the run ends before.
+pub async fn step(run: &mut AgentRun) {
+    loop {
+        let event = run.next().await;
+        match event.map(|event| event.kind) {
+            Some(EventKind::ToolResultsReceived { .. }) => return,
+            Some(EventKind::Finished(_)) | None => panic!("the run ended"),
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A model that answers at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, FinishReason,
+    LlmProvider, ModelCapabilities, ProviderConfig, ProviderState, StreamChunk, ToolCall, Usage,
+};
+use attache_openai::ChatCodec;
+use attache_transport::Codec;
+
+/// A model that asks for one call of `lookup` at each of its first steps, then answers. Nothing of it waits.
+#[derive(Debug)]
+pub struct Instant {
+    capabilities: ModelCapabilities,
+    config: Arc<ProviderConfig>,
+    calls: usize,
+    asked: AtomicUsize,
+}
+
+impl Instant {
+    /// A model that asks for that many calls.
+    pub fn new(calls: usize) -> Self {
+        let capabilities = ChatCodec::from("gpt-4o-mini").capabilities().clone();
+        Self { capabilities, config: Arc::new(ProviderConfig::new()), calls, asked: AtomicUsize::new(0) }
+    }
+}
+
+impl LlmProvider for Instant {
+    fn model_id(&self) -> &'static str {
+        "gate/instant"
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn config(&self) -> Arc<ProviderConfig> {
+        Arc::clone(&self.config)
+    }
+
+    fn set_config(&self, _: ProviderConfig) {}
+
+    fn state(&self) -> ProviderState {
+        ProviderState::default()
+    }
+
+    fn stream(&self, _: ChatRequest) -> ChunkStream {
+        let step = self.asked.fetch_add(1, Ordering::Relaxed);
+        let part = if step < self.calls {
+            ToolCall::new("lookup", Arguments::new(format!("{{\"query\":\"record {step}\"}}"))).into()
+        } else {
+            AssistantPart::text("All is found.").into()
+        };
+        let message = AssistantMessage::new([part]);
+        let reason = FinishReason::Stop.for_message(message.has_tool_calls());
+        let done = StreamChunk::Done(Box::new(Completion::new(message, reason, Usage::default())));
+        Box::pin(futures_util::stream::iter([Ok(done)]))
+    }
+}
