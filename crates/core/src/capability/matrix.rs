@@ -277,10 +277,11 @@ impl Matrix {
 
 /// The families of the bundled text, each with its rows, which stand together there.
 fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let name = |line: &'static str| line.strip_prefix('[')?.split(['.', ']']).next();
-    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-    let mut heads: Vec<(usize, &str)> =
-        starts.filter_map(|at| Some((at, name(text.get(at..)?.lines().next()?)?))).collect();
+    let bytes = text.as_bytes();
+    let begins =
+        |at: &usize| bytes.get(*at) == Some(&b'[') && (*at == 0 || bytes.get(*at - 1) == Some(&b'\n'));
+    let name = |at: usize| Some((at, text.get(at + 1..)?.split(['.', ']']).next()?));
+    let mut heads: Vec<(usize, &str)> = (0..bytes.len()).filter(begins).filter_map(name).collect();
     heads.dedup_by_key(|(_, name)| *name);
     let ends: Vec<usize> = heads.iter().skip(1).map(|(at, _)| *at).chain([text.len()]).collect();
     heads.into_iter().zip(ends).filter_map(|((at, name), end)| Some((name, text.get(at..end)?)))

@@ -237,7 +237,7 @@ impl Profile {
 
     /// A bundled profile; under a name that is not there, a server of which nothing is known and which has no address.
     pub(crate) fn named(name: &str) -> Arc<Self> {
-        Profiles::bundled().get(name).cloned().unwrap_or_else(|| Arc::new(Self::compatible(name, "")))
+        Profiles::bundled_alone(name).unwrap_or_else(|| Arc::new(Self::compatible(name, "")))
     }
 
     /// A server of which nothing is known but that it imitates Chat Completions: text only, instructions in one

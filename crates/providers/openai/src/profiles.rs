@@ -57,6 +57,19 @@ impl Profiles {
         BUNDLED.get_or_init(|| Self::none().overlaid(BUNDLED_TEXT).unwrap_or_else(|_| Self::none()))
     }
 
+    /// One bundled profile. Those that it is not like are not read: a program that knows its server starts sooner.
+    pub(crate) fn bundled_alone(name: &str) -> Option<Arc<Profile>> {
+        BUNDLED.get().map_or_else(|| Self::read_alone(name), |all| all.get(name).cloned())
+    }
+
+    fn read_alone(name: &str) -> Option<Arc<Profile>> {
+        let mut sections = vec![section(name)?];
+        while let Some(base) = sections.last().and_then(|section| like(section)) {
+            sections.push(section(base)?);
+        }
+        Self::none().overlaid(&sections.concat()).ok()?.get(name).cloned()
+    }
+
     /// No profiles.
     pub fn none() -> Self {
         Self { tables: Table::new(), profiles: BTreeMap::new() }
@@ -95,6 +108,28 @@ impl Profiles {
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
         self.profiles.values()
     }
+}
+
+/// The lines of a bundled profile.
+fn section(name: &str) -> Option<&'static str> {
+    let begins =
+        |line: &str| line.strip_prefix('[').and_then(|head| head.split(['.', ']']).next()) == Some(name);
+    let mut from = 0;
+    for line in BUNDLED_TEXT.split_inclusive('\n') {
+        if begins(line) {
+            let rest = BUNDLED_TEXT.get(from..)?;
+            let others = rest.match_indices("\n[").find(|(at, _)| !rest.get(at + 1..).is_some_and(begins));
+            return rest.get(..others.map_or(rest.len(), |(at, _)| at + 1));
+        }
+        from += line.len();
+    }
+    None
+}
+
+/// The name of the profile that one is like.
+fn like(section: &str) -> Option<&str> {
+    let line = section.lines().find_map(|line| line.strip_prefix("like = \""))?;
+    line.split('"').next()
 }
 
 /// The entry with what it is like below it.
@@ -147,6 +182,15 @@ mod tests {
             );
             assert!(!profile.key.required || !profile.key.variables.is_empty(), "{}", profile.name);
         }
+    }
+
+    #[test]
+    fn a_bundled_profile_that_is_read_alone_is_the_same() {
+        let all = Profiles::none().overlaid(BUNDLED_TEXT).unwrap();
+        for profile in all.iter() {
+            assert_eq!(Profiles::read_alone(&profile.name).as_ref(), Some(profile));
+        }
+        assert_eq!(Profiles::read_alone("nobody"), None);
     }
 
     // A78
