@@ -149,6 +149,17 @@ async fn paid_log() -> Vec<Entry> {
     before(&journal.entries(), "end")
 }
 
+/// The log of a run that paid twice at once and was not told to end.
+async fn paid_two_log() -> Vec<Entry> {
+    let paid = Counter::default();
+    let calls = Turn::call("pay", json!({"n": 1})).and_call("pay", json!({"n": 2}));
+    let model = ScriptedModel::new([calls, Turn::text("paid")]);
+    let agent = Agent::builder(model).tool(counting("pay", Effect::Effect, &paid)).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+    before(&journal.entries(), "end")
+}
+
 #[tokio::test]
 async fn a_log_whose_result_is_of_another_call_is_left_as_it_is() {
     let log = paid_log().await;
@@ -171,6 +182,26 @@ async fn a_log_with_a_hole_runs_nothing() {
         let mut entries = log.clone();
         entries.remove(hole);
         assert!(Run::replay(&entries).is_err(), "without {}", log[hole].key);
+        assert_refused(entries).await;
+    }
+}
+
+/// The intent of a call that nobody made, and an intent or a result of a call that has its result.
+#[tokio::test]
+async fn a_log_with_an_answer_too_many_runs_nothing() {
+    let outcome = |entry: &Entry| matches!(entry.kind, EntryKind::ToolOutcome(_));
+    let log = paid_two_log().await;
+    let at = log.iter().position(outcome).unwrap();
+    let intents: Vec<&Entry> = log.iter().filter(|entry| matches!(entry.kind, EntryKind::Begun(_))).collect();
+    assert_eq!(intents.len(), 2);
+    let mut foreign = serde_json::to_value(intents[0]).unwrap();
+    foreign["kind"]["begun"]["callId"] = json!("other");
+    let first = log[at].key.as_str().strip_prefix("tool/").unwrap();
+    let again = intents.iter().find(|entry| entry.key.as_str() == format!("begun/{first}")).unwrap();
+    for extra in [serde_json::from_value(foreign).unwrap(), (*again).clone(), log[at].clone()] {
+        let mut entries = log.clone();
+        entries.insert(at + 1, extra);
+        assert!(Run::replay(&entries).is_err(), "{:?}", entries[at + 1]);
         assert_refused(entries).await;
     }
 }

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// s system, u user, a answer, c call, r results, d synthetic documents, e event, in the order of the letters.
+/// s system, u user, a answer, c call, r results, d synthetic documents, e event, n notice of the loop, in the order of
+/// the letters.
 fn history(letters: &str) -> Vec<Arc<Message>> {
     let call = ToolCall::new("t", Arguments::new("{}"));
     let build = |(at, letter): (usize, char)| {
@@ -15,9 +16,12 @@ fn history(letters: &str) -> Vec<Arc<Message>> {
             'a' => Message::assistant("a"),
             'c' => Message::Assistant(AssistantMessage::new([call.clone().into()])),
             'r' => Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, "r")])),
-            'd' | 'e' => {
+            'd' | 'e' | 'n' => {
                 let mut user = UserMessage::new([Content::text("d")]);
                 user.origin = if letter == 'd' { UserOrigin::ToolCallDocuments } else { UserOrigin::Event };
+                if letter == 'n' {
+                    user.metadata = user.metadata.with(NOTICE, true);
+                }
                 Message::User(user)
             }
             _ => unreachable!(),
@@ -75,6 +79,19 @@ fn a_long_turn_loses_its_oldest_rounds() {
     let Message::User(marker) = &*window[1] else { panic!("a marker stands behind the user message") };
     assert!(format!("{:?}", marker.parts).contains("1 earlier rounds"));
     assert_eq!(seen(3, 3, "scrdee"), "scrdee", "a window without a user message is left alone");
+}
+
+#[test]
+fn a_turn_that_fits_keeps_its_rounds() {
+    assert_eq!(seen(5, 2, "uaucrcr"), "ucrcr", "as long as the window, though longer than the low mark");
+    assert_eq!(seen(4, 4, "uaucrcr"), "uccr");
+}
+
+// The loop says that the last reply was empty: the task under way goes on.
+#[test]
+fn a_notice_opens_no_turn() {
+    assert_eq!(seen(6, 6, "uancrcr"), "uccr");
+    assert_eq!(seen(6, 6, "uaecrcr"), "ecrcr");
 }
 
 #[test]
