@@ -81,6 +81,13 @@ fn a_long_turn_loses_its_oldest_rounds() {
     assert_eq!(seen(3, 3, "scrdee"), "scrdee", "a window without a user message is left alone");
 }
 
+// A conversation from elsewhere may have lost its beginning.
+#[test]
+fn messages_before_the_first_turn_leave_first() {
+    assert_eq!(seen(3, 3, "acrua"), "ua");
+    assert_eq!(seen(5, 5, "sacruaua"), "suaua");
+}
+
 #[test]
 fn a_turn_that_fits_keeps_its_rounds() {
     assert_eq!(seen(5, 2, "uaucrcr"), "ucrcr", "as long as the window, though longer than the low mark");
