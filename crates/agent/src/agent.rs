@@ -8,10 +8,10 @@ use attache_core::{
 };
 use attache_documents::RouteOptions;
 
-use crate::driver::{AgentRun, Origin, Task};
+use crate::driver::{AgentRun, Task};
 use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::input::RunInput;
-use crate::journal::{Journal, Place, ambient};
+use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
 use crate::preflight::Preflight;
 use crate::reading::{self, ReadDocument};
@@ -110,10 +110,7 @@ impl Agent {
     /// [`run_in`](Self::run_in). Started by a tool of a run that can, it can be resumed together with that run.
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
         let input = input.into();
-        let origin = match ambient(&input) {
-            Some((recorder, entries)) => Origin::Nested(recorder, entries),
-            None => Origin::Place(Place::volatile()),
-        };
+        let origin = ambient(&input, self.0.system.as_deref());
         AgentRun::new(Arc::clone(&self.0), origin, Task::Start(input))
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{Content, Document, Extensions, Message, UserMessage};
-
-use crate::log::Started;
+use attache_core::{
+    Content, ContentTree, Document, DocumentSource, Extensions, Message, StableHash, UserMessage,
+};
 
 /// The input of a run: the conversation so far, and the new messages.
 #[derive(Clone, Debug, Default)]
@@ -47,43 +47,66 @@ impl RunInput {
         self
     }
 
-    /// Whether a run with this input began so. Each attempt of a tool makes its messages and documents anew, so that ids
-    /// tell nothing, but for a run's id that somebody gave.
-    pub(crate) fn began(&self, started: &Started) -> bool {
-        let new = started.messages.get(started.task..).unwrap_or_default();
+    /// A number for the run: of its name if it has one, else of all that its model is asked. A tool that is run again
+    /// makes its messages and documents anew, so that their ids do not count.
+    pub(crate) fn question(&self, system: Option<&str>) -> u64 {
         match &self.run_id {
-            Some(id) => *id == started.run_id,
-            None => new.len() == self.messages.len() && new.iter().zip(&self.messages).all(says_the_same),
+            Some(name) => named(name),
+            None => {
+                let hash = StableHash::new().text("asked").text(system.unwrap_or_default());
+                let messages = self.history.iter().chain(&self.messages);
+                messages.fold(hash, |hash, message| with_message(hash, message)).finish()
+            }
         }
     }
 }
 
-fn says_the_same((a, b): (&Arc<Message>, &Arc<Message>)) -> bool {
-    match (&**a, &**b) {
-        (Message::User(a), Message::User(b)) => {
-            a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(shows_the_same)
+/// The number of a run with this name.
+pub(crate) fn named(name: &str) -> u64 {
+    StableHash::new().text("named").text(name).finish()
+}
+
+fn with_message(hash: StableHash, message: &Message) -> StableHash {
+    let hash = hash.text(&format!("{:?}", message.role()));
+    match message {
+        Message::System(system) => system.parts.iter().fold(hash, |hash, part| hash.text(part.text())),
+        Message::User(user) => user.parts.iter().fold(hash, |hash, part| match part {
+            Content::Text(part) => hash.text("text").text(part.text()),
+            Content::Document(document) => with_document(hash.text("document"), document),
+            Content::Object(tree) => with_tree(hash.text("object"), tree),
+            _ => hash,
+        }),
+        Message::Assistant(reply) => {
+            let hash = hash.text(&reply.text());
+            reply.tool_calls().fold(hash, |hash, call| hash.text(&call.name).text(call.arguments.raw()))
         }
-        _ => a.role() == b.role(),
+        Message::ToolResults(results) => {
+            results.results.iter().fold(hash, |hash, result| with_tree(hash, &result.tree))
+        }
+        _ => hash,
     }
 }
 
-fn shows_the_same((a, b): (&Content, &Content)) -> bool {
-    // Of a stored document no content is at hand.
-    let same = |a: &Document, b: &Document| {
-        (a.media_type(), a.file_name(), a.size()) == (b.media_type(), b.file_name(), b.size())
-            && a.bytes().zip(b.bytes()).is_none_or(|(a, b)| a == b)
-    };
-    match (a, b) {
-        (Content::Text(a), Content::Text(b)) => a.text() == b.text(),
-        (Content::Document(a), Content::Document(b)) => same(a, b),
-        (Content::Object(a), Content::Object(b)) => {
-            let (documents, others) = (a.documents(), b.documents());
-            let pairs = documents.iter().zip(others);
-            documents.len() == others.len()
-                && pairs.clone().all(|(a, b)| same(a, b))
-                && (!documents.is_empty() || a.json() == b.json())
+/// The JSON without the ids of its documents, and the documents.
+fn with_tree(hash: StableHash, tree: &ContentTree) -> StableHash {
+    let (mut hash, mut text) = (hash, tree.json());
+    for document in tree.documents() {
+        if let Some((before, after)) = text.split_once(document.id().as_str()) {
+            hash = hash.text(before);
+            text = after;
         }
-        _ => false,
+        hash = with_document(hash, document);
+    }
+    hash.text(text)
+}
+
+fn with_document(hash: StableHash, document: &Document) -> StableHash {
+    let hash = hash.text(&document.media_type().to_string()).text(document.file_name().unwrap_or_default());
+    match (document.hash(), document.source()) {
+        (Some(content), _) => hash.bytes(&content),
+        (None, DocumentSource::External { url }) => hash.text(url),
+        // Whoever refers to a document that a store has, gives its id.
+        (None, _) => hash.text(document.id().as_str()),
     }
 }
 

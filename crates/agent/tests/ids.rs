@@ -100,7 +100,7 @@ async fn call_ids_of_calls_that_were_cut_off_are_told_apart() {
 /// Its events, its tools, its outcome and its log name the run alike, and count its steps alike.
 #[tokio::test]
 async fn a_run_tells_its_id_and_its_steps_wherever_it_speaks() {
-    let seen: Arc<Mutex<Vec<(Option<String>, u32)>>> = Arc::default();
+    let seen = Arc::new(Mutex::new(Vec::<(Option<String>, u32)>::new()));
     let tool = {
         let seen = Arc::clone(&seen);
         tool_fn("t", "", move |context: ToolContext| {

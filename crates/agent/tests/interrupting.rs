@@ -12,12 +12,12 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_agent::{Agent, AgentBuilder, EndReason, NoArguments, Outcome, Run, tool_fn};
+use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, NoArguments, Outcome, Run, tool_fn};
 use attache_core::{Content, Document, Effect, Message, Tool, ToolError, UserMessage};
 use attache_testkit::{ScriptedModel, Turn};
 use common::Counter;
 use common::journals::{Fault, Faulty, Method, SlowStore};
-use common::kit::{UNKNOWN, all, counting, end, heard, keys, pdf, told, until_it_waits};
+use common::kit::{all, counting, end, heard, keys, pdf, roles, told, until_it_waits};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -103,6 +103,7 @@ async fn an_abort_that_is_being_recorded_is_recorded_before_a_cancellation() {
     let agent = agent([Turn::call("stop", "{}")], stop).build().unwrap();
     let outcome = cancelled(&agent, journal.clone()).await;
     assert_eq!((told(&outcome.messages), outcome.unknown.len()), (vec!["stop now".to_owned()], 0));
+    assert_eq!(outcome.reason, EndReason::Cancelled);
     assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome);
 }
 
@@ -114,8 +115,143 @@ async fn a_result_that_the_journal_does_not_take_holds_up_no_cancellation() {
     let start = Instant::now();
     let outcome = cancelled(&agent, journal.clone()).await;
     assert!(start.elapsed() <= Duration::from_secs(6), "{:?}", start.elapsed());
-    assert_eq!((&outcome.reason, told(&outcome.messages)), (&EndReason::Cancelled, vec![UNKNOWN.to_owned()]));
+    assert_eq!((&outcome.reason, told(&outcome.messages)), (&EndReason::Cancelled, vec!["7".to_owned()]));
     assert!(!keys(&journal.inner).contains(&"end".to_owned()));
+}
+
+/// Three payments, two of them at once: the first is being recorded when the second one makes room for the third.
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_being_recorded_survives_a_cancellation_between_two_calls() {
+    let paid = Counter::default();
+    let calls = (1..=3).fold(Turn::empty(), |turn, n| turn.and_call("pay", json!({"n": n})));
+    // The start, the reply, two intents at once, the first result.
+    let journal = Faulty::new((Method::Append, 4, Fault::Takes(2)));
+    let agent = agent([calls], pay(&paid)).parallel_calls(2).build().unwrap();
+    let mut run = agent.run_in(journal.clone(), "go");
+    while let Some(event) = run.next().await {
+        if matches!(event.kind, EventKind::ToolFinished { .. }) {
+            break;
+        }
+    }
+    run.control().cancel();
+    let outcome = end(&all(&mut run).await);
+    assert_eq!((&told(&outcome.messages)[..2], paid.get()), (&["1".to_owned(), "2".to_owned()][..], 2));
+    assert!(outcome.unknown.is_empty());
+    assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome);
+}
+
+/// The answer of the journal is lost, not what it was told.
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_was_written_without_an_answer_is_said_once() {
+    for fault in [Fault::HangsAfterwards, Fault::Hangs] {
+        let journal = Faulty::new((Method::Append, 2, fault));
+        let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+        let outcome = cancelled(&agent, journal.clone()).await;
+        assert_eq!((&outcome.reason, roles(&outcome.messages)), (&EndReason::Cancelled, "ua".to_owned()));
+        assert_eq!((outcome.steps, outcome.usage.output_tokens), (1, Some(5)), "{fault:?}");
+        assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome, "{fault:?}");
+    }
+}
+
+/// The same of a result. The end is not recorded before it.
+#[tokio::test(start_paused = true)]
+async fn a_result_that_was_written_without_an_answer_is_told() {
+    for fault in [Fault::HangsAfterwards, Fault::Hangs] {
+        let paid = Counter::default();
+        let journal = Faulty::new((Method::Append, 4, fault));
+        let agent = agent([Turn::call("pay", json!({"n": 7}))], pay(&paid)).build().unwrap();
+        let outcome = cancelled(&agent, journal.clone()).await;
+        assert_eq!(told(&outcome.messages), ["7"], "{fault:?}");
+        assert_eq!(Run::replay(&journal.inner.entries()).unwrap().outcome(), outcome, "{fault:?}");
+    }
+}
+
+/// A run is never ended in its log without a result that this process has.
+#[tokio::test(start_paused = true)]
+async fn a_result_that_the_journal_refuses_keeps_the_log_open() {
+    let paid = Counter::default();
+    let journal = Faulty::refusing("tool/");
+    let agent = agent([Turn::call("pay", json!({"n": 7}))], pay(&paid)).build().unwrap();
+    let outcome = cancelled(&agent, journal.clone()).await;
+    assert_eq!((&outcome.reason, told(&outcome.messages)), (&EndReason::Cancelled, vec!["7".to_owned()]));
+    let keys = keys(&journal.inner);
+    assert!(!keys.iter().any(|key| key == "end" || key.starts_with("tool/")), "{keys:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_slow_costs_no_result() {
+    let scan = tool_fn("scan", "", |_: NoArguments| async { Ok::<_, ToolError>(pdf("a.pdf")) });
+    let builder = agent([Turn::call("scan", "{}")], scan).store(Arc::new(SlowStore::new(3600)));
+    let journal = Faulty::new(None);
+    let start = Instant::now();
+    let outcome = cancelled(&builder.build().unwrap(), journal.clone()).await;
+    assert!(start.elapsed() <= Duration::from_secs(6), "{:?}", start.elapsed());
+    assert_eq!(common::kit::results(&outcome.messages)[0].documents.len(), 1);
+    let replayed = Run::replay(&journal.inner.entries()).unwrap().outcome();
+    assert_eq!(
+        (&replayed.reason, told(&replayed.messages)),
+        (&EndReason::Cancelled, told(&outcome.messages))
+    );
+}
+
+/// Neither does it hold up an abort.
+#[tokio::test(start_paused = true)]
+async fn an_abort_does_not_wait_for_the_store_of_another_result() {
+    let scan = tool_fn("scan", "", |_: NoArguments| async { Ok::<_, ToolError>(pdf("a.pdf")) });
+    let stop = tool_fn("stop", "", |_: NoArguments| async {
+        sleep(Duration::from_secs(1)).await;
+        Err::<(), _>(ToolError::abort("stop now"))
+    });
+    let calls = Turn::call("scan", "{}").and_call("stop", "{}");
+    let agent = agent([calls], scan).tool(stop).store(Arc::new(SlowStore::new(20))).build().unwrap();
+    let start = Instant::now();
+    let error = agent.run_in(Faulty::new(None), "go").outcome().await.unwrap_err();
+    assert_eq!(error.reason(), &EndReason::ToolAbort);
+    let told = told(&error.partial().messages);
+    assert!(told[0].contains("a.pdf") && told[1] == "stop now", "{told:?}");
+    assert!(start.elapsed() <= Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// A journal over one connection: whoever appends waits for whoever was first.
+#[tokio::test(start_paused = true)]
+async fn a_journal_with_one_connection_is_not_waited_for_in_a_circle() {
+    let paid = Counter::default();
+    let calls = (1..=4).fold(Turn::empty(), |turn, n| turn.and_call("pay", json!({"n": n})));
+    let agent = agent([calls, Turn::text("done")], pay(&paid)).parallel_calls(2).build().unwrap();
+    let start = Instant::now();
+    let outcome = agent.run_in(Faulty::one_at_a_time(), "go").outcome().await.unwrap();
+    assert_eq!((told(&outcome.messages).len(), paid.get()), (4, 4));
+    // A dozen appends of a second each; a circle costs a minute.
+    assert!(start.elapsed() <= Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+/// A tool may come to its end while the consumer holds an event, and then cancels.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_ended_unseen_has_its_result() {
+    let (pays, paid) = tokio::sync::oneshot::channel::<&str>();
+    let paid = Arc::new(tokio::sync::Mutex::new(paid));
+    let pay = tool_fn("pay", "", move |_: NoArguments| {
+        let paid = Arc::clone(&paid);
+        async move { (&mut *paid.lock().await).await.map_err(|error| ToolError::new(error.to_string())) }
+    });
+    let agent = agent([Turn::call("pay", "{}")], pay).build().unwrap();
+    let mut run = agent.run_in(Faulty::new(None), "go");
+    until_it_waits(&mut run).await;
+    pays.send("paid").unwrap();
+    run.control().cancel();
+    let outcome = end(&all(&mut run).await);
+    assert_eq!((&outcome.reason, told(&outcome.messages)), (&EndReason::Cancelled, vec!["paid".to_owned()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_injected_before_a_cancellation_is_unread() {
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+    let mut run = agent.run_in(Faulty::new(None), "go");
+    let control = run.control();
+    control.inject(UserMessage::new([Content::text("and this")])).unwrap();
+    control.cancel();
+    let outcome = end(&all(&mut run).await);
+    assert_eq!((heard(&outcome.messages).len(), unread(&outcome).len()), (1, 1));
 }
 
 async fn injected(fault: Fault) -> (Outcome, Outcome) {

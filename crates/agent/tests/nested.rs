@@ -17,11 +17,12 @@ use attache_agent::{
     Agent, AgentRun, EndReason, Entry, EntryKind, EventKind, JournalError, MemoryJournal, NoArguments,
     Outcome, Run, RunInput, tool_fn,
 };
-use attache_core::{Effect, Tool, ToolError};
+use attache_core::{Capture, Content, Document, Effect, Message, Tool, ToolError};
+use attache_documents::{ExternalDocuments, RouteOptions};
 use attache_testkit::{ScriptedModel, Turn};
 use common::Counter;
-use common::journals::{Fault, Faulty, Method};
-use common::kit::{UNKNOWN, counting, heard, holding, told, until_it_waits};
+use common::journals::{Fault, Faulty, Method, SlowStore};
+use common::kit::{UNKNOWN, counting, heard, holding, pdf, told, until_it_waits};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -162,53 +163,138 @@ async fn runs_inside_a_tool_cut_at_any_entry_go_on_and_pay_once() {
     assert!(cuts_inside >= 12, "{cuts_inside} cuts were inside the tool");
 }
 
-/// A tool that starts a run for each number at once, in this order; the runs with the hanging number never answer.
-fn starts(order: &'static [i64], hanging: &'static [i64], named: bool, paid: &Counter) -> impl Tool + use<> {
+/// A run inside a tool: its question, and the replies that its model has left.
+type Asked = (RunInput, Vec<Turn>);
+
+/// A tool that starts a run for each question at once, in this order, and tells their results.
+fn starts(runs: Vec<Asked>, paid: &Counter) -> impl Tool + use<> {
     let pay = pay(paid);
     tool_fn("delegate", "", move |_: NoArguments| {
-        let pay = Arc::clone(&pay);
+        let (pay, runs) = (Arc::clone(&pay), runs.clone());
         async move {
-            let run = |n: &i64| {
-                let answer = Turn::text(&format!("paid {n}"));
-                let answer = if hanging.contains(n) { answer.then_hang() } else { answer };
-                // A process that goes on asks for the rest alone.
-                let turns = match hanging.is_empty() {
-                    true => vec![answer],
-                    false => vec![Turn::call("pay", json!({"n": n})), answer],
-                };
-                let inner = Agent::builder(ScriptedModel::new(turns)).tools([pay()]).build().unwrap();
-                let input = RunInput::from(format!("pay {n}"));
-                inner.run(if named { RunInput::from("pay").with_run_id(format!("run {n}")) } else { input })
+            let run = |(input, turns): Asked| {
+                let model = ScriptedModel::new(turns).with_capabilities_of("anthropic", "claude-sonnet-4-5");
+                let builder = Agent::builder(model).tools([pay()]);
+                let routing = RouteOptions::default().with_external(ExternalDocuments::PassUrl);
+                builder.store(Arc::new(SlowStore::new(10))).routing(routing).build().unwrap().run(input)
             };
-            let runs: Vec<_> = order.iter().map(run).collect();
+            let runs: Vec<_> = runs.into_iter().map(run).collect();
             let ended = futures_util::future::join_all(runs.into_iter().map(AgentRun::outcome)).await;
-            let said = ended.into_iter().map(|ended| {
-                let outcome = ended.map_err(|error| ToolError::new(error.to_string()))?;
-                Ok(format!("{:?} {}", told(&outcome.messages), outcome.text))
+            let said = ended.into_iter().map(|ended| match ended {
+                Ok(outcome) => format!("{} {}", told(&outcome.messages).join(" "), outcome.text),
+                Err(error) => std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default(),
             });
-            Ok::<_, ToolError>(said.collect::<Result<Vec<_>, ToolError>>()?.join(", "))
+            Ok::<_, ToolError>(said.collect::<Vec<_>>().join(", "))
         }
     })
     .with_effect(Effect::Idempotent)
 }
 
-/// A tool that is run again may start its runs in another order.
+/// A run that pays `n`, and never answers.
+fn pays(n: i64, input: RunInput) -> Asked {
+    (input, vec![Turn::call("pay", json!({"n": n})), Turn::text("x").then_hang()])
+}
+
+/// The same run in the next process, which has to answer only.
+fn answers(n: i64, input: RunInput) -> Asked {
+    (input, vec![Turn::text(&format!("paid {n}"))])
+}
+
+/// A run that is new in the next process.
+fn new(n: i64, input: RunInput) -> Asked {
+    (input, vec![Turn::call("pay", json!({"n": n})), Turn::text(&format!("paid {n}"))])
+}
+
+/// The result of the tool, which was interrupted when its runs had paid, and starts these next time; and how often was
+/// paid.
+async fn interrupted(first: Vec<Asked>, next: Vec<Asked>) -> (String, usize) {
+    let paid = Counter::default();
+    let journal = Arc::new(MemoryJournal::new());
+    let mut run =
+        outer(vec![Turn::call("delegate", "{}")], starts(first, &paid)).run_in(journal.clone(), "go");
+    until_it_waits(&mut run).await;
+    drop(run);
+    let second = outer(vec![Turn::text("done")], starts(next, &paid));
+    let outcome = second.resume(journal).outcome().await.unwrap();
+    (told(&outcome.messages).remove(0), paid.get())
+}
+
+fn ask(n: i64) -> RunInput {
+    format!("pay {n}").into()
+}
+
+/// A tool that is run again may start its runs in another order, and new ones.
 #[tokio::test(start_paused = true)]
-async fn runs_inside_a_tool_find_their_logs_by_what_they_were_asked() {
-    for named in [false, true] {
-        let paid = Counter::default();
-        let journal = Arc::new(MemoryJournal::new());
-        let first = outer(vec![Turn::call("delegate", "{}")], starts(&[1, 2], &[1, 2], named, &paid));
-        let mut run = first.run_in(journal.clone(), "go");
-        until_it_waits(&mut run).await;
-        drop(run);
-        assert_eq!(paid.get(), 2);
-        // The third is new.
-        let second = outer(vec![Turn::text("done")], starts(&[2, 3, 1], &[], named, &paid));
-        let outcome = second.resume(journal).outcome().await.unwrap();
-        assert_eq!(told(&outcome.messages), ["[\"2\"] paid 2, [] paid 3, [\"1\"] paid 1"], "named: {named}");
-        assert_eq!(paid.get(), 2);
+async fn runs_inside_a_tool_find_their_logs_by_their_questions() {
+    let first = || vec![pays(1, ask(1)), pays(2, ask(2))];
+    let next = vec![answers(2, ask(2)), answers(1, ask(1)), new(3, ask(3))];
+    assert_eq!(interrupted(first(), next).await, ("2 paid 2, 1 paid 1, 3 paid 3".to_owned(), 3));
+    // Two that ask the same go on in their order.
+    let first = || vec![pays(1, ask(0)), pays(2, ask(0))];
+    let next = vec![answers(1, ask(0)), answers(2, ask(0))];
+    assert_eq!(interrupted(first(), next).await, ("1 paid 1, 2 paid 2".to_owned(), 2));
+}
+
+/// Nobody knows whether it is one of those that paid, in other words.
+#[tokio::test(start_paused = true)]
+async fn a_run_inside_a_tool_that_may_have_paid_before_is_not_begun_anew() {
+    let first = || vec![pays(1, ask(1)), pays(2, ask(2))];
+    let next = vec![new(3, ask(3)), answers(2, ask(2)), answers(1, ask(1))];
+    let (said, paid) = interrupted(first(), next).await;
+    assert!(said.contains("asked in other words; give such runs names, 2 paid 2, 1 paid 1"), "{said}");
+    assert_eq!(paid, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn named_runs_inside_a_tool_find_their_logs_whatever_they_are_asked() {
+    let called = |n: i64, at: &str| RunInput::from(format!("pay, at {at}")).with_run_id(format!("run {n}"));
+    let first = vec![pays(1, called(1, "noon")), pays(2, called(2, "noon"))];
+    let next = vec![new(3, called(3, "one")), answers(2, called(2, "one")), answers(1, called(1, "one"))];
+    assert_eq!(interrupted(first, next).await, ("3 paid 3, 2 paid 2, 1 paid 1".to_owned(), 3));
+    // A name is no question.
+    let first = vec![pays(1, ask(1).with_run_id("a")), pays(2, ask(1))];
+    let next = vec![answers(2, ask(1)), answers(1, ask(1).with_run_id("a"))];
+    assert_eq!(interrupted(first, next).await, ("2 paid 2, 1 paid 1".to_owned(), 2));
+}
+
+/// Whatever a question may differ in.
+#[tokio::test(start_paused = true)]
+async fn questions_of_runs_inside_a_tool_differ_in_all_that_is_asked() {
+    let text = |n: i64| Document::inline(format!("text {n}")).with_file_name("a.txt");
+    let parts = |content: Content| RunInput::from(vec![Content::text("look"), Some(content)]);
+    let object = |n: i64| {
+        #[derive(serde::Serialize)]
+        struct Case {
+            number: i64,
+            file: Document,
+        }
+        let mut capture = Capture::new();
+        let case = capture.run_blocking(|| Case { number: n, file: text(7) });
+        Content::Object(capture.finish(&case).unwrap())
+    };
+    let ways: [&dyn Fn(i64) -> RunInput; 4] = [
+        &|n| parts(Content::Document(Document::external(format!("https://files.example/{n}.pdf")))),
+        &|n| parts(Content::Document(text(n))),
+        &|n| parts(object(n)),
+        &|n| ask(0).with_history([Message::user(format!("{n}")).shared(), Message::assistant("ok").shared()]),
+    ];
+    for (at, way) in ways.iter().enumerate() {
+        let first = vec![pays(1, way(1)), pays(2, way(2))];
+        let next = vec![answers(2, way(2)), answers(1, way(1))];
+        assert_eq!(interrupted(first, next).await, ("2 paid 2, 1 paid 1".to_owned(), 2), "way {at}");
     }
+}
+
+/// The first run was still storing its document when the second one paid.
+#[tokio::test(start_paused = true)]
+async fn a_run_inside_a_tool_that_wrote_nothing_begins_beside_one_that_paid() {
+    let slow = || {
+        let parts = [Content::text("pay 1"), Some(Content::Document(pdf("a.pdf")))];
+        RunInput::from(Vec::from(parts))
+    };
+    let first = vec![pays(1, slow()), pays(2, ask(2))];
+    let next = vec![new(1, slow()), answers(2, ask(2))];
+    assert_eq!(interrupted(first, next).await, ("1 paid 1, 2 paid 2".to_owned(), 2));
 }
 
 /// A run inside a run inside a run.

@@ -10,14 +10,14 @@ use std::time::{Duration, SystemTime};
 use async_stream::stream;
 use attache_core::{Document, DocumentSource, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult};
 use futures_core::Stream;
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 
 use crate::driver::Driver;
 use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::{not_stored, time};
-use crate::driver::record::{Ran, record_outcome, record_result, store_documents};
+use crate::driver::record::{Ran, Recording, record_result, store_documents};
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, Place, Scope, now};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
@@ -29,7 +29,8 @@ use crate::tools::{Invocation, Ready, Resolved, invoke};
 type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
 enum Answered {
-    /// The tool came to its end; nothing is recorded yet. False if its word is no result.
+    /// The tool came to its end; nothing is recorded yet. False if another driver has taken over a run inside it: the
+    /// tool's failure is no result then.
     Done(ToolOutcome, bool),
     /// The result of a tool is recorded, or could not be.
     Ran(Box<Ran>),
@@ -56,8 +57,7 @@ pub(super) fn answer<'a>(
         // What the calls of this round return is no part of it: the model made them side by side.
         driver.library.catch_up(&driver.run);
         let mut under_way: FuturesUnordered<Answer> = FuturesUnordered::new();
-        // Results on their way into the log. Nobody else has them, so that an interruption stops only what is under way.
-        let mut recording = FuturesUnordered::new();
+        let mut recording = Recording::default();
         let (external, mut waiting): (Vec<_>, VecDeque<_>) = driver.split(calls);
         driver.control.expect(external.iter().cloned());
         let until = driver.answers_until();
@@ -69,6 +69,7 @@ pub(super) fn answer<'a>(
         let mut alone = false;
         let mut late = false;
         let mut fault: Option<Fault> = None;
+        let mut stopped: Option<Stop> = None;
         loop {
             if fault.is_some() {
                 // The drive is over. Tools that run come to their end first: nobody else has their results.
@@ -89,15 +90,15 @@ pub(super) fn answer<'a>(
                 batch.extend(waiting.pop_front());
             }
             if !batch.is_empty() {
-                let (started, events) = match driver.start_calls(interrupt, batch).await {
+                let (started, events) = match recording.beside(driver.start_calls(interrupt, batch)).await {
                     Ok(started) => started,
                     Err(Stop::Fault(failed, _)) => {
                         fault.get_or_insert(failed);
                         continue;
                     }
                     Err(stop) => {
-                        yield Err(stop);
-                        return;
+                        stopped = Some(stop);
+                        break;
                     }
                 };
                 inside += started.len();
@@ -115,22 +116,12 @@ pub(super) fn answer<'a>(
                 Ok(None) => break,
                 Ok(Some(answered)) => answered,
                 Err(interrupted) => {
-                    drop(under_way);
-                    while let Some(Some(ran)) = interrupt.in_time(recording.next()).await {
-                        let ran: Box<Ran> = ran;
-                        for kind in driver.take_result(*ran).0 {
-                            yield Ok(driver.event(kind));
-                        }
-                    }
-                    yield Err(Stop::Interrupted(interrupted, String::new()));
-                    return;
+                    stopped = Some(Stop::Interrupted(interrupted, String::new()));
+                    break;
                 }
             };
             match answered {
-                Answered::Done(outcome, is_result) => {
-                    let (recorder, store) = (driver.recorder.clone(), Arc::clone(&driver.setup.store));
-                    recording.push(record_outcome(outcome, is_result, recorder, store, driver.setup.keeps));
-                }
+                Answered::Done(outcome, is_result) => driver.keep(outcome, is_result, &mut recording),
                 Answered::Ran(ran) => {
                     inside = inside.saturating_sub(1);
                     alone = false;
@@ -141,8 +132,8 @@ pub(super) fn answer<'a>(
                     fault = fault.or(failed);
                 }
                 Answered::Delivered(entry) => {
-                    let recorded = interrupt.attempt(driver.record(entry.key, entry.kind)).await;
-                    match recorded {
+                    let record = interrupt.attempt(driver.record(entry.key, entry.kind));
+                    match recording.beside(record).await {
                         Ok(entry) => {
                             if let Some(kind) = finished_event(&entry) {
                                 yield Ok(driver.event(kind));
@@ -150,8 +141,8 @@ pub(super) fn answer<'a>(
                         }
                         Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
                         Err(stop) => {
-                            yield Err(stop);
-                            return;
+                            stopped = Some(stop);
+                            break;
                         }
                     }
                 }
@@ -166,23 +157,29 @@ pub(super) fn answer<'a>(
                 Answered::Late => late = true,
                 // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
                 Answered::Aborted(outcome) => {
-                    drop(under_way);
-                    match interrupt.complete(Box::pin(driver.abort(outcome, recording))).await {
+                    for kind in driver.stop_tools(&mut under_way, &mut recording, interrupt).await {
+                        yield Ok(driver.event(kind));
+                    }
+                    match interrupt.complete(Box::pin(driver.abort(outcome))).await {
                         Ok((events, failed)) => {
                             for kind in events {
                                 yield Ok(driver.event(kind));
                             }
                             fault = fault.or(failed);
                         }
-                        Err(stop) => {
-                            yield Err(stop);
-                            return;
-                        }
+                        Err(stop) => stopped = Some(stop),
                     }
                     break;
                 }
                 Answered::Failed(failed) => fault = fault.or(Some(failed)),
             }
+        }
+        if let Some(stop) = stopped {
+            for kind in driver.stop_tools(&mut under_way, &mut recording, interrupt).await {
+                yield Ok(driver.event(kind));
+            }
+            yield Err(stop);
+            return;
         }
         if let Some(fault) = fault {
             yield Err(fault.into());
@@ -214,10 +211,10 @@ pub(super) fn answer<'a>(
 /// The next thing that happened; `None` when nothing is under way.
 async fn next_answer(
     under_way: &mut FuturesUnordered<Answer>,
-    recording: &mut FuturesUnordered<impl Future<Output = Box<Ran>>>,
+    recording: &mut Recording,
 ) -> Option<Answered> {
     poll_fn(|context| {
-        if let Poll::Ready(Some(ran)) = recording.poll_next_unpin(context) {
+        if let Poll::Ready(Some(ran)) = recording.poll_next(context) {
             return Poll::Ready(Some(Answered::Ran(ran)));
         }
         match under_way.poll_next_unpin(context) {
@@ -257,6 +254,11 @@ fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer {
             Err(error) => Answered::Failed(error.into()),
         }
     })
+}
+
+/// Whether a document's bytes are in memory alone.
+fn is_held(document: &&Document) -> bool {
+    matches!(document.source(), DocumentSource::Bytes(_))
 }
 
 pub(super) fn finished_event(entry: &Entry) -> Option<EventKind> {
@@ -363,13 +365,12 @@ impl Driver {
         if let Err(error) = self.run.apply(&entry) {
             return (events, Some(error.into()));
         }
-        let held = |document: &&Document| matches!(document.source(), DocumentSource::Bytes(_));
         if let Some(result) = &result {
             if error.is_some() {
-                self.unstored.extend(result.tree.documents().iter().filter(held).cloned());
+                self.unstored.extend(result.tree.documents().iter().filter(is_held).cloned());
             } else if self.setup.keeps {
                 // The next request shows them; their bytes leave with the window.
-                for document in result.documents.iter().filter(held) {
+                for document in result.documents.iter().filter(is_held) {
                     if let Some(bytes) = document.bytes() {
                         self.library.materials.insert_bytes(document, bytes);
                     }
@@ -384,29 +385,65 @@ impl Driver {
         (events, fault)
     }
 
-    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller,
-    /// and behind the results that are there.
-    async fn abort(
+    /// Begins to record what came of a tool.
+    fn keep(&self, outcome: ToolOutcome, is_result: bool, recording: &mut Recording) {
+        let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
+        recording.push(outcome, is_result, recorder, store, self.setup.keeps);
+    }
+
+    /// Stops the tools that run. The results that are there are recorded, if that does not take long; those that are not
+    /// are left to whoever records the end.
+    async fn stop_tools(
         &mut self,
-        outcome: ToolOutcome,
-        mut recording: FuturesUnordered<impl Future<Output = Box<Ran>>>,
-    ) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
-        let (mut events, mut fault) = (Vec::new(), None);
-        while let Some(ran) = recording.next().await {
-            let (more, failed) = self.take_result(*ran);
-            events.extend(more);
-            fault = fault.or(failed);
+        under_way: &mut FuturesUnordered<Answer>,
+        recording: &mut Recording,
+        interrupt: &mut Interrupt,
+    ) -> Vec<EventKind> {
+        // A tool may have come to its end while the consumer of the events was busy.
+        while let Some(Some(answered)) = under_way.next().now_or_never() {
+            match answered {
+                Answered::Done(outcome, is_result) => self.keep(outcome, is_result, recording),
+                Answered::Aborted(outcome) => self.keep(outcome, true, recording),
+                _ => {}
+            }
         }
+        under_way.clear();
+        let mut events = Vec::new();
+        let recorded = async {
+            while let Some(ran) = recording.next().await {
+                if ran.fault.is_some() {
+                    self.unconfirmed.push(ran.entry);
+                } else {
+                    events.extend(self.take_result(*ran).0);
+                }
+            }
+        };
+        interrupt.in_time(recorded).await;
+        for outcome in recording.unfinished() {
+            let held = outcome.result.tree.documents().iter().filter(is_held);
+            self.unstored.extend(held.cloned());
+            let key = Key::result(&outcome.call_id);
+            self.unconfirmed.push(Entry::new(key, EntryKind::ToolOutcome(outcome)));
+        }
+        events
+    }
+
+    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller,
+    /// and with the results of which nobody knows whether they are recorded.
+    async fn abort(&mut self, outcome: ToolOutcome) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
         let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
-        events.extend(error.as_ref().map(not_stored));
-        let mut entries = self.closed_calls();
+        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        let mut entries = std::mem::take(&mut self.unconfirmed);
+        entries.extend(self.closed_calls());
         entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
-        let (stand, failed) = record_result(&self.recorder, entries, true).await;
+        self.unconfirmed.clone_from(&entries);
+        let (stand, fault) = record_result(&self.recorder, entries, true).await;
+        self.unconfirmed.clear();
         for entry in &stand {
             self.run.apply(entry)?;
         }
         events.extend(stand.iter().filter_map(finished_event));
-        Ok((events, fault.or(failed)))
+        Ok((events, fault))
     }
 
     /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.

@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
 use crate::event::{Event, EventKind};
-use crate::log::{EntryKind, Key, Reply};
+use crate::log::{Entry, EntryKind, Key, Reply};
 use crate::run::{Action, Run};
 use crate::tools::Toolbox;
 
@@ -93,11 +93,21 @@ pub(super) fn ask<'a>(
         let message = Message::Assistant(message).shared();
         let reply = Reply { message, finish_reason, raw_finish_reason, usage, model, degradations };
         // The reply is whole, and was paid for.
-        let recorded = interrupt.complete(driver.record(key, EntryKind::Reply(reply))).await;
+        let entry = Entry::new(key, EntryKind::Reply(reply));
+        let again = (!driver.recorder.place().is_volatile()).then(|| entry.clone());
+        let recorded = interrupt.complete(driver.record_all(vec![entry])).await;
         if let Err(mut stop) = recorded {
             if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
                 *text = said;
             }
+            if let Stop::Interrupted(..) = stop {
+                driver.unconfirmed.extend(again);
+            }
+            yield Err(stop);
+            return;
+        }
+        // Calls that nobody will run are not announced.
+        if let Err(stop) = interrupt.check().await {
             yield Err(stop);
             return;
         }

@@ -16,9 +16,13 @@ use crate::run::{Action, PendingCall, interrupted};
 
 impl Driver {
     /// Records the end of the run.
-    pub(super) async fn end(&mut self, mut ended: Ended) -> Result<(), Fault> {
+    pub(super) async fn end(&mut self, ended: Ended) -> Result<(), Fault> {
         // The last moment at which this process can give documents to a store that was away.
         self.store_again().await;
+        self.record_end(ended).await
+    }
+
+    async fn record_end(&mut self, mut ended: Ended) -> Result<(), Fault> {
         ended.unread = self.control.inbox();
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
@@ -49,15 +53,35 @@ impl Driver {
         closed.collect()
     }
 
-    /// Records the end of a run that was interrupted. A journal that does not take it until then must not hold up
-    /// whoever cancelled: the run ends for them, and somebody may resume it.
-    pub(super) async fn end_interrupted(&mut self, ended: Ended, until: Instant) -> Option<EventKind> {
-        let failed = match timeout_at(until, self.end(ended.clone())).await {
+    /// Records the end of a run that was interrupted, until a time. A journal that does not take it by then must not hold
+    /// up whoever cancelled: the run ends for them, and somebody may resume it.
+    pub(super) async fn end_interrupted(&mut self, mut ended: Ended, until: Instant) -> Option<EventKind> {
+        let unconfirmed = std::mem::take(&mut self.unconfirmed);
+        if unconfirmed.iter().any(|entry| matches!(entry.kind, EntryKind::Reply(_))) {
+            // The reply says it, whole.
+            ended.interrupted_text.clear();
+        }
+        let closing = async {
+            // They may be written already, or not. An end without them would be the end of another run.
+            if !unconfirmed.is_empty() {
+                self.record_all(unconfirmed.clone()).await?;
+            }
+            self.record_end(ended.clone()).await?;
+            self.store_again().await;
+            Ok(())
+        };
+        let closed: Result<Result<(), Fault>, _> = timeout_at(until, closing).await;
+        let failed = match closed {
             Ok(Ok(())) => return None,
+            Err(_) if matches!(self.run.next(), Action::Ended) => return None,
             Ok(Err(fault)) => fault.to_string(),
             Err(_) => "the journal did not answer in time".to_owned(),
         };
         tracing::error!(run = self.run.id(), error = failed, "the end of the run could not be recorded");
+        for entry in &unconfirmed {
+            // Those that were recorded are applied already, and refused.
+            let _ = self.run.apply(entry);
+        }
         self.run.end_unrecorded(&ended);
         let message = format!("the end of the run could not be recorded, and it can be resumed: {failed}");
         Some(EventKind::Warning { code: "end_not_recorded", message })

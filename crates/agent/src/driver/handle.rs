@@ -7,9 +7,10 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 
 use crate::control::Control;
-use crate::driver::open::{Origin, Task};
+use crate::driver::open::Task;
 use crate::driver::{drive, fault::Source};
 use crate::event::{Event, EventKind};
+use crate::journal::Origin;
 use crate::outcome::{EndReason, Outcome, RunError};
 use crate::pace::Pace;
 use crate::run::Run;
@@ -36,7 +37,7 @@ pub(super) type Failure = Arc<Mutex<Option<Source>>>;
 
 impl AgentRun {
     pub(crate) fn new(setup: Arc<Setup>, origin: Origin, task: Task) -> Self {
-        let control = Control::new(origin.place().clone(), Arc::clone(&setup.store));
+        let control = Control::new(origin.place(), Arc::clone(&setup.store));
         let (failure, pace) = (Failure::default(), Pace::default());
         let stream = drive(setup, origin, task, control.clone(), Arc::clone(&failure), pace.clone());
         Self { stream: Box::pin(stream), control, failure, pace }

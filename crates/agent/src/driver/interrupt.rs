@@ -76,6 +76,12 @@ impl Interrupt {
         }
     }
 
+    /// Stops the phase if the run is interrupted already.
+    pub(super) async fn check(&mut self) -> Result<(), Stop> {
+        let nothing = std::future::ready(());
+        self.guard(nothing).await.map_err(|interrupted| Stop::Interrupted(interrupted, String::new()))
+    }
+
     /// The value of `work`; a fault of it and an interruption both stop the phase.
     pub(super) async fn attempt<T, E: Into<Fault>>(
         &mut self,

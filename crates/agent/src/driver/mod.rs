@@ -21,7 +21,7 @@ use futures_core::Stream;
 
 use crate::control::Control;
 use crate::event::{Event, EventKind};
-use crate::journal::Recorder;
+use crate::journal::{Origin, Recorder};
 use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::EndReason;
 use crate::pace::Pace;
@@ -35,7 +35,7 @@ use interrupt::{Interrupt, Interrupted};
 use library::Library;
 
 pub use handle::AgentRun;
-pub(crate) use open::{Origin, Task};
+pub(crate) use open::Task;
 
 /// The state that a run carries from step to step, beside its log: all of it can be made again from the log.
 struct Driver {
@@ -51,6 +51,8 @@ struct Driver {
     transcript: Transcript,
     /// Documents of tools that the store did not take yet.
     unstored: Vec<Document>,
+    /// Entries of which nobody knows whether they are in the log, because the run was interrupted meanwhile.
+    unconfirmed: Vec<Entry>,
     warned_of_usage: bool,
     seq: u64,
 }
@@ -222,6 +224,7 @@ impl Driver {
             self.looks_for_receipts() && interrupt.attempt(Box::pin(self.take_receipts())).await?;
         let messages = self.control.inbox();
         if !messages.is_empty() {
+            interrupt.check().await?;
             let count = messages.len();
             warning = interrupt.complete(Box::pin(self.take_inbox(messages))).await?;
             self.control.taken(count);

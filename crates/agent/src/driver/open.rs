@@ -12,48 +12,22 @@ use crate::driver::fault::Fault;
 use crate::driver::library::Library;
 use crate::event::EventKind;
 use crate::input::RunInput;
-use crate::journal::{JournalError, Place, Recorder, now};
+use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
 use crate::limits::HistoryPolicy;
 use crate::log::{Entry, EntryKind, Key, Started};
 use crate::outcome::{EndReason, Outcome};
 use crate::pace::Pace;
 use crate::reading::Memo;
-use crate::run::{Action, Run};
+use crate::run::{Action, ReplayError, Run};
 use crate::setup::Setup;
 use crate::tools::{Executor, ToolEntry, Toolbox};
 use crate::window::Marks;
-
-/// Where a run is recorded.
-pub(crate) enum Origin {
-    Place(Place),
-    /// Inside the journal of the run whose tool started it; with the entries that it wrote before.
-    Nested(Recorder, Vec<Entry>),
-}
 
 /// The work to do at the place.
 pub(crate) enum Task {
     Start(RunInput),
     Resume(Extensions),
-}
-
-impl Origin {
-    pub(crate) fn place(&self) -> &Place {
-        match self {
-            Self::Place(place) => place,
-            Self::Nested(recorder, _) => recorder.place(),
-        }
-    }
-}
-
-impl Origin {
-    /// The recorder of a run inside a tool.
-    pub(super) fn recorder(&self) -> Option<Recorder> {
-        match self {
-            Self::Place(_) => None,
-            Self::Nested(recorder, _) => Some(recorder.clone()),
-        }
-    }
 }
 
 impl Task {
@@ -84,8 +58,16 @@ pub(super) async fn open(
     control: &Control,
     pace: &Pace,
 ) -> Result<(Driver, Vec<EventKind>), Fault> {
+    let mut asked = None;
     let (recorder, run) = match origin {
-        Origin::Nested(recorder, entries) => (recorder, Run::replay(&entries)?),
+        Origin::Nested { recorder, entries, question, scope } => {
+            asked = Some((question, scope));
+            (recorder, Run::replay(&entries)?)
+        }
+        Origin::Unknown => {
+            let problem = "a run inside this tool began something before the tool was interrupted, and was asked in other words; give such runs names";
+            return Err(ReplayError { key: Key::start().to_string(), problem }.into());
+        }
         Origin::Place(place) => {
             let read = |entries: &[Entry]| match (task, entries.is_empty()) {
                 (Task::Start(_), false) => Err(Fault::Journal(JournalError::Occupied)),
@@ -115,6 +97,7 @@ pub(super) async fn open(
         library: Library::new(Arc::clone(&setup.store)),
         transcript: Transcript::new(),
         unstored: Vec::new(),
+        unconfirmed: Vec::new(),
         warned_of_usage: false,
         seq: 0,
     };
@@ -124,7 +107,7 @@ pub(super) async fn open(
             let (toolbox, warnings) = setup.toolbox().await?;
             driver.toolbox = toolbox;
             events.extend(warnings.into_iter().map(|(code, message)| EventKind::Warning { code, message }));
-            events.extend(driver.begin(input, deadline).await?);
+            events.extend(driver.begin(input, deadline, asked).await?);
         }
         (Action::Ended, _) => {}
         _ => driver.toolbox = setup.toolbox_of(driver.run.families())?,
@@ -135,7 +118,12 @@ pub(super) async fn open(
 
 impl Driver {
     /// Records the beginning, with a conversation that every provider takes.
-    async fn begin(&mut self, input: &RunInput, deadline: Option<u64>) -> Result<Vec<EventKind>, Fault> {
+    async fn begin(
+        &mut self,
+        input: &RunInput,
+        deadline: Option<u64>,
+        asked: Option<(u64, Arc<Scope>)>,
+    ) -> Result<Vec<EventKind>, Fault> {
         let setup = Arc::clone(&self.setup);
         let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
         if let Some(system) = &setup.system
@@ -156,6 +144,7 @@ impl Driver {
         let task = input.messages.first().map_or(messages.len(), |first| {
             messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
         });
+        let (beside, told) = asked.as_ref().map(|(_, scope)| scope.untold()).unwrap_or_default();
         let started = Started {
             run_id: input.run_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
             messages,
@@ -165,8 +154,13 @@ impl Driver {
             families: self.toolbox.families.clone(),
             external_tools: self.names(|entry| matches!(entry.executor, Executor::External)),
             direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
+            question: asked.as_ref().map(|(question, _)| *question),
+            beside,
         };
         self.record(Key::start(), EntryKind::Started(started)).await?;
+        if let Some((_, scope)) = asked {
+            scope.told(told);
+        }
         if !repairs.is_empty() {
             events.push(EventKind::HistoryRepaired(repairs));
         }

@@ -1,8 +1,14 @@
 //! Puts results into the log that cannot be had again, their documents first.
 
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use attache_core::{DocumentStore, StoreError, ToolResult};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 
 use crate::driver::fault::Fault;
 use crate::journal::{JournalError, Place, Recorder};
@@ -11,6 +17,7 @@ use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 
 /// A result that is recorded, or could not be.
 pub(super) struct Ran {
+    /// The entry that stands.
     pub(super) entry: Entry,
     /// The result with the bytes of its documents, unless another one stands.
     pub(super) result: Option<ToolResult>,
@@ -18,22 +25,81 @@ pub(super) struct Ran {
     pub(super) fault: Option<Fault>,
 }
 
-/// Records what came of a tool, documents first.
-pub(super) async fn record_outcome(
-    outcome: ToolOutcome,
-    is_result: bool,
-    recorder: Recorder,
-    store: Arc<dyn DocumentStore>,
-    keeps: bool,
-) -> Box<Ran> {
-    let result = outcome.result.clone();
-    let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
-    let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
-    let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
-    let stands = stand.into_iter().next_back().unwrap_or_else(|| entry.clone());
-    // A result that was recorded before stands.
-    let result = (stands.kind == entry.kind).then_some(result);
-    Box::new(Ran { entry: stands, result, not_stored, fault })
+/// Results on their way into the log. Nobody else has them.
+#[derive(Default)]
+pub(super) struct Recording {
+    under_way: FuturesUnordered<Pin<Box<dyn Future<Output = Box<Ran>> + Send>>>,
+    /// What the futures record.
+    outcomes: Vec<ToolOutcome>,
+    /// Those that came to their end beside something else.
+    done: VecDeque<Box<Ran>>,
+}
+
+impl Recording {
+    /// Records what came of a tool, documents first. `is_result` is false for the word of a tool that was superseded.
+    pub(super) fn push(
+        &mut self,
+        outcome: ToolOutcome,
+        is_result: bool,
+        recorder: Recorder,
+        store: Arc<dyn DocumentStore>,
+        keeps: bool,
+    ) {
+        self.outcomes.push(outcome.clone());
+        self.under_way.push(Box::pin(async move {
+            let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
+            let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
+            let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
+            let entry = stand.into_iter().next_back().unwrap_or(entry);
+            Box::new(Ran { entry, result: None, not_stored, fault })
+        }));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.outcomes.is_empty()
+    }
+
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Box<Ran>>> {
+        let mut ran = match self.done.pop_front() {
+            Some(ran) => ran,
+            None => match self.under_way.poll_next_unpin(context) {
+                Poll::Ready(Some(ran)) => ran,
+                other => return other,
+            },
+        };
+        if let EntryKind::ToolOutcome(stands) = &ran.entry.kind
+            && let Some(at) = self.outcomes.iter().position(|outcome| outcome.call_id == stands.call_id)
+        {
+            let outcome = self.outcomes.swap_remove(at);
+            // A result that was recorded before stands.
+            ran.result = (outcome.disposition == stands.disposition && outcome.result == stands.result)
+                .then_some(outcome.result);
+        }
+        Poll::Ready(Some(ran))
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Box<Ran>> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The value of `work`, which may wait for a lock of the journal that a result holds.
+    pub(super) async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            while let Poll::Ready(Some(ran)) = self.under_way.poll_next_unpin(context) {
+                self.done.push_back(ran);
+            }
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Gives up on what is not recorded yet, and yields it.
+    pub(super) fn unfinished(&mut self) -> Vec<ToolOutcome> {
+        self.under_way.clear();
+        self.done.clear();
+        std::mem::take(&mut self.outcomes)
+    }
 }
 
 /// Puts the documents of a result into the store; those that the user's store has are references from then on.

@@ -1,6 +1,7 @@
 //! The seam between a run and the world: its log, kept somewhere.
 
 mod memory;
+mod nested;
 mod scope;
 mod volatile;
 
@@ -9,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use attache_core::{BoxFuture, StoreError};
 
 pub use memory::MemoryJournal;
-pub(crate) use scope::{Place, Recorder, Scope, ambient, in_time};
+pub(crate) use scope::{Origin, Place, Recorder, Scope, ambient, in_time};
 
 use crate::log::{Entry, Key};
 

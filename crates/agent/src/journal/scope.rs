@@ -1,18 +1,18 @@
 //! The way in which a driver writes its log, and the runs inside its tools write theirs beside it.
 
-use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use attache_core::{StoreError, StoreErrorKind, ToolCallId};
 use tokio::time::timeout;
 
+use super::nested::{Logs, Nested};
 use super::volatile::Volatile;
 use super::{Fence, Journal, JournalError};
 use crate::input::RunInput;
-use crate::log::{Entry, EntryKind, Key, Started};
+use crate::log::{Entry, Key};
 
 /// The time that one call of a journal may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,8 +96,8 @@ impl Kept {
 pub(crate) struct Recorder {
     place: Place,
     fence: Fence,
-    /// The entries of runs inside tools that the log held when it was loaded, by their scope.
-    nested: Arc<Mutex<HashMap<String, Vec<Entry>>>>,
+    /// The logs of runs inside tools that the log held when it was loaded.
+    nested: Arc<Mutex<Nested>>,
     /// Whether another driver has taken the run over.
     superseded: Arc<AtomicBool>,
     /// Whether the drive of the run was broken off, so that its tool has no result yet.
@@ -112,7 +112,7 @@ impl Recorder {
     ) -> Result<(Self, T), E> {
         let kept = match place {
             Place::Volatile(_) => {
-                return Ok((Self::new(place, Fence::default(), HashMap::new()), read(&[])?));
+                return Ok((Self::new(place, Fence::default(), Nested::default()), read(&[])?));
             }
             Place::Kept(kept) => kept,
         };
@@ -132,7 +132,7 @@ impl Recorder {
         }
     }
 
-    fn new(place: &Place, fence: Fence, nested: HashMap<String, Vec<Entry>>) -> Self {
+    fn new(place: &Place, fence: Fence, nested: Nested) -> Self {
         let nested = Arc::new(Mutex::new(nested));
         Self { place: place.clone(), fence, nested, superseded: Arc::default(), broken: Arc::default() }
     }
@@ -167,50 +167,50 @@ impl Recorder {
         }
     }
 
-    /// Where a run writes that a tool starts while it answers the call of `scope`, and what it wrote before: the log that
-    /// began alike, else, unless the run has a name, the one in its place.
-    fn nested(&self, scope: &Scope, input: &RunInput) -> Option<(Self, Vec<Entry>)> {
-        let Place::Kept(kept) = &self.place else { return None };
-        let mut taken = scope.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut written = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
-        let prefix = Key::scopes(&scope.call);
-        let number = |scope: &str| scope.strip_prefix(&prefix)?.strip_suffix('>')?.parse::<u32>().ok();
-        let mut left: Vec<u32> = written.keys().filter_map(|scope| number(scope)).collect();
-        left.sort_unstable();
-        let began = |number: &&u32| {
-            let log = written.get(&Key::scope(&scope.call, **number));
-            log.and_then(|log| begin(log)).is_some_and(|started| input.began(started))
-        };
-        // Asked something else than any log began with, it is taken for the one in its place: the tool may say a time.
-        let place = u32::try_from(taken.len()).unwrap_or(u32::MAX);
-        let same_place = || Some(place).filter(|place| input.run_id.is_none() && left.contains(place));
-        let free = || (0..).find(|number| !taken.contains(number) && !left.contains(number));
-        let number = left.iter().find(began).copied().or_else(same_place).or_else(free)?;
-        taken.insert(number);
-        drop(taken);
-        let Scope { call, superseded, broken, .. } = scope;
-        let scope = Key::scope(call, number);
-        let log = written.remove(&scope);
-        drop(written);
-        let (own, nested) = split(log.unwrap_or_default(), &scope);
-        let within = Kept { journal: Arc::clone(&kept.journal), scope: format!("{}{scope}", kept.scope) };
+    /// Where a run writes that a tool starts while it answers the call of `scope`, and what it wrote before.
+    fn inside(&self, scope: &Arc<Scope>, question: u64, is_named: bool) -> Origin {
+        let Place::Kept(kept) = &self.place else { return Origin::Place(Place::volatile()) };
+        let Some((number, entries)) = scope.logs().take(question, is_named) else { return Origin::Unknown };
+        let key = Key::scope(&scope.call, number);
+        let (entries, nested) = split(entries, &key);
+        let within = Kept { journal: Arc::clone(&kept.journal), scope: format!("{}{key}", kept.scope) };
         let recorder = Self {
             place: Place::Kept(Arc::new(within)),
             fence: self.fence,
             nested: Arc::new(Mutex::new(nested)),
-            superseded: Arc::clone(superseded),
-            broken: Arc::clone(broken),
+            superseded: Arc::clone(&scope.superseded),
+            broken: Arc::clone(&scope.broken),
         };
-        Some((recorder, own))
+        Origin::Nested { recorder, entries, question, scope: Arc::clone(scope) }
     }
 }
 
-/// The beginning of a log.
-fn begin(log: &[Entry]) -> Option<&Started> {
-    log.iter().find_map(|entry| match &entry.kind {
-        EntryKind::Started(started) => Some(started),
-        _ => None,
-    })
+/// Where a run is recorded.
+pub(crate) enum Origin {
+    /// On its own.
+    Place(Place),
+    /// Inside the journal of the run whose tool started it; with the entries that it wrote before.
+    Nested { recorder: Recorder, entries: Vec<Entry>, question: u64, scope: Arc<Scope> },
+    /// Inside such a journal, which does not tell whether the run was begun before.
+    Unknown,
+}
+
+impl Origin {
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Self::Place(place) => place.clone(),
+            Self::Nested { recorder, .. } => recorder.place().clone(),
+            Self::Unknown => Place::volatile(),
+        }
+    }
+
+    /// The recorder of a run inside a tool.
+    pub(crate) fn recorder(&self) -> Option<Recorder> {
+        match self {
+            Self::Nested { recorder, .. } => Some(recorder.clone()),
+            Self::Place(_) | Self::Unknown => None,
+        }
+    }
 }
 
 /// A journal that does not answer is one that failed.
@@ -230,29 +230,28 @@ async fn answered<T>(
     })
 }
 
-/// The entries of a scope, without it, and those of the runs inside its tools by their scopes.
-fn split(entries: Vec<Entry>, scope: &str) -> (Vec<Entry>, HashMap<String, Vec<Entry>>) {
-    let (mut own, mut nested): (Vec<Entry>, HashMap<String, Vec<Entry>>) = Default::default();
+/// The entries of a scope, without it, and the logs of the runs inside its tools.
+fn split(entries: Vec<Entry>, scope: &str) -> (Vec<Entry>, Nested) {
+    let (mut own, mut nested) = (Vec::new(), Nested::default());
     for mut entry in entries {
         if let Some(key) = entry.key.strip(scope) {
             entry.key = key;
         }
         match entry.key.outer_scope() {
             None => own.push(entry),
-            Some(inner) => nested.entry(inner.to_owned()).or_default().push(entry),
+            Some(_) => nested.push(entry),
         }
     }
     (own, nested)
 }
 
 /// The call that a tool answers, for the runs that it starts: they write into scopes of its run's journal, so that a
-/// tool which is run again finds what they did. They are told apart by their names, else by their input, else by their
-/// order.
+/// tool which is run again finds what they did.
 pub(crate) struct Scope {
     recorder: Recorder,
     call: ToolCallId,
-    /// The numbers of the runs that this process started.
-    taken: Mutex<HashSet<u32>>,
+    /// What its runs wrote before.
+    logs: Mutex<Logs>,
     /// Whether another driver has taken one of these runs over.
     superseded: Arc<AtomicBool>,
     /// Whether the drive of one of these runs was broken off.
@@ -267,16 +266,28 @@ impl Scope {
     /// The scope of a tool that answers `call`, where the log is kept.
     pub(crate) fn of(recorder: &Recorder, call: &ToolCallId) -> Option<Arc<Self>> {
         let scope = || {
+            let logs = recorder.nested.lock().unwrap_or_else(PoisonError::into_inner).of(call);
             let (recorder, call) = (recorder.clone(), call.clone());
-            Self {
-                recorder,
-                call,
-                taken: Mutex::default(),
-                superseded: Arc::default(),
-                broken: Arc::default(),
-            }
+            let (superseded, broken) = (Arc::default(), Arc::default());
+            Self { recorder, call, logs: Mutex::new(logs), superseded, broken }
         };
         (!recorder.place.is_volatile()).then(|| Arc::new(scope()))
+    }
+
+    fn logs(&self) -> MutexGuard<'_, Logs> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The questions of the runs that the tool started until now and no log tells of, and how many it started.
+    pub(crate) fn untold(&self) -> (Vec<u64>, usize) {
+        let logs = self.logs();
+        (logs.asked.get(logs.told..).unwrap_or_default().to_vec(), logs.asked.len())
+    }
+
+    /// A log tells of the first runs, as many as that.
+    pub(crate) fn told(&self, count: usize) {
+        let mut logs = self.logs();
+        logs.told = logs.told.max(count);
     }
 
     /// Runs a tool's future in its scope.
@@ -300,6 +311,8 @@ impl Scope {
 }
 
 /// Where a run that starts here belongs: inside a tool of a run whose log is kept, the tool's scope.
-pub(crate) fn ambient(input: &RunInput) -> Option<(Recorder, Vec<Entry>)> {
-    AMBIENT.try_with(|scope| scope.recorder.nested(scope, input)).ok().flatten()
+pub(crate) fn ambient(input: &RunInput, system: Option<&str>) -> Origin {
+    let within =
+        |scope: &Arc<Scope>| scope.recorder.inside(scope, input.question(system), input.run_id.is_some());
+    AMBIENT.try_with(within).unwrap_or_else(|_| Origin::Place(Place::volatile()))
 }

@@ -119,6 +119,12 @@ pub struct Started {
     /// The tools whose output is the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub direct_tools: Vec<String>,
+    /// The number by which a run inside a tool finds its log again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<u64>,
+    /// Those of the runs that its tool had started until then and no log tells of: some may never write one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) beside: Vec<u64>,
 }
 
 /// One reply of the model.

@@ -17,6 +17,8 @@ fn started(max_steps: u32) -> Entry {
         limits,
         external_tools: vec![],
         direct_tools: vec!["direct".to_owned()],
+        question: None,
+        beside: vec![],
     };
     Entry::new(Key::start(), EntryKind::Started(started))
 }

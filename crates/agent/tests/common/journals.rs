@@ -39,6 +39,10 @@ pub(crate) struct Faulty {
     /// The method, which call of it from 1 on, and how; with `after` also each later one.
     fault: Option<(Method, usize, Fault)>,
     lasting: bool,
+    /// Appends of entries whose keys begin so are refused.
+    refused: Option<&'static str>,
+    /// Appends wait for one another, and take a second each.
+    connection: Option<tokio::sync::Mutex<()>>,
     calls: Mutex<Vec<Method>>,
 }
 
@@ -51,13 +55,35 @@ impl Faulty {
         inner: Arc<MemoryJournal>,
         fault: impl Into<Option<(Method, usize, Fault)>>,
     ) -> Arc<Self> {
-        Arc::new(Self { inner, fault: fault.into(), lasting: false, calls: Mutex::default() })
+        Arc::new(Self {
+            inner,
+            fault: fault.into(),
+            lasting: false,
+            refused: None,
+            connection: None,
+            calls: Mutex::default(),
+        })
     }
 
     /// From that call on all go wrong.
     pub(crate) fn lasting(fault: (Method, usize, Fault)) -> Arc<Self> {
-        let (inner, calls) = (Arc::default(), Mutex::default());
-        Arc::new(Self { inner, fault: Some(fault), lasting: true, calls })
+        let mut journal = Self::new(fault);
+        Arc::get_mut(&mut journal).unwrap().lasting = true;
+        journal
+    }
+
+    /// It refuses to append entries whose keys begin so.
+    pub(crate) fn refusing(keys: &'static str) -> Arc<Self> {
+        let mut journal = Self::new(None);
+        Arc::get_mut(&mut journal).unwrap().refused = Some(keys);
+        journal
+    }
+
+    /// Its appends wait for one another.
+    pub(crate) fn one_at_a_time() -> Arc<Self> {
+        let mut journal = Self::new(None);
+        Arc::get_mut(&mut journal).unwrap().connection = Some(tokio::sync::Mutex::default());
+        journal
     }
 
     /// How often a method was called.
@@ -113,7 +139,25 @@ impl Journal for Faulty {
     }
 
     fn append(&self, fence: Fence, entries: Vec<Entry>) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
-        self.with(Method::Append, Box::pin(async move { self.inner.append(fence, entries).await }))
+        self.with(
+            Method::Append,
+            Box::pin(async move {
+                let _connected = match &self.connection {
+                    Some(connection) => {
+                        let connected = connection.lock().await;
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        Some(connected)
+                    }
+                    None => None,
+                };
+                if let Some(refused) = self.refused
+                    && entries.iter().any(|entry| entry.key.as_str().starts_with(refused))
+                {
+                    return Err(StoreError::new(StoreErrorKind::TooLarge, "too large").into());
+                }
+                self.inner.append(fence, entries).await
+            }),
+        )
     }
 
     fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
