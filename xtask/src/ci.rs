@@ -60,7 +60,7 @@ pub(crate) fn run(only: &[&str]) -> Result<(), Failure> {
     if let Some(unknown) = only.iter().find(|name| !STAGES.iter().any(|(known, _)| known == *name)) {
         return Err(format!("there is no stage {unknown}"));
     }
-    // All that a later stage needs of a network, so that the last one can do without.
+    // The crates that a later stage needs, so that the last one can do without a network. The gate installs its tools.
     command("cargo", &["fetch", "--locked"])?;
     for (name, stage) in STAGES.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
         let started = Instant::now();

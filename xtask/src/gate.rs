@@ -52,6 +52,9 @@ struct Budget {
 
 /// Measures all, and compares with the budgets; or writes new ones, with the reason of what rises.
 pub(crate) fn gate(write: Option<&str>) -> Result<(), Failure> {
+    if cfg!(not(target_arch = "x86_64")) {
+        return Err("the budgets are in instructions of x86_64, and this is another processor".to_owned());
+    }
     let file = root().join(BUDGETS);
     let budgets = match fs::read_to_string(&file) {
         Ok(text) => read(&text)?,
@@ -217,7 +220,8 @@ fn valgrind() -> Result<Vec<(String, String)>, Failure> {
         return Ok(Vec::new());
     }
     let folder = target().join("tools/valgrind");
-    if !folder.join("usr/bin/valgrind").exists() {
+    let whole = folder.join("whole");
+    if !whole.exists() {
         fs::create_dir_all(&folder)
             .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
         let mut download = Command::new("apt-get");
@@ -233,6 +237,7 @@ fn valgrind() -> Result<Vec<(String, String)>, Failure> {
             .ok_or("valgrind's package was not fetched")?;
         let (package, folder) = (package.display().to_string(), folder.display().to_string());
         run("dpkg-deb", &["--extract", &package, &folder])?;
+        fs::write(&whole, "").map_err(|error| format!("{} cannot be written: {error}", whole.display()))?;
     }
     let path = std::env::var("PATH").unwrap_or_default();
     let programs = folder.join("usr/bin").display().to_string();

@@ -6,4 +6,4 @@ mod wire;
 
 pub use conversation::{agent, documents, history, started, step, tools};
 pub use model::Instant;
-pub use wire::{APIS, Api, Stream};
+pub use wire::{Api, Stream};

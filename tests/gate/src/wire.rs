@@ -28,9 +28,6 @@ pub enum Api {
     Converse,
 }
 
-/// Every API.
-pub const APIS: [Api; 5] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini, Api::Converse];
-
 impl Api {
     /// The codec of a model that is much used.
     pub fn codec(self) -> Box<dyn Codec> {

@@ -53,8 +53,8 @@ impl Driver {
         closed.collect()
     }
 
-    /// Records the end of a run that was interrupted, until a time. A journal that does not take it by then must not hold
-    /// up whoever cancelled: the run ends for them, and somebody may resume it.
+    /// Records the end of a run that was interrupted. A journal that does not take it before `until` must not hold up
+    /// whoever cancelled: the run ends for them, and somebody may resume it.
     pub(super) async fn end_interrupted(&mut self, mut ended: Ended, until: Instant) -> Option<EventKind> {
         let unconfirmed = std::mem::take(&mut self.unconfirmed);
         if unconfirmed.iter().any(|entry| matches!(entry.kind, EntryKind::Reply(_))) {

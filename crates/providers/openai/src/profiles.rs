@@ -1,7 +1,7 @@
 //! The profiles by name: bundled, and those of a configuration.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -59,13 +59,23 @@ impl Profiles {
 
     /// One bundled profile. Those that it is not like are not read: a program that knows its server starts sooner.
     pub(crate) fn bundled_alone(name: &str) -> Option<Arc<Profile>> {
-        BUNDLED.get().map_or_else(|| Self::read_alone(name), |all| all.get(name).cloned())
+        static READ: Mutex<BTreeMap<String, Arc<Profile>>> = Mutex::new(BTreeMap::new());
+        if let Some(all) = BUNDLED.get() {
+            return all.get(name).cloned();
+        }
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(profile) = read.get(name) {
+            return Some(Arc::clone(profile));
+        }
+        let profile = Self::read_alone(name)?;
+        read.insert(name.to_owned(), Arc::clone(&profile));
+        Some(profile)
     }
 
     fn read_alone(name: &str) -> Option<Arc<Profile>> {
         let mut sections = vec![section(name)?];
         while let Some(base) = sections.last().and_then(|section| like(section)) {
-            sections.push(section(base)?);
+            sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
         Self::none().overlaid(&sections.concat()).ok()?.get(name).cloned()
     }
