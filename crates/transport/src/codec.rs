@@ -16,6 +16,7 @@ use crate::files::FileApi;
 use crate::model::Network;
 use crate::reply::{ChunkSink, Decoder};
 use crate::request::RequestParts;
+use crate::strict::StrictForms;
 
 /// One API, spoken to one model, without I/O: requests to HTTP, replies to chunks.
 ///
@@ -127,12 +128,21 @@ pub struct EncodedRequest {
     pub parts: RequestParts,
     /// Options that were left out or changed because the caller allowed it.
     pub degradations: Vec<Degradation>,
+    /// What the request says in a subset that the API enforces. The reply is brought back from there.
+    pub strict: Option<StrictForms>,
 }
 
 impl EncodedRequest {
     /// A request, and what it leaves out.
     pub fn new(parts: RequestParts, degradations: Vec<Degradation>) -> Self {
-        Self { parts, degradations }
+        Self { parts, degradations, strict: None }
+    }
+
+    /// Says what is said in a strict subset.
+    #[must_use]
+    pub fn with_strict(mut self, strict: Option<StrictForms>) -> Self {
+        self.strict = strict;
+        self
     }
 }
 

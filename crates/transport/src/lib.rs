@@ -11,7 +11,8 @@
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
 //! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
-//! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
+//! | schemas as APIs take them | [`plain_root`], [`check_tools`] |
+//! | schemas in subsets that APIs enforce, and the way back | [`StrictForms`], [`strict_answer`], [`strict_loosened`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
@@ -45,8 +46,8 @@ mod refusals;
 mod reply;
 mod request;
 mod retry;
-mod schema;
 mod sse;
+mod strict;
 mod token;
 mod tool_schema;
 
@@ -72,7 +73,7 @@ pub use refusals::Refusals;
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
 pub use retry::{RetryPolicy, Trying};
-pub use schema::{FittedSchema, fit_schema};
 pub use sse::{SseDecoder, SseEvent};
+pub use strict::{StrictForms, strict_answer, strict_loosened};
 pub use token::{AccessToken, TokenSource, Tokens};
 pub use tool_schema::{PlainRoot, check_tools, plain_root};

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet, ToolsCheck,
+    StructuredOutput, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
@@ -169,6 +170,11 @@ impl MessagesCodec {
 
     fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Reading {
         Reading { tools, model: Arc::clone(&self.model), degradations }
+    }
+
+    /// The subset in which the API enforces schemas, if it does for this model.
+    pub(crate) fn subset(&self) -> Option<Subset> {
+        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
     }
 
     pub(crate) fn version(&self) -> &str {

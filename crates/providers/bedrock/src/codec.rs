@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
+    StructuredOutput, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, join_url,
@@ -160,6 +161,11 @@ impl ConverseCodec {
     /// The model's id, profile or ARN.
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// The subset in which the API enforces schemas, if it does for this model.
+    pub(crate) fn subset(&self) -> Option<Subset> {
+        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
     }
 
     pub(crate) fn family(&self) -> &'static Family {

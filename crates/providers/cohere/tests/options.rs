@@ -131,7 +131,8 @@ fn the_form_of_the_answer() {
     let asked = |format: ResponseFormat| {
         ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_response_format(format))
     };
-    let follows = || ResponseFormat::JsonSchema { name: "x".into(), schema: schema.clone(), strict: true };
+    let follows =
+        || ResponseFormat::JsonSchema { name: "x".into(), schema: schema.clone().into(), strict: true };
     let sent = |request: &ChatRequest| tried(PLAIN, request, "response_format");
     let held = json!({"type": "json_object", "json_schema": schema});
     assert_eq!(sent(&asked(follows())), (Ok(held.clone()), held));

@@ -73,7 +73,7 @@ fn options_reach_their_members() {
         .with_presence_penalty(0.1)
         .with_response_format(ResponseFormat::JsonSchema {
             name: "out".to_owned(),
-            schema: json!({"type": "object"}),
+            schema: json!({"type": "object"}).into(),
             strict: true,
         })
         .with_reasoning(Reasoning::Off)

@@ -29,7 +29,9 @@ fn every_option_reaches_its_member() {
         .with_parallel_tool_calls(false)
         .with_response_format(ResponseFormat::JsonSchema {
             name: "out put".to_owned(),
-            schema: json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false}),
+            schema:
+                json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
+                    .into(),
             strict: true,
         })
         .with_cache(CachePolicy::Short)

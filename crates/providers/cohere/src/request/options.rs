@@ -185,7 +185,7 @@ impl Options<'_> {
             None | Some(ResponseFormat::Text) => return Ok(()),
             Some(ResponseFormat::JsonObject) => json!({"type": "json_object"}),
             Some(ResponseFormat::JsonSchema { schema, .. }) => {
-                json!({"type": "json_object", "json_schema": schema})
+                json!({"type": "json_object", "json_schema": schema.value()})
             }
             Some(_) => return refusals.refuse("response_format", "the API does not know it", "left out"),
         };

@@ -137,7 +137,7 @@ fn format(
         None | Some(ResponseFormat::Text) => None,
         Some(ResponseFormat::JsonObject) if takes != StructuredOutput::None => Some(json!("json")),
         Some(ResponseFormat::JsonSchema { schema, .. }) if takes == StructuredOutput::JsonSchema => {
-            Some(schema.clone())
+            Some(schema.value().clone())
         }
         Some(_) => {
             refusals.refuse("response_format", "it promises no form of answers", "left out")?;

@@ -137,7 +137,7 @@ impl OllamaCodec {
         let known = match known {
             Some(head) => head,
             None => {
-                let text = before_messages(model, &request.tools, &offered, ToolSchemas::AsGiven, &[])?;
+                let text = before_messages(model, &request.tools, &offered, ToolSchemas::AsGiven, &[], None)?;
                 Head { model: model.to_owned(), offered, text }
             }
         };
