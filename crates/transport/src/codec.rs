@@ -13,6 +13,7 @@ use crate::auth::{Auth, Environment};
 use crate::count::CountRequest;
 use crate::error::{ErrorReader, ErrorResponse, request_id};
 use crate::files::FileApi;
+use crate::listing::ModelApi;
 use crate::model::Network;
 use crate::reply::{ChunkSink, Decoder};
 use crate::request::RequestParts;
@@ -109,6 +110,11 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// How the API keeps files, if it does. What it keeps stands in [`ChatRequest::files`] when a request is prepared
     /// and encoded; a codec whose API has no files leaves that alone.
     fn files(&self) -> Option<&dyn FileApi> {
+        None
+    }
+
+    /// How the API lists its models, if it does. By default it lists none.
+    fn models(&self) -> Option<&dyn ModelApi> {
         None
     }
 

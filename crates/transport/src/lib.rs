@@ -16,6 +16,7 @@
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
+//! | the models that a server has, with what it says of them | [`ModelApi`], [`Network::list_models`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
@@ -38,6 +39,7 @@ mod files;
 #[cfg(feature = "google")]
 mod google;
 mod history;
+mod listing;
 mod log;
 mod made;
 mod model;
@@ -65,6 +67,7 @@ pub use files::{
 #[cfg(feature = "google")]
 pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
+pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::{HttpModel, Network};

@@ -10,7 +10,7 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ReplyDecoder, shown_url,
+    ModelApi, ReplyDecoder, shown_url,
 };
 
 use crate::capabilities::FAMILY;
@@ -277,6 +277,13 @@ impl Codec for MessagesCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        match self.platform {
+            Platform::Anthropic => Some(self),
+            Platform::Vertex { .. } => None,
+        }
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

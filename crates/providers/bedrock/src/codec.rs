@@ -9,8 +9,8 @@ use attache_core::{
     StructuredOutput, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, join_url,
-    shown_url,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ModelApi,
+    join_url, shown_url,
 };
 use serde_json::json;
 
@@ -180,6 +180,19 @@ impl ConverseCodec {
         self.url_of(&self.model, if whole { "converse" } else { "converse-stream" })
     }
 
+    /// An address of the API that manages models, which has a host of its own.
+    pub(crate) fn control_url(&self, path: &str) -> Result<String, ProviderError> {
+        let base = match &self.base_url {
+            Some(url) => url.clone(),
+            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?.replacen(
+                "bedrock-runtime.",
+                "bedrock.",
+                1,
+            ),
+        };
+        join_url(&base, path)
+    }
+
     fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
         let base = match &self.base_url {
             Some(url) => url.clone(),
@@ -280,6 +293,10 @@ impl Codec for ConverseCodec {
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
         Box::new(ReplyReader::new(Reading { tools, model: Arc::clone(&self.model), degradations }))
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        Some(self)
     }
 
     fn error_reader(&self) -> ErrorReader {
