@@ -11,10 +11,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use attache::{Agent, EndReason};
 use attache_core::{
-    Arguments, AssistantMessage, ChatRequest, Completion, ContentTree, ErrorKind, Message, ModelHandle,
-    OutputSchema, ProviderConfig, ResponseFormat, ResultStatus, StreamChunk, StructuredError, ToolCall,
-    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Unsupported,
+    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Completion, ContentTree, ErrorKind,
+    Message, ModelHandle, OutputSchema, ProviderConfig, ResponseFormat, ResultStatus, StreamChunk,
+    StructuredError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult,
+    ToolResultsMessage, ToolSet, ToolSpec, Transcript, Unsupported,
 };
 use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api};
@@ -472,5 +474,75 @@ fn arguments_of_a_history_go_out_as_the_tool_has_them() {
         });
         assert_eq!(bodies[0], bodies[1], "{}", api.name());
         assert!(bodies[0].contains("1.5"));
+    }
+}
+
+// A conversation that moves to a model without strict tools says them anew.
+#[test]
+fn another_model_of_a_conversation_is_not_asked_for_what_it_lacks() {
+    for api in APIS {
+        let old = match api {
+            Api::OpenAi | Api::OpenAiChat => "gpt-3.5-turbo",
+            Api::Anthropic => "claude-3-5-haiku-latest",
+            Api::Gemini => "gemini-2.0-flash",
+            Api::Bedrock => "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
+        };
+        let definition = ToolDefinition::new("file", "", schema_for!(Line).to_value()).with_strict(true);
+        let tools = Arc::new(ToolSet::new([definition]).unwrap().with_validation(true));
+        let request = asking(ProviderConfig::new()).with_tools(tools);
+        let kept = request.clone().with_transcript(Transcript::default());
+        let sent = |model: &str, request: &ChatRequest| {
+            let encoded = api.codec_of(model).encode(request, &ProviderConfig::new(), None).unwrap();
+            serde_json::from_slice::<Value>(&encoded.parts.body.to_vec()).unwrap()
+        };
+        for model in [api.model(), old, api.model()] {
+            let body = sent(model, &kept);
+            assert_eq!(body, sent(model, &request), "{}: {model}", api.name());
+            assert_eq!(tool_in(api, &body).1, model != old, "{}: {model}", api.name());
+        }
+    }
+}
+
+/// Reads what it is given, as the type has it.
+struct File(ToolSpec);
+
+impl Tool for File {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(
+        &self,
+        arguments: serde_json::Map<String, Value>,
+        _: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let read = serde_json::from_value::<Invoice>(Value::Object(arguments));
+        Box::pin(async move {
+            let read = read.map_err(|error| ToolError::new(error.to_string()))?;
+            Ok(ToolOutput::new(Capture::new().finish(&read.by_country)?))
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_agent_runs_strict_tools_with_the_arguments_of_the_type() {
+    for api in APIS {
+        let mock = MockProvider::start().await.unwrap();
+        mock.respond_with(move |request| {
+            let body = request.json();
+            if api.messages(body).to_string().contains("DE") {
+                return Reply::new().text("Filed.");
+            }
+            let (schema, strict) = tool_in(api, body);
+            assert!(strict);
+            Reply::new().call("call_1", "file", written_by(&schema, &invoice()).unwrap())
+        });
+        let definition = ToolDefinition::new("file", "", schema_for!(Invoice).to_value()).with_strict(true);
+        let agent = Agent::builder(model(api, &mock)).tool(File(ToolSpec::new(definition))).build().unwrap();
+        let outcome = agent.run("File it.").outcome().await.unwrap();
+        assert_eq!((outcome.reason, &*outcome.text), (EndReason::Answer, "Filed."), "{}", api.name());
+        let sent = api.messages(mock.requests()[1].json()).to_string();
+        assert!(sent.contains("10.5") && !sent.contains("the arguments of file"), "{}: {sent}", api.name());
+        assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
     }
 }

@@ -69,8 +69,8 @@ struct State {
     plan: Plan,
     model: Arc<str>,
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation.
-    written_tools: Option<Arc<str>>,
+    /// The tools as they were written last, unless that took a degradation, and the subset of those that are strict.
+    written_tools: Option<(Option<Subset>, Arc<str>)>,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -159,11 +159,12 @@ impl State {
     /// Plans and renders what is new of the conversation.
     fn messages(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
         let Ask { request, codec, .. } = ask;
-        if *self.model != *codec.model() || !Arc::ptr_eq(&self.tools, &request.tools) {
+        let same_model = *self.model == *codec.model();
+        if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
             // What was rendered stays; what it depends on is looked at again.
             self.plan = Plan::default();
             self.model = Arc::from(codec.model());
-            if self.tools != request.tools {
+            if !same_model || self.tools != request.tools {
                 self.written_tools = None;
             }
             self.tools = Arc::clone(&request.tools);
@@ -235,14 +236,16 @@ impl State {
             refusals.refuse("tools", "the model calls no tools", "there are none")?;
             return Ok(Arc::default());
         }
-        if let Some(written) = &self.written_tools {
+        let subset = ask.codec.subset();
+        if let Some((of, written)) = &self.written_tools
+            && *of == subset
+        {
             return Ok(Arc::clone(written));
         }
         let before = refusals.count();
-        let subset = ask.codec.subset();
         let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, subset, forms, refusals)?);
         if refusals.count() == before {
-            self.written_tools = Some(Arc::clone(&written));
+            self.written_tools = Some((subset, Arc::clone(&written)));
         }
         Ok(written)
     }

@@ -70,8 +70,8 @@ struct State {
     /// The model that was planned for, and what it was taken for.
     model: (Arc<str>, String),
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation.
-    written_tools: Option<Arc<str>>,
+    /// The tools as they were written last, unless that took a degradation, and the subset of those that are strict.
+    written_tools: Option<(Option<Subset>, Arc<str>)>,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -252,15 +252,17 @@ impl State {
             refusals.refuse("tools", "the model calls no tools", "there are none")?;
             return Ok(Arc::default());
         }
-        if let Some(written) = &self.written_tools {
+        let subset = ask.codec.subset();
+        if let Some((of, written)) = &self.written_tools
+            && *of == subset
+        {
             return Ok(Arc::clone(written));
         }
         let before = refusals.count();
         let rule = ask.codec.family().tool_schema;
-        let subset = ask.codec.subset();
         let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, rule, subset, forms, refusals)?);
         if refusals.count() == before {
-            self.written_tools = Some(Arc::clone(&written));
+            self.written_tools = Some((subset, Arc::clone(&written)));
         }
         Ok(written)
     }

@@ -34,6 +34,9 @@ pub(super) fn members(
     if has_tools && codec.strict_tools() {
         options.set("strict_tools", true);
     }
+    for (_, definition) in request.tools.iter() {
+        super::loosened(codec, &request.tools, definition, refusals)?;
+    }
     options.tool_choice(request, refusals)?;
     options.reasoning(refusals)?;
     options.sampling(refusals)?;
