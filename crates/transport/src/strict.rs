@@ -159,6 +159,8 @@ pub(crate) struct Restoring {
     said: ChunkSink,
     /// The calls that are held back, with their slots.
     calls: Vec<(usize, ToolCallId)>,
+    /// The slots of calls that are not.
+    passed: Vec<usize>,
     text: String,
 }
 
@@ -168,7 +170,15 @@ impl Restoring {
         forms: Option<StrictForms>,
         answer: Option<OutputSchema>,
     ) -> Self {
-        Self { inner, forms, answer, said: ChunkSink::new(), calls: Vec::new(), text: String::new() }
+        Self {
+            inner,
+            forms,
+            answer,
+            said: ChunkSink::new(),
+            calls: Vec::new(),
+            passed: Vec::new(),
+            text: String::new(),
+        }
     }
 
     /// The schema that the answer follows, if it asks for another form than was given.
@@ -177,19 +187,27 @@ impl Restoring {
         self.answer.as_ref()?.strict(forms.subset).ok().filter(|strict| !strict.keeps_form())
     }
 
+    /// Whether the arguments of a call are held back. A call without a name may be one of a strict tool.
+    fn holds(&mut self, slot: usize, id: &ToolCallId, name: Option<&str>) -> bool {
+        if self.calls.iter().any(|(held, _)| *held == slot) {
+            return true;
+        }
+        let Some(forms) = self.forms.as_ref().filter(|_| !self.passed.contains(&slot)) else { return false };
+        let is_held = name.is_none_or(|name| forms.of_calls(|known, _| known == name).is_some());
+        if is_held {
+            self.calls.push((slot, id.clone()));
+        } else {
+            self.passed.push(slot);
+        }
+        is_held
+    }
+
     fn hand_out(&mut self, out: &mut ChunkSink) {
         while let Some(chunk) = self.said.pop() {
             match chunk {
                 StreamChunk::Content(text) if self.answer_form().is_some() => self.text.push_str(&text),
                 StreamChunk::ToolCallDelta { slot, id, provider_id, name, arguments_delta } => {
-                    let wire = name.as_deref();
-                    let forms = self.forms.as_ref();
-                    if wire.is_some_and(|wire| {
-                        forms.is_some_and(|forms| forms.of_calls(|known, _| known == wire).is_some())
-                    }) {
-                        self.calls.push((slot, id.clone()));
-                    }
-                    let is_held = self.calls.iter().any(|(held, _)| *held == slot);
+                    let is_held = self.holds(slot, &id, name.as_deref());
                     let arguments_delta = if is_held { String::new() } else { arguments_delta };
                     if !is_held || name.is_some() || provider_id.is_some() {
                         out.push(StreamChunk::ToolCallDelta { slot, id, provider_id, name, arguments_delta });
@@ -298,5 +316,78 @@ impl Decoder for Restoring {
 
     fn partial(&mut self) -> Completion {
         self.inner.partial()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::{FinishReason, Usage};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Says these chunks at once.
+    struct Said(Vec<StreamChunk>);
+
+    impl Decoder for Said {
+        fn push(&mut self, _: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+            self.0.drain(..).for_each(|chunk| out.push(chunk));
+            Ok(())
+        }
+
+        fn finish(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
+            Ok(())
+        }
+
+        fn partial(&mut self) -> Completion {
+            Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default())
+        }
+    }
+
+    #[test]
+    fn a_call_whose_name_comes_late_is_brought_back_too() {
+        let schema = json!({"type": "object", "properties": {"prices": {"type": "object",
+            "additionalProperties": {"type": "number"}}}, "required": ["prices"]});
+        let strict = ToolDefinition::new("file", "", schema.clone()).with_strict(true);
+        let plain = ToolDefinition::new("plain", "", schema);
+        let tools = ToolSet::new([strict, plain]).unwrap();
+        let forms = StrictForms::of_tools(&tools, Some(Subset::OpenAi));
+        let written = r#"{"prices":[{"key":"EUR","value":1.5}]}"#;
+        let calls = ["file", "plain", "plain"].map(|name| ToolCall::new(name, Arguments::new(written)));
+        let delta = |slot: usize, name: Option<&str>, arguments: &str| StreamChunk::ToolCallDelta {
+            slot,
+            id: calls[slot].id.clone(),
+            provider_id: None,
+            name: name.map(str::to_owned),
+            arguments_delta: arguments.to_owned(),
+        };
+        let (first, rest) = written.split_at(7);
+        let message = AssistantMessage::new(calls.clone().map(Option::from));
+        let done = Completion::new(message, FinishReason::ToolCalls, Usage::default());
+        let said = vec![
+            delta(0, None, first),
+            delta(0, Some("file"), rest),
+            delta(1, Some("plain"), written),
+            delta(2, None, first),
+            delta(2, Some("plain"), rest),
+            StreamChunk::Done(Box::new(done)),
+        ];
+        let (mut decoder, mut out) = (Restoring::new(Box::new(Said(said)), forms, None), ChunkSink::new());
+        decoder.push(b"x", &mut out).unwrap();
+        let mut told = [const { String::new() }; 3];
+        let mut message = None;
+        while let Some(chunk) = out.pop() {
+            match chunk {
+                StreamChunk::ToolCallDelta { slot, arguments_delta, .. } => {
+                    told[slot].push_str(&arguments_delta)
+                }
+                StreamChunk::Done(done) => message = Some(done.message),
+                _ => {}
+            }
+        }
+        let arguments: Vec<String> =
+            message.unwrap().tool_calls().map(|call| call.arguments.raw().to_owned()).collect();
+        assert_eq!(arguments, [r#"{"prices":{"EUR":1.5}}"#, written, written]);
+        assert_eq!(told.to_vec(), arguments);
     }
 }

@@ -189,7 +189,7 @@ fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
     // It enforces all schemas or none.
     let all = codec.with_strict_tools(true);
     assert!(all.check_tools(&tools, &options).refused.is_empty());
-    let encoded = all.encode(&request(tools.clone()), &options, None).unwrap();
+    let encoded = all.encode(&request(tools), &options, None).unwrap();
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!(body["strict_tools"], json!(true));
 }

@@ -71,7 +71,7 @@ pub(crate) fn model(id: &str) -> Option<Model> {
         reasoning,
         no_tools_with_reasoning: minor == 2 || minor >= 4,
         minimal_effort: minor != 6,
-        stop: true,
+        stop: minor > 0 || reasoning == Reasoning::Never,
     })
 }
 
