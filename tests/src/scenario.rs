@@ -235,7 +235,7 @@ fn with_options() -> Vec<Scenario> {
         "required": ["total"],
         "additionalProperties": false
     });
-    let format = ResponseFormat::JsonSchema { name: "Total".to_owned(), schema, strict: true };
+    let format = ResponseFormat::JsonSchema { name: "Total".to_owned(), schema: schema.into(), strict: true };
     let with = |name, options| Scenario {
         options,
         ..Scenario::new(name, vec![Message::system("Be brief."), Message::user("Hello")]).tools()

@@ -249,7 +249,8 @@ async fn it_takes_what_a_tool_returned() {
 async fn it_keeps_to_a_schema() {
     let server = server();
     let model = chat(server.tools(), Some(server.key()));
-    let format = ResponseFormat::JsonSchema { name: "Day".to_owned(), schema: day_schema(), strict: true };
+    let format =
+        ResponseFormat::JsonSchema { name: "Day".to_owned(), schema: day_schema().into(), strict: true };
     let options = ProviderConfig::new().with_max_tokens(600).with_response_format(format);
     let request = hello().with_options(options);
     for request in [request.clone(), request.answered_whole()] {
@@ -267,7 +268,8 @@ async fn its_errors_are_typed() {
     let plain = chat(server.plain(), None);
 
     let schema = json!({"type": "no such type"});
-    let format = ResponseFormat::JsonSchema { name: "Wrong".to_owned(), schema, strict: false };
+    let format =
+        ResponseFormat::JsonSchema { name: "Wrong".to_owned(), schema: schema.into(), strict: false };
     let wrong = hello().with_options(ProviderConfig::new().with_response_format(format));
     let error = failure(&plain, wrong).await;
     assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidRequest, Some(400)));

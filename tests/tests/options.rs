@@ -37,7 +37,7 @@ use Expected::{AsItIs, Begins, Member, Unknown};
 fn schema() -> ResponseFormat {
     let schema = json!({"type": "object", "properties": {"total": {"type": "string"}}, "required": ["total"],
         "additionalProperties": false});
-    ResponseFormat::JsonSchema { name: "Total".to_owned(), schema, strict: true }
+    ResponseFormat::JsonSchema { name: "Total".to_owned(), schema: schema.into(), strict: true }
 }
 
 /// Every option, by a name for messages, the field's name in [`ProviderConfig`] and what it is set to.

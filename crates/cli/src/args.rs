@@ -109,6 +109,15 @@ pub(crate) struct Replay {
 pub(crate) struct Models {
     /// Only rows whose PROVIDER/MODEL holds this text, or a model to look up
     pub(crate) pattern: Option<String>,
+    /// List the models that this provider's server has, and what it says of those that are not known
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) refresh: Option<String>,
+    /// Where the provider's API is, instead of its usual address
+    #[arg(long, value_name = "URL", requires = "refresh")]
+    pub(crate) base_url: Option<String>,
+    /// Write what the server says beyond what is known to a file for --capabilities
+    #[arg(long, value_name = "FILE", requires = "refresh")]
+    pub(crate) save: Option<PathBuf>,
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,

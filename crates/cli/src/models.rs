@@ -1,5 +1,7 @@
 //! `attache models`: what is known of models.
 
+mod refresh;
+
 use attache_core::{FileRules, ModelCapabilities, PlaceCapabilities};
 use attache_models::{Registry, RegistryError};
 use serde_json::json;
@@ -10,7 +12,10 @@ use crate::model::SetupError;
 use crate::output::{answer, line};
 
 /// Runs the command.
-pub(crate) fn run(models: &Models, registry: &Registry) -> Exit {
+pub(crate) async fn run(models: &Models, registry: &Registry) -> Exit {
+    if let Some(provider) = &models.refresh {
+        return refresh::run(models, provider, registry).await;
+    }
     let pattern = models.pattern.as_deref().unwrap_or_default();
     let rows = match rows(registry, pattern) {
         Ok(rows) => rows,

@@ -88,12 +88,19 @@ fn tell(file: &Path, index: usize, interaction: &Interaction, seed: Option<u64>)
 
 /// The API of a model call, and what reads it; `None` for what is none, such as files and token counts.
 fn api(interaction: &Interaction) -> Option<(&'static str, Box<dyn Codec>)> {
-    let path = interaction.request.uri.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-    if !interaction.request.method.eq_ignore_ascii_case("POST") {
-        return None;
-    }
+    let (address, query) = interaction.request.uri.split_once('?').unwrap_or((&interaction.request.uri, ""));
+    let path = address.split('#').next().unwrap_or_default().trim_end_matches('/');
     // Decoders are lenient for every server and model; names only tag what would go back.
     let model = "recorded";
+    if !interaction.request.method.eq_ignore_ascii_case("POST") {
+        // An answer that is made in the background, taken up again.
+        let (before, id) = path.rsplit_once('/').unwrap_or_default();
+        let is_streamed = query.split('&').any(|part| part == "stream=true");
+        let is_answer = before.ends_with("/responses") && !id.is_empty() && is_streamed;
+        let is_get = interaction.request.method.eq_ignore_ascii_case("GET");
+        return (is_get && is_answer)
+            .then(|| ("openai-responses", Box::new(ResponsesCodec::from(model)) as Box<dyn Codec>));
+    }
     let is = |ending: &str| path.ends_with(ending);
     let codec: (&'static str, Box<dyn Codec>) = if is("/chat/completions") {
         ("openai-chat", Box::new(ChatCodec::new(Profile::compatible(model, "http://localhost"), model)))

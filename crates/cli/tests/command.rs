@@ -184,6 +184,39 @@ fn replay_tells_what_was_recorded_whatever_the_chunks() {
     assert!(text(&none.stderr).contains("Cargo.toml"));
 }
 
+// openai.md B.8: an answer that is made in the background is streamed by a GET, from where one left off
+#[test]
+fn replay_reads_a_background_answer_whose_stream_is_taken_up_again() {
+    let item = json!({"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+        "content": [{"type": "output_text", "annotations": [], "text": "Hello there."}]});
+    let done = json!({"type": "response.completed", "sequence_number": 9, "response": {"id": "resp_1",
+        "object": "response", "status": "completed", "background": true, "model": "gpt-5.1", "output": [item],
+        "usage": {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}}});
+    let delta = json!({"type": "response.output_text.delta", "sequence_number": 7, "item_id": "msg_1",
+        "output_index": 0, "content_index": 0, "delta": "there."});
+    let events = format!(
+        "event: response.output_text.delta\ndata: {delta}\n\nevent: response.completed\ndata: {done}\n\n"
+    );
+    let interaction = |uri: &str| {
+        json!({"request": {"method": "GET", "uri": uri, "headers": {}, "body": null},
+            "response": {"status": 200, "headers": {"content-type": "text/event-stream"}, "body_text": events}})
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("background.json");
+    let streamed = "https://api.openai.com/v1/responses/resp_1?starting_after=6&stream=true";
+    // The list of its input is no answer.
+    let others = "https://api.openai.com/v1/responses/resp_1/input_items?stream=true";
+    let recorded = json!({"interactions": [interaction(streamed), interaction(others)]});
+    std::fs::write(&file, recorded.to_string()).unwrap();
+    let output = run(&["replay", file.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[1]["kind"], "other", "{lines:?}");
+    assert_eq!((&lines[0]["api"], &lines[0]["text"]), (&json!("openai-responses"), &json!("Hello there.")));
+    assert_eq!(lines[0]["usage"]["output_tokens"], 4);
+}
+
 #[test]
 fn models_are_described() {
     let offline = text(&run(&["models", "offline"]).stdout);

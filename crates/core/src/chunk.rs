@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::compiled::StructuredError;
 use crate::id::{ProviderCallId, ToolCallId};
 use crate::message::AssistantMessage;
 use crate::usage::Usage;
@@ -53,6 +55,9 @@ pub struct Completion {
     pub response_id: Option<String>,
     /// Options that the provider could not honour and the caller allowed to be left out.
     pub degradations: Vec<Degradation>,
+    /// The answer as a value of the schema that was asked for, or why it is none. `None` if no schema was asked for,
+    /// and for a reply that calls tools, refuses or says nothing.
+    pub structured: Option<Result<Value, StructuredError>>,
 }
 
 impl Completion {
@@ -66,6 +71,7 @@ impl Completion {
             model: None,
             response_id: None,
             degradations: Vec::new(),
+            structured: None,
         }
     }
 }

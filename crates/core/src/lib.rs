@@ -35,6 +35,7 @@ mod assembler;
 mod capability;
 mod capture;
 mod chunk;
+mod compiled;
 mod conversation;
 mod converter;
 mod document;
@@ -63,6 +64,7 @@ pub use capability::{
 };
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
+pub use compiled::{OutputSchema, StructuredError};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
 pub use converter::{ConvertedText, Converter, Fitted, Form, Units};
 pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};

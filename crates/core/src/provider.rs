@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::capability::ModelCapabilities;
 use crate::chunk::{Completion, StreamChunk};
+use crate::compiled::OutputSchema;
 use crate::error::{ErrorKind, ProviderError};
 use crate::files::FileReferences;
 use crate::json::merge_members;
@@ -439,9 +440,11 @@ pub enum ResponseFormat {
     JsonSchema {
         /// A name of letters, digits, `_` and `-`.
         name: String,
-        /// The JSON Schema, an object at the root.
-        schema: Value,
-        /// True if the provider must enforce it.
+        /// The JSON Schema, such as a `json!` value `.into()` it.
+        schema: OutputSchema,
+        /// True if the provider must enforce it. It gets the schema in the subset that it enforces, and the answer comes
+        /// back as this schema has it. Either way the answer is held against the schema; see
+        /// [`Completion::structured`].
         strict: bool,
     },
 }

@@ -67,7 +67,7 @@ use syn::{Path, parse_quote};
 /// | `blocking` | it blocks its thread |
 /// | `sequential` | nothing runs beside it |
 /// | `enabled = false` | the model is not offered it |
-/// | `strict` | arguments are taken as they are: `"5"` is no 5, one value is no array of one |
+/// | `strict` | APIs hold the model to the schema where they can, and arguments are taken as they are: `"5"` is no 5, one value is no array of one |
 /// | `produces = "application/pdf, image/*"` | the media types of the documents that it returns, held against the model before a run |
 /// | `crate = "…"` | the path of `attache_core`, where it has another name |
 ///

@@ -174,6 +174,7 @@ async fn functions_of_any_visibility() {
     assert_eq!(text(&inner::add_tool(), json!({"a": 1, "b": "2.5"})).await, "3.5");
     let hidden = inner::private_tool();
     assert!(!hidden.spec().metadata.enabled);
+    assert!(hidden.spec().definition.is_strict() && !inner::add_tool().spec().definition.is_strict());
     assert_eq!(text(&hidden, json!({"list": [1, 2]})).await, "[2,1]");
     assert!(call(&hidden, json!({"list": 1})).await.is_err(), "strict");
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{Matrix, ModelCapabilities, ModelHandle, ProviderError};
-use attache_transport::{Codec, Environment, HttpModel, Uploads};
+use attache_transport::{
+    Codec, Environment, HttpClient, HttpModel, ListedModel, Network, RetryPolicy, Uploads,
+};
 
 use crate::error::{RegistryError, Unresolved};
 
@@ -15,6 +17,8 @@ const LIKENESS: f64 = 0.75;
 const OFFERED: usize = 3;
 /// The longest chain of names that stand for each other.
 const MAX_NAMES: usize = 8;
+/// Stands for a model where none is meant.
+const ANY: &str = "any";
 
 /// Providers by name, and names for models. Cheap to clone.
 ///
@@ -256,6 +260,32 @@ impl Registry {
             codec.set_base_url(url.clone());
         }
         Ok(codec)
+    }
+
+    /// The models that a provider's server has, with what it says of them; `None` if its API lists none. Keys and
+    /// address come from the environment, as for [`model`](Self::model).
+    ///
+    /// # Errors
+    /// [`Unresolved::NoProvider`] and [`Unresolved::NoWire`]; [`Unresolved::Setup`] with what must be set up, or with
+    /// the provider's error.
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request.
+    pub async fn list_models(&self, provider: &str) -> Result<Option<Vec<ListedModel>>, RegistryError> {
+        let provider = provider.trim().trim_end_matches('/');
+        let Some(entry) = self.providers.get(provider) else {
+            return Err(self.error(provider, Unresolved::NoProvider(self.near(provider, ANY))));
+        };
+        let Some(make) = &entry.codec else { return Err(self.error(provider, Unresolved::NoWire)) };
+        let setup = |error| self.error(provider, Unresolved::Setup(error));
+        let mut codec = make(ANY);
+        let auth = codec.configure(&self.environment).map_err(setup)?;
+        codec.check(&auth).map_err(setup)?;
+        if let Some(url) = &self.base_url {
+            codec.set_base_url(url.clone());
+        }
+        let network = Network::new(HttpClient::shared(), auth, RetryPolicy::default());
+        network.list_models(&*codec).await.map_err(setup)
     }
 
     /// What is known of that model. No key is needed.

@@ -40,7 +40,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub use strict::{Refusal, Strict, Unsaid, strict};
+pub use strict::{Refusal, Strict, Subset, Unsaid, strict};
 
 use rules::{Id, Node, Rules};
 use words::{place, problem};

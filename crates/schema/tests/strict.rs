@@ -13,7 +13,7 @@ mod kinds;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use attache_schema::{Schema, Violation, strict};
+use attache_schema::{Schema, Subset, Violation, strict};
 use kinds::{Adjacent, Closed, Collections, External, Flattened, Order, Scalars, Tagged, Untagged};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
@@ -21,13 +21,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// Judges a schema by the rules that the API's documentation gives.
-fn assert_strict(schema: &Value) {
+fn assert_strict(schema: &Value, subset: Subset) {
     assert_eq!(schema["type"], "object", "the root is an object: {schema}");
     assert!(schema.get("anyOf").is_none(), "the root is no union");
-    assert_strict_inside(schema, "");
+    assert_strict_inside(schema, subset, "");
 }
 
-fn assert_strict_inside(schema: &Value, at: &str) {
+fn assert_strict_inside(schema: &Value, subset: Subset, at: &str) {
+    const ONLY_OPENAI: [&str; 7] =
+        ["pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "maxItems"];
     const ALLOWED: [&str; 20] = [
         "type",
         "enum",
@@ -53,6 +55,7 @@ fn assert_strict_inside(schema: &Value, at: &str) {
     let members = schema.as_object().unwrap_or_else(|| panic!("{at} is {schema}"));
     for keyword in members.keys() {
         assert!(ALLOWED.contains(&keyword.as_str()), "{at}: {keyword}");
+        assert!(subset == Subset::OpenAi || !ONLY_OPENAI.contains(&keyword.as_str()), "{at}: {keyword}");
     }
     if members.contains_key("$ref") {
         assert_eq!(members.len(), 1, "{at}: siblings of $ref");
@@ -65,20 +68,22 @@ fn assert_strict_inside(schema: &Value, at: &str) {
     };
     if is("object") {
         assert_eq!(schema["additionalProperties"], json!(false), "{at}");
-        let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-        assert_eq!(schema["required"], json!(names), "{at}: every property is required");
+        if subset == Subset::OpenAi {
+            let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+            assert_eq!(schema["required"], json!(names), "{at}: every property is required");
+        }
     }
     assert_eq!(is("array"), members.contains_key("items"), "{at}");
     for keyword in ["properties", "$defs"] {
         for (name, inner) in members.get(keyword).and_then(Value::as_object).into_iter().flatten() {
-            assert_strict_inside(inner, &format!("{at}/{keyword}/{name}"));
+            assert_strict_inside(inner, subset, &format!("{at}/{keyword}/{name}"));
         }
     }
     for (number, branch) in members.get("anyOf").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        assert_strict_inside(branch, &format!("{at}/anyOf/{number}"));
+        assert_strict_inside(branch, subset, &format!("{at}/anyOf/{number}"));
     }
     if let Some(items) = members.get("items") {
-        assert_strict_inside(items, &format!("{at}/items"));
+        assert_strict_inside(items, subset, &format!("{at}/items"));
     }
 }
 
@@ -130,7 +135,14 @@ impl Writer<'_> {
         match kind.as_str() {
             "object" => {
                 let properties = schema["properties"].as_object().unwrap();
-                properties.iter().map(|(name, inner)| (name.clone(), self.write(inner, depth + 1))).collect()
+                let required = schema["required"].as_array().unwrap();
+                let mut members = Map::new();
+                for (name, inner) in properties {
+                    if required.iter().any(|known| known == name) || self.draw(2) == 0 {
+                        members.insert(name.clone(), self.write(inner, depth + 1));
+                    }
+                }
+                members.into()
             }
             "array" => {
                 let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
@@ -166,18 +178,39 @@ impl Writer<'_> {
 
 fn every_reply_comes_back<T: JsonSchema + DeserializeOwned + Debug>() {
     let original = schema_for!(T).to_value();
-    let strict = strict(&original).unwrap_or_else(|refusal| panic!("{refusal}: {original}"));
-    assert_strict(strict.schema());
+    let strict = strict(&original, Subset::OpenAi).unwrap_or_else(|refusal| panic!("{refusal}: {original}"));
+    assert_strict(strict.schema(), Subset::OpenAi);
     let judge = Schema::new(strict.schema()).unwrap();
     let mut writer = Writer { root: strict.schema(), state: 0x2545_f491_4f6c_dd1d };
     for _ in 0..300 {
         let reply = writer.write(strict.schema(), 0);
         assert_eq!(judge.check(&reply), [], "the writer obeys {}: {reply}", strict.schema());
+        if strict.keeps_form() {
+            assert_eq!(strict.original_form(reply.clone()).unwrap(), reply);
+        }
         let restored = strict.restore(reply.clone());
         let restored = restored.unwrap_or_else(|violations| panic!("{reply}: {violations:?}"));
         let read = serde_json::from_value::<T>(restored.clone());
         assert!(read.is_ok(), "{reply} as {restored}: {read:?}");
     }
+}
+
+/// Numbers have no bounds there, so a reply comes back as the type, or with what is wrong.
+fn every_reply_comes_back_or_is_refused<T: JsonSchema + DeserializeOwned + Debug>() {
+    let original = schema_for!(T).to_value();
+    let strict =
+        strict(&original, Subset::Anthropic).unwrap_or_else(|refusal| panic!("{refusal}: {original}"));
+    assert_strict(strict.schema(), Subset::Anthropic);
+    let mut writer = Writer { root: strict.schema(), state: 0x2545_f491_4f6c_dd1d };
+    let mut came_back = 0;
+    for _ in 0..300 {
+        let reply = writer.write(strict.schema(), 0);
+        let Ok(restored) = strict.restore(reply.clone()) else { continue };
+        came_back += 1;
+        let read = serde_json::from_value::<T>(restored.clone());
+        assert!(read.is_ok(), "{reply} as {restored}: {read:?}");
+    }
+    assert!(came_back > 0, "{}", strict.schema());
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -232,6 +265,63 @@ fn every_type_is_said_and_every_reply_comes_back() {
 }
 
 #[test]
+fn every_type_without_recursion_is_said_in_the_subset_of_anthropic() {
+    every_reply_comes_back_or_is_refused::<Scalars>();
+    every_reply_comes_back_or_is_refused::<Collections>();
+    every_reply_comes_back_or_is_refused::<Adjacent>();
+    every_reply_comes_back_or_is_refused::<Closed>();
+    every_reply_comes_back_or_is_refused::<Order>();
+    every_reply_comes_back_or_is_refused::<BTreeMap<String, BTreeMap<i32, bool>>>();
+    every_reply_comes_back_or_is_refused::<(f64, Option<String>)>();
+    every_reply_comes_back_or_is_refused::<Vec<i64>>();
+    let refusal =
+        |original: schemars::Schema| strict(&original.to_value(), Subset::Anthropic).unwrap_err().to_string();
+    for recursive in [schema_for!(External), schema_for!(Tagged), schema_for!(Untagged), schema_for!(Invoice)]
+    {
+        assert!(refusal(recursive).ends_with("holds itself, and the API takes no recursion"));
+    }
+    let many: Map<String, Value> = (0..21).map(|at| (format!("p{at}"), json!({"type": "string"}))).collect();
+    let refusal = strict(&json!({"properties": many}), Subset::Anthropic).unwrap_err();
+    assert_eq!(refusal.to_string(), "the root: 21 of its properties may be left out, more than 20");
+}
+
+#[test]
+fn the_subset_of_anthropic_leaves_properties_out_and_describes_bounds() {
+    let schema = json!({"type": "object", "properties": {
+        "count": {"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255},
+        "note": {"type": ["string", "null"]},
+        "link": {"type": "string", "format": "uri"},
+        "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2},
+        "prices": {"type": "object", "additionalProperties": {"type": "number"}},
+    }, "required": ["count", "prices"]});
+    let strict = strict(&schema, Subset::Anthropic).unwrap();
+    let pair = json!({"type": "object", "properties": {"key": {"type": "string"}, "value": {"type": "number"}},
+        "required": ["key", "value"], "additionalProperties": false});
+    assert_eq!(
+        strict.schema(),
+        &json!({"type": "object", "properties": {
+            "count": {"type": "integer", "description": "minimum: 0, maximum: 255"},
+            "note": {"type": "string"},
+            "link": {"type": "string", "format": "uri"},
+            "tags": {"type": "array", "items": {"type": "string"}, "description": "minItems: 2"},
+            "prices": {"type": "array", "items": pair},
+        }, "required": ["count", "prices"], "additionalProperties": false})
+    );
+    let unsaid: Vec<_> = strict.unsaid().iter().map(|one| (&*one.pointer, &*one.keyword)).collect();
+    assert_eq!(
+        unsaid,
+        [
+            ("/properties/count", "minimum"),
+            ("/properties/count", "maximum"),
+            ("/properties/tags", "minItems")
+        ]
+    );
+    let restored = strict.restore(json!({"count": 3, "prices": [{"key": "EUR", "value": 1.5}]}));
+    assert_eq!(restored.unwrap(), json!({"count": 3, "prices": {"EUR": 1.5}}));
+    assert!(strict.restore(json!({"count": 300, "prices": []})).is_err());
+}
+
+#[test]
 fn what_is_said_differently_is_put_back() {
     let schema = json!({
         "type": "object",
@@ -246,7 +336,7 @@ fn what_is_said_differently_is_put_back() {
         },
         "required": ["kept", "order", "prices", "pair", "free"],
     });
-    let strict = strict(&schema).unwrap();
+    let strict = strict(&schema, Subset::OpenAi).unwrap();
     assert_eq!(
         strict.schema(),
         &json!({
@@ -287,7 +377,7 @@ fn what_is_said_differently_is_put_back() {
 
 #[test]
 fn what_the_subset_cannot_say_is_refused_by_its_place() {
-    let refused = |schema: Value| strict(&schema).unwrap_err().to_string();
+    let refused = |schema: Value| strict(&schema, Subset::OpenAi).unwrap_err().to_string();
     assert_eq!(refused(json!({"properties": {"a": false}})), "/properties/a: it takes no value");
     assert!(
         refused(json!({"properties": {"a": {"$ref": "elsewhere.json"}}})).contains("is not in the schema")

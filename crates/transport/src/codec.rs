@@ -13,9 +13,11 @@ use crate::auth::{Auth, Environment};
 use crate::count::CountRequest;
 use crate::error::{ErrorReader, ErrorResponse, request_id};
 use crate::files::FileApi;
+use crate::listing::ModelApi;
 use crate::model::Network;
 use crate::reply::{ChunkSink, Decoder};
 use crate::request::RequestParts;
+use crate::strict::StrictForms;
 
 /// One API, spoken to one model, without I/O: requests to HTTP, replies to chunks.
 ///
@@ -111,6 +113,11 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// How the API lists its models, if it does. By default it lists none.
+    fn models(&self) -> Option<&dyn ModelApi> {
+        None
+    }
+
     /// Whether preparing and encoding the request once more may mend `error`, such as that of a cached prefix which is
     /// gone. Asked at most once per call, only where something was prepared, and before any chunk was handed out.
     fn recovers(&self, error: &ProviderError) -> bool {
@@ -127,12 +134,21 @@ pub struct EncodedRequest {
     pub parts: RequestParts,
     /// Options that were left out or changed because the caller allowed it.
     pub degradations: Vec<Degradation>,
+    /// What the request says in a subset that the API enforces. The reply is brought back from there.
+    pub strict: Option<StrictForms>,
 }
 
 impl EncodedRequest {
     /// A request, and what it leaves out.
     pub fn new(parts: RequestParts, degradations: Vec<Degradation>) -> Self {
-        Self { parts, degradations }
+        Self { parts, degradations, strict: None }
+    }
+
+    /// Says what is said in a strict subset.
+    #[must_use]
+    pub fn with_strict(mut self, strict: Option<StrictForms>) -> Self {
+        self.strict = strict;
+        self
     }
 }
 

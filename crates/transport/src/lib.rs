@@ -11,10 +11,12 @@
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
 //! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
-//! | schemas in the subsets that APIs take | [`fit_schema`], [`plain_root`], [`check_tools`] |
+//! | schemas as APIs take them | [`plain_root`], [`check_tools`] |
+//! | schemas in subsets that APIs enforce, and the way back | [`StrictForms`], [`strict_answer`], [`strict_loosened`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
+//! | the models that a server has, with what it says of them | [`ModelApi`], [`Network::list_models`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
@@ -37,6 +39,7 @@ mod files;
 #[cfg(feature = "google")]
 mod google;
 mod history;
+mod listing;
 mod log;
 mod made;
 mod model;
@@ -45,8 +48,8 @@ mod refusals;
 mod reply;
 mod request;
 mod retry;
-mod schema;
 mod sse;
+mod strict;
 mod token;
 mod tool_schema;
 
@@ -64,6 +67,7 @@ pub use files::{
 #[cfg(feature = "google")]
 pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
+pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::{HttpModel, Network};
@@ -72,7 +76,7 @@ pub use refusals::Refusals;
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
 pub use request::{RequestParts, join_url};
 pub use retry::{RetryPolicy, Trying};
-pub use schema::{FittedSchema, fit_schema};
 pub use sse::{SseDecoder, SseEvent};
+pub use strict::{StrictForms, strict_answer, strict_loosened};
 pub use token::{AccessToken, TokenSource, Tokens};
 pub use tool_schema::{PlainRoot, check_tools, plain_root};

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
     BoxFuture, CachePolicy, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix,
-    ModelCapabilities, ProviderConfig, ProviderError, ProviderState, Secret, StateCell, ToolSet, ToolsCheck,
+    ModelCapabilities, OutputSchema, ProviderConfig, ProviderError, ProviderState, ResponseFormat, Secret,
+    StateCell, ToolSet, ToolsCheck,
 };
 
 use crate::auth::{Auth, Environment};
@@ -16,6 +17,7 @@ use crate::error::ErrorReader;
 use crate::files::{Owner, Prepared, Uploading, Uploads};
 use crate::request::RequestParts;
 use crate::retry::RetryPolicy;
+use crate::strict::Restoring;
 
 /// One model behind an HTTP API: what speaks it, what authorizes, and the connection.
 ///
@@ -285,6 +287,14 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
     }
 }
 
+/// The schema that answers are held against.
+fn answer_schema(config: &ProviderConfig) -> Option<OutputSchema> {
+    match &config.response_format {
+        Some(ResponseFormat::JsonSchema { schema, .. }) => Some(schema.clone()),
+        _ => None,
+    }
+}
+
 /// One call, which can be made anew.
 struct Call<C> {
     codec: Arc<C>,
@@ -307,7 +317,14 @@ impl<C: Codec> Call<C> {
         encoded.parts.whole |= request.whole;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
         let decoding = Arc::clone(codec);
-        let decoder = move || decoding.decoder(Arc::clone(&tools), degradations.clone());
+        let (forms, answer) = (encoded.strict, answer_schema(config));
+        let decoder = move || {
+            let decoder = decoding.decoder(Arc::clone(&tools), degradations.clone());
+            if forms.is_none() && answer.is_none() {
+                return decoder;
+            }
+            Box::new(Restoring::new(decoder, forms.clone(), answer.clone()))
+        };
         let exchange = Exchange::new(encoded.parts, decoder)
             .with_error_reader(codec.error_reader())
             .with_retry(network.retry.clone())

@@ -16,7 +16,7 @@ use super::cell::{Cell, Form};
 use super::finding::{Ended, Finding, Verdict};
 use super::judge::{Answer, Proof, Trouble, judge, trouble};
 use super::plan::Probe;
-use super::{profile, reach};
+use super::reach;
 use crate::model::SetupError;
 
 /// So many probes in a row that meet their time limit end the examination.
@@ -117,7 +117,7 @@ impl<'r> Patient<'r> {
         if row == self.row {
             return Ok(None);
         }
-        let overlay = profile::overlay(self.registry, &self.name, &self.row, &row)?;
+        let overlay = crate::overlay::overlay(self.registry, &self.name, &self.row, &row)?;
         let matrix =
             self.registry.matrix().overlaid(&overlay.to_string()).map_err(|error| error.to_string())?;
         Ok(Some(self.registry.clone().with_matrix(matrix)))

@@ -24,6 +24,7 @@ use crate::args;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
 use crate::output::{answer, harmless, line, short};
+use crate::overlay::{may_write, overlay};
 use crate::table::{Table, filled, terminal_width};
 
 /// What may be spent without `--yes`, in tokens.
@@ -57,7 +58,7 @@ async fn visit(doctor: &args::Doctor, registry: &Registry) -> Exit {
         }
     };
     if let Some(file) = doctor.save.as_deref()
-        && let Err(problem) = may_write(file)
+        && let Err(problem) = may_write(file, profile::MARK)
     {
         line(&format!("attache: {}: {problem}", file.display()));
         return Exit::Setup;
@@ -228,19 +229,9 @@ fn summary(patient: &Patient<'_>, examination: &Examination) -> serde_json::Valu
     })
 }
 
-/// What somebody wrote by hand is not overwritten.
-fn may_write(file: &Path) -> Result<(), String> {
-    match std::fs::read_to_string(file) {
-        Ok(text) if text.starts_with(profile::MARK) || text.trim().is_empty() => Ok(()),
-        Ok(_) => Err("it is there already, and no profile of ours".to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 fn save(file: &Path, patient: &Patient<'_>, host: &str, examination: &Examination) -> Result<(), String> {
     let wanted = profile::corrected(&patient.row, examination);
-    let overlay = profile::overlay(patient.registry(), patient.name(), &patient.row, &wanted)?;
+    let overlay = overlay(patient.registry(), patient.name(), &patient.row, &wanted)?;
     let text = profile::file(&overlay, patient.name(), host, examination);
     std::fs::write(file, text).map_err(|error| error.to_string())?;
     line(&match overlay.is_empty() {

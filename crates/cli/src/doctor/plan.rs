@@ -139,7 +139,8 @@ fn forms() -> Vec<Probe> {
         "additionalProperties": false
     });
     let held = |form| ProviderConfig::new().with_response_format(form);
-    let by_schema = ResponseFormat::JsonSchema { name: "sea".to_owned(), schema, strict: true };
+    let by_schema =
+        ResponseFormat::JsonSchema { name: "sea".to_owned(), schema: schema.into(), strict: true };
     let object =
         asking("How is the sea today? Make it up, as a JSON object with the members mood and knots.")
             .with_options(held(ResponseFormat::JsonObject));

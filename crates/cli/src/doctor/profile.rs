@@ -1,51 +1,16 @@
 //! What was found as a table of capabilities, in the form that `--capabilities` takes.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use attache_core::ModelCapabilities;
-use attache_models::Registry;
-use toml::{Table, Value};
 
 use super::examine::Examination;
 use super::finding::Verdict;
 use crate::output::short;
+use crate::overlay::{Overlay, date};
 
 /// The first words of every profile. A file that begins otherwise is not overwritten.
 pub(super) const MARK: &str = "# attache doctor";
-
-/// The cells of one row, by their dotted names, in order.
-#[derive(Debug)]
-pub(super) struct Overlay {
-    family: String,
-    model: String,
-    cells: Vec<(String, Value)>,
-}
-
-impl Overlay {
-    /// Whether nothing differs.
-    pub(super) fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-}
-
-impl fmt::Display for Overlay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "[{}.models.{}]", key(&self.family), key(&self.model))?;
-        self.cells.iter().try_for_each(|(name, value)| writeln!(f, "{name} = {value}"))
-    }
-}
-
-fn key(text: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    // A string of JSON is one of TOML.
-    if !text.is_empty() && text.chars().all(is_bare) {
-        text.to_owned()
-    } else {
-        serde_json::Value::from(text).to_string()
-    }
-}
 
 /// The row that findings make of the table's.
 pub(super) fn corrected(row: &ModelCapabilities, examination: &Examination) -> ModelCapabilities {
@@ -63,111 +28,6 @@ pub(super) fn corrected(row: &ModelCapabilities, examination: &Examination) -> M
         }
     }
     corrected
-}
-
-/// The least that makes `wanted` of what the registry's table says of a model, which is `now`.
-///
-/// It lies on top of the model's row, so it holds the differences alone.
-pub(super) fn overlay(
-    registry: &Registry,
-    name: &str,
-    now: &ModelCapabilities,
-    wanted: &ModelCapabilities,
-) -> Result<Overlay, String> {
-    let mut overlay = Overlay { family: now.family.clone(), model: now.model.clone(), cells: Vec::new() };
-    if now == wanted {
-        return Ok(overlay);
-    }
-    let wanted = cells(wanted)?;
-    let holds = cells(&resolved(registry, name, &overlay)?)?;
-    for (name, value) in
-        wanted.iter().filter(|(name, _)| !FOLLOWING.iter().any(|place| name.starts_with(place)))
-    {
-        if !holds.get(name).is_some_and(|holds| same(holds, value)) {
-            overlay.cells.push((name.to_owned(), edits(holds.get(name), value)));
-        }
-    }
-    // What follows from other places is settled after those, and as a whole.
-    let holds = cells(&resolved(registry, name, &overlay)?)?;
-    for place in FOLLOWING.iter().filter(|place| !holds.agree(&wanted, place)) {
-        let whole = wanted.iter().filter(|(name, _)| name.starts_with(place));
-        overlay.cells.extend(whole.map(|(name, value)| (name.to_owned(), value.clone())));
-    }
-    let holds = cells(&resolved(registry, name, &overlay)?)?;
-    match holds.agree(&wanted, "") {
-        true => Ok(overlay),
-        false => Err("a table of capabilities cannot say what was found".to_owned()),
-    }
-}
-
-/// The places that take what other places take, unless they have cells of their own.
-const FOLLOWING: [&str; 2] = ["beside_result.", "failed_result."];
-
-fn resolved(registry: &Registry, name: &str, overlay: &Overlay) -> Result<ModelCapabilities, String> {
-    let matrix = registry.matrix().overlaid(&overlay.to_string()).map_err(|error| error.to_string())?;
-    registry.clone().with_matrix(matrix).capabilities(name).map_err(|error| error.to_string())
-}
-
-/// The cells of a row by dotted names.
-fn cells(row: &ModelCapabilities) -> Result<Cells, String> {
-    let table = Table::try_from(row).map_err(|error| error.to_string())?;
-    let mut cells = Vec::new();
-    for (name, value) in table {
-        match value {
-            // What the row is about.
-            _ if matches!(name.as_str(), "family" | "model" | "row") => {}
-            Value::Table(place) => {
-                cells.extend(place.into_iter().map(|(inner, value)| (format!("{name}.{inner}"), value)));
-            }
-            value => cells.push((name, value)),
-        }
-    }
-    Ok(Cells(cells))
-}
-
-struct Cells(Vec<(String, Value)>);
-
-impl Cells {
-    fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
-    }
-
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
-    }
-
-    /// Whether the cells whose names begin so are the same.
-    fn agree(&self, other: &Self, start: &str) -> bool {
-        let held =
-            |cells: &Self, name: &str, value: &Value| cells.get(name).is_some_and(|held| same(held, value));
-        let all_in = |one: &Self, other: &Self| {
-            one.iter()
-                .filter(|(name, _)| name.starts_with(start))
-                .all(|(name, value)| held(other, name, value))
-        };
-        all_in(self, other) && all_in(other, self)
-    }
-}
-
-/// A list as what is added to and removed from what holds; anything else as it is.
-fn edits(holds: Option<&Value>, wanted: &Value) -> Value {
-    let (Some(holds), Some(list)) = (holds.and_then(words), words(wanted)) else { return wanted.clone() };
-    let gone = holds.iter().filter(|word| !list.contains(word)).map(|word| format!("-{word}"));
-    let new = list.iter().filter(|word| !holds.contains(word)).map(|word| format!("+{word}"));
-    let edits: Vec<Value> = gone.chain(new).map(Value::from).collect();
-    // The same words in another order.
-    if edits.is_empty() || edits.len() > list.len() { wanted.clone() } else { Value::Array(edits) }
-}
-
-/// Lists are the same in any order.
-fn same(one: &Value, other: &Value) -> bool {
-    let set = |value| words(value).map(BTreeSet::from_iter);
-    one == other || set(one).is_some_and(|one| Some(one) == set(other))
-}
-
-/// The words of a list.
-fn words(value: &Value) -> Option<Vec<&str>> {
-    value.as_array()?.iter().map(Value::as_str).collect()
 }
 
 /// The file: what was probed and when, what differs and why.
@@ -202,29 +62,21 @@ pub(super) fn file(overlay: &Overlay, name: &str, host: &str, examination: &Exam
     text
 }
 
-/// The date in UTC.
-fn date(time: SystemTime) -> String {
-    let days = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400);
-    // Years that begin in March have their odd day at the end.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    let year = era * 400 + year + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use attache_core::{Place, StructuredOutput};
 
+    use std::collections::BTreeSet;
+    use std::time::UNIX_EPOCH;
+
+    use attache_models::Registry;
+
     use super::super::cell::{Cell, Form, Switch};
     use super::super::media::Kind;
     use super::*;
+    use crate::overlay::{overlay, resolved};
 
     fn check(name: &str, changes: &[(Cell, bool)]) -> String {
         let registry = Registry::bundled();

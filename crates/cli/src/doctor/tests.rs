@@ -59,7 +59,8 @@ fn told(examination: &Examination) -> String {
 /// The profile of what was found, and the registry with it on top.
 fn profiled(registry: &Registry, name: &str, examination: &Examination) -> (String, Registry) {
     let now = registry.capabilities(name).unwrap();
-    let overlay = profile::overlay(registry, name, &now, &profile::corrected(&now, examination)).unwrap();
+    let overlay =
+        crate::overlay::overlay(registry, name, &now, &profile::corrected(&now, examination)).unwrap();
     let text = profile::file(&overlay, name, "localhost", examination);
     let matrix = registry.matrix().overlaid(&text).unwrap();
     (text, registry.clone().with_matrix(matrix))
@@ -414,9 +415,9 @@ fn the_host_is_all_that_is_shown_of_an_address() {
 fn only_profiles_of_ours_are_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("profile.toml");
-    assert!(may_write(&file).is_ok());
+    assert!(may_write(&file, profile::MARK).is_ok());
     std::fs::write(&file, format!("{}: x\n", profile::MARK)).unwrap();
-    assert!(may_write(&file).is_ok());
+    assert!(may_write(&file, profile::MARK).is_ok());
     std::fs::write(&file, "[openai-chat]\n").unwrap();
-    assert!(may_write(&file).unwrap_err().contains("no profile of ours"));
+    assert!(may_write(&file, profile::MARK).unwrap_err().contains("no profile of ours"));
 }

@@ -327,7 +327,8 @@ where
     C: Fn(Bound<'static>, ToolContext) -> F + Send + Sync,
     F: Future<Output = Result<ToolOutput, ToolError>> + Send,
 {
-    /// A tool whose spec `make` makes at first use.
+    /// A tool whose spec `make` makes at first use. A strict one takes arguments as they are, and asks APIs to hold the
+    /// model to its schema.
     pub fn new(spec: &'static OnceLock<ToolSpec>, make: fn() -> ToolSpec, strict: bool, call: C) -> Self {
         Self { spec, make, strict, call }
     }
@@ -335,7 +336,11 @@ where
 
 impl<C> Function<C> {
     fn ready_spec(&self) -> &'static ToolSpec {
-        self.spec.get_or_init(self.make)
+        self.spec.get_or_init(|| {
+            let ToolSpec { definition, metadata } = (self.make)();
+            let strict = self.strict || definition.is_strict();
+            ToolSpec { definition: definition.with_strict(strict), metadata }
+        })
     }
 }
 

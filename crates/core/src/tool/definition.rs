@@ -1,11 +1,12 @@
 //! What the model sees of a tool, and how the loop treats it.
 
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use attache_schema::{Schema, SchemaError};
+use attache_schema::{Refusal, Schema, SchemaError, Strict, Subset};
 use serde_json::{Value, json};
+
+use crate::compiled::Compiled;
 
 /// What the model sees of a tool. Cloning copies a pointer.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,23 +19,8 @@ struct Inner {
     input_schema: Value,
     examples: Vec<Value>,
     problem: Option<String>,
+    strict: bool,
     compiled: Compiled,
-}
-
-/// The input schema, compiled at first use. It follows from the schema, so it has no part in comparisons.
-#[derive(Clone, Default)]
-struct Compiled(OnceLock<Arc<Result<Schema, SchemaError>>>);
-
-impl PartialEq for Compiled {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Compiled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.get().is_some() { "compiled" } else { "not compiled" })
-    }
 }
 
 impl ToolDefinition {
@@ -55,6 +41,7 @@ impl ToolDefinition {
             input_schema: Value::Object(input_schema),
             examples: Vec::new(),
             problem: None,
+            strict: false,
             compiled: Compiled::default(),
         }))
     }
@@ -64,6 +51,21 @@ impl ToolDefinition {
     pub fn with_examples(mut self, examples: impl IntoIterator<Item = Value>) -> Self {
         Arc::make_mut(&mut self.0).examples = examples.into_iter().collect();
         self
+    }
+
+    /// Asks APIs to hold the model to the schema while it writes calls, where they can. The schema goes out in the
+    /// subset that they enforce, and the arguments come back as this schema has them. An API that cannot, or a schema
+    /// that no subset can say, is treated as constraints are that an API does not enforce; see
+    /// [`ToolSet::with_validation`](crate::ToolSet::with_validation).
+    #[must_use]
+    pub fn with_strict(mut self, strict: bool) -> Self {
+        Arc::make_mut(&mut self.0).strict = strict;
+        self
+    }
+
+    /// True if APIs are asked to hold the model to the schema.
+    pub fn is_strict(&self) -> bool {
+        self.0.strict
     }
 
     /// Says why no model can be offered this tool.
@@ -99,7 +101,15 @@ impl ToolDefinition {
     /// # Errors
     /// [`SchemaError`] says where the schema is none.
     pub fn schema(&self) -> Result<&Schema, &SchemaError> {
-        (**self.0.compiled.0.get_or_init(|| Arc::new(Schema::new(self.input_schema())))).as_ref()
+        self.0.compiled.schema(self.input_schema())
+    }
+
+    /// The input schema in a subset that an API enforces, made once for all clones.
+    ///
+    /// # Errors
+    /// [`Refusal`] says what the subset cannot say.
+    pub fn strict_schema(&self, subset: Subset) -> Result<&Strict, &Refusal> {
+        self.0.compiled.strict(self.input_schema(), subset)
     }
 
     /// Examples of arguments.

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet, ToolsCheck,
+    StructuredOutput, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ReplyDecoder, shown_url,
+    ModelApi, ReplyDecoder, shown_url,
 };
 
 use crate::capabilities::FAMILY;
@@ -171,6 +172,11 @@ impl MessagesCodec {
         Reading { tools, model: Arc::clone(&self.model), degradations }
     }
 
+    /// The subset in which the API enforces schemas, if it does for this model.
+    pub(crate) fn subset(&self) -> Option<Subset> {
+        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
+    }
+
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
@@ -271,6 +277,13 @@ impl Codec for MessagesCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        match self.platform {
+            Platform::Anthropic => Some(self),
+            Platform::Vertex { .. } => None,
+        }
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

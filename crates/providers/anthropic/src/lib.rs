@@ -14,6 +14,7 @@ mod capabilities;
 mod codec;
 mod error;
 mod files;
+mod models;
 mod platform;
 mod request;
 mod response;

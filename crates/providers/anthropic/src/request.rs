@@ -8,13 +8,14 @@ mod tools;
 
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
     AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
     RequestHeaders, Secret, ToolSet, merge_members,
 };
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
-    RequestParts, RoleTag,
+    RequestParts, RoleTag, StrictForms,
 };
 use http::HeaderName;
 use serde_json::{Map, Value, json};
@@ -50,13 +51,14 @@ impl MessagesCodec {
         let mut parts = parts(ask, key)?;
         let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
         let mut state = kept.unwrap_or_else(State::new);
-        let encoded = state.encode(ask);
+        let mut forms = StrictForms::of_tools(&request.tools, self.subset());
+        let encoded = state.encode(ask, &mut forms);
         if let Some(transcript) = &request.transcript {
             transcript.put(FAMILY, state);
         }
         let (body, degradations) = encoded?;
         parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
+        Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
     }
 }
 
@@ -67,8 +69,8 @@ struct State {
     plan: Plan,
     model: Arc<str>,
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation.
-    written_tools: Option<Arc<str>>,
+    /// The tools as they were written last, unless that took a degradation, and the subset of those that are strict.
+    written_tools: Option<(Option<Subset>, Arc<str>)>,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -96,14 +98,21 @@ impl State {
         }
     }
 
-    fn encode(&mut self, ask: Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    fn encode(
+        &mut self,
+        ask: Ask<'_>,
+        forms: &mut Option<StrictForms>,
+    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
         let Ask { request, config, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         self.messages(ask)?;
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
-        let tools = self.tools(ask, &mut refusals)?;
+        let tools = self.tools(ask, forms.as_ref(), &mut refusals)?;
+        if options.structured {
+            *forms = Some(StrictForms::with_answer(forms.take(), Subset::Anthropic));
+        }
         if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
             options.members.insert("tool_choice".to_owned(), choice);
         }
@@ -150,11 +159,12 @@ impl State {
     /// Plans and renders what is new of the conversation.
     fn messages(&mut self, ask: Ask<'_>) -> Result<(), ProviderError> {
         let Ask { request, codec, .. } = ask;
-        if *self.model != *codec.model() || !Arc::ptr_eq(&self.tools, &request.tools) {
+        let same_model = *self.model == *codec.model();
+        if !same_model || !Arc::ptr_eq(&self.tools, &request.tools) {
             // What was rendered stays; what it depends on is looked at again.
             self.plan = Plan::default();
             self.model = Arc::from(codec.model());
-            if self.tools != request.tools {
+            if !same_model || self.tools != request.tools {
                 self.written_tools = None;
             }
             self.tools = Arc::clone(&request.tools);
@@ -213,7 +223,12 @@ impl State {
     }
 
     /// The tools, joined by commas; written once for as long as they stay the same.
-    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>, ProviderError> {
+    fn tools(
+        &mut self,
+        ask: Ask<'_>,
+        forms: Option<&StrictForms>,
+        refusals: &mut Refusals<'_>,
+    ) -> Result<Arc<str>, ProviderError> {
         if ask.request.tools.is_empty() {
             return Ok(Arc::default());
         }
@@ -221,13 +236,16 @@ impl State {
             refusals.refuse("tools", "the model calls no tools", "there are none")?;
             return Ok(Arc::default());
         }
-        if let Some(written) = &self.written_tools {
+        let subset = ask.codec.subset();
+        if let Some((of, written)) = &self.written_tools
+            && *of == subset
+        {
             return Ok(Arc::clone(written));
         }
         let before = refusals.count();
-        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, refusals)?);
+        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, subset, forms, refusals)?);
         if refusals.count() == before {
-            self.written_tools = Some(Arc::clone(&written));
+            self.written_tools = Some((subset, Arc::clone(&written)));
         }
         Ok(written)
     }

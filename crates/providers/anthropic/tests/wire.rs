@@ -227,7 +227,7 @@ fn caching_of_three_growing_requests() {
 fn structured_output() {
     let schema = json!({"type": "object", "properties": {"total": {"type": "number", "minimum": 0},
         "due": {"type": "string", "format": "date"}}, "required": ["total", "due"]});
-    let format = ResponseFormat::JsonSchema { name: "invoice".into(), schema, strict: false };
+    let format = ResponseFormat::JsonSchema { name: "invoice".into(), schema: schema.into(), strict: false };
     let options = ProviderConfig::new().with_response_format(format);
     insta::assert_json_snapshot!(wire(&request([Message::user("Read it.")]).with_options(options)));
 }

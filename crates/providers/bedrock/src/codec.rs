@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
+    StructuredOutput, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, join_url,
-    shown_url,
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ModelApi,
+    join_url, shown_url,
 };
 use serde_json::json;
 
@@ -162,6 +163,11 @@ impl ConverseCodec {
         &self.model
     }
 
+    /// The subset in which the API enforces schemas, if it does for this model.
+    pub(crate) fn subset(&self) -> Option<Subset> {
+        (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
+    }
+
     pub(crate) fn family(&self) -> &'static Family {
         self.family
     }
@@ -172,6 +178,19 @@ impl ConverseCodec {
             return Err(error::configuration("the model has no name"));
         }
         self.url_of(&self.model, if whole { "converse" } else { "converse-stream" })
+    }
+
+    /// An address of the API that manages models, which has a host of its own.
+    pub(crate) fn control_url(&self, path: &str) -> Result<String, ProviderError> {
+        let base = match &self.base_url {
+            Some(url) => url.clone(),
+            None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?.replacen(
+                "bedrock-runtime.",
+                "bedrock.",
+                1,
+            ),
+        };
+        join_url(&base, path)
     }
 
     fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
@@ -274,6 +293,10 @@ impl Codec for ConverseCodec {
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
         Box::new(ReplyReader::new(Reading { tools, model: Arc::clone(&self.model), degradations }))
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        Some(self)
     }
 
     fn error_reader(&self) -> ErrorReader {

@@ -20,6 +20,7 @@ mod codec;
 mod credentials;
 mod error;
 mod eventstream;
+mod models;
 mod region;
 mod request;
 mod response;

@@ -11,13 +11,14 @@ mod tools;
 
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError, Secret, ToolSet,
     merge_members,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
-    check_pairing,
+    StrictForms, check_pairing,
 };
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
@@ -50,13 +51,14 @@ impl ConverseCodec {
         let mut parts = parts(ask, key)?;
         let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
         let mut state = kept.unwrap_or_else(State::new);
-        let encoded = state.encode(ask);
+        let mut forms = StrictForms::of_tools(&request.tools, self.subset());
+        let encoded = state.encode(ask, &mut forms);
         if let Some(transcript) = &request.transcript {
             transcript.put(FAMILY, state);
         }
         let (body, degradations) = encoded?;
         parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
+        Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
     }
 }
 
@@ -68,8 +70,8 @@ struct State {
     /// The model that was planned for, and what it was taken for.
     model: (Arc<str>, String),
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation.
-    written_tools: Option<Arc<str>>,
+    /// The tools as they were written last, unless that took a degradation, and the subset of those that are strict.
+    written_tools: Option<(Option<Subset>, Arc<str>)>,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -100,7 +102,11 @@ impl State {
         }
     }
 
-    fn encode(&mut self, ask: Ask<'_>) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    fn encode(
+        &mut self,
+        ask: Ask<'_>,
+        forms: &mut Option<StrictForms>,
+    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
         let Ask { request, config, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         check_pairing(&request.messages)?;
@@ -110,7 +116,10 @@ impl State {
         self.check_ends(ask, &options)?;
         let extra = Extra::read(&config.extra_body)?;
         let point = cache::point(ask, &mut refusals)?;
-        let tool_config = self.tool_config(ask, &mut options, &extra, &mut refusals)?;
+        let tool_config = self.tool_config(ask, &mut options, &extra, forms.as_ref(), &mut refusals)?;
+        if options.structured {
+            *forms = Some(StrictForms::with_answer(forms.take(), Subset::Anthropic));
+        }
         merge_members(&mut options.additional, &extra.additional);
         if !options.additional.is_empty() {
             let additional = Value::Object(options.additional);
@@ -201,9 +210,10 @@ impl State {
         ask: Ask<'_>,
         options: &mut options::Options,
         extra: &Extra,
+        forms: Option<&StrictForms>,
         refusals: &mut Refusals<'_>,
     ) -> Result<Option<ToolConfig>, ProviderError> {
-        let offered = self.tools(ask, refusals)?;
+        let offered = self.tools(ask, forms, refusals)?;
         let mut tools = String::from(&*offered);
         for tool in &extra.tools {
             if !tools.is_empty() {
@@ -229,7 +239,12 @@ impl State {
     }
 
     /// The tools, joined by commas; written once for as long as they stay the same.
-    fn tools(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Arc<str>, ProviderError> {
+    fn tools(
+        &mut self,
+        ask: Ask<'_>,
+        forms: Option<&StrictForms>,
+        refusals: &mut Refusals<'_>,
+    ) -> Result<Arc<str>, ProviderError> {
         if ask.request.tools.is_empty() {
             return Ok(Arc::default());
         }
@@ -237,14 +252,17 @@ impl State {
             refusals.refuse("tools", "the model calls no tools", "there are none")?;
             return Ok(Arc::default());
         }
-        if let Some(written) = &self.written_tools {
+        let subset = ask.codec.subset();
+        if let Some((of, written)) = &self.written_tools
+            && *of == subset
+        {
             return Ok(Arc::clone(written));
         }
         let before = refusals.count();
         let rule = ask.codec.family().tool_schema;
-        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, rule, refusals)?);
+        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, rule, subset, forms, refusals)?);
         if refusals.count() == before {
-            self.written_tools = Some(Arc::clone(&written));
+            self.written_tools = Some((subset, Arc::clone(&written)));
         }
         Ok(written)
     }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet, ToolsCheck,
+    ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag,
-    check_pairing,
+    check_pairing, strict_loosened,
 };
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -38,11 +38,28 @@ struct Memo {
 }
 
 /// What becomes of the schemas: they are sent as they are.
-pub(crate) fn check_tools(codec: &CohereCodec, tools: &ToolSet, _: &ProviderConfig) -> ToolsCheck {
-    if tools.is_empty() || codec.capabilities().tools {
-        return ToolsCheck::new();
+pub(crate) fn check_tools(codec: &CohereCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    if !tools.is_empty() && !codec.capabilities().tools {
+        return ToolsCheck::refusing(format!("{} does not call tools", codec.model()));
     }
-    ToolsCheck::refusing(format!("{} does not call tools", codec.model()))
+    let mut refusals = Refusals::new(codec.model(), config.unsupported);
+    attache_transport::check_tools(tools, None, |definition| {
+        loosened(codec, tools, definition, &mut refusals)
+    })
+}
+
+/// What a strict tool loses: the API enforces the schemas of all tools or of none.
+fn loosened(
+    codec: &CohereCodec,
+    tools: &ToolSet,
+    definition: &ToolDefinition,
+    refusals: &mut Refusals<'_>,
+) -> Result<Vec<ToolLoosening>, ProviderError> {
+    if codec.strict_tools() {
+        Ok(Vec::new())
+    } else {
+        strict_loosened(tools, definition, None, None, refusals)
+    }
 }
 
 impl CohereCodec {

@@ -131,7 +131,8 @@ fn the_form_of_the_answer() {
     let asked = |format: ResponseFormat| {
         ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_response_format(format))
     };
-    let follows = || ResponseFormat::JsonSchema { name: "x".into(), schema: schema.clone(), strict: true };
+    let follows =
+        || ResponseFormat::JsonSchema { name: "x".into(), schema: schema.clone().into(), strict: true };
     let sent = |request: &ChatRequest| tried(PLAIN, request, "response_format");
     let held = json!({"type": "json_object", "json_schema": schema});
     assert_eq!(sent(&asked(follows())), (Ok(held.clone()), held));
@@ -169,4 +170,26 @@ fn ranges_and_other_limits() {
         let (strict, _) = of(options().with_extra_body(reserved, json!([])), reserved);
         assert_eq!(strict, Err((ErrorKind::Configuration, reserved.to_owned())));
     }
+}
+
+// Invariant 12: a tool that the server does not enforce is not strict in silence
+#[test]
+fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
+    let codec = CohereCodec::new(MODEL);
+    let tools =
+        ToolSet::new([attache_core::ToolDefinition::new("a", "", json!({})).with_strict(true)]).unwrap();
+    let request = |tools: ToolSet| ChatRequest::new([user("Hi")]).with_tools(tools);
+    let options = ProviderConfig::new();
+    assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
+    let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    let held = tools.clone().with_validation(true);
+    assert_eq!(codec.check_tools(&held, &options).loosened[0].keyword, "strict");
+    assert!(codec.encode(&request(held), &options, None).unwrap().degradations.is_empty());
+    // It enforces all schemas or none.
+    let all = codec.with_strict_tools(true);
+    assert!(all.check_tools(&tools, &options).refused.is_empty());
+    let encoded = all.encode(&request(tools), &options, None).unwrap();
+    let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+    assert_eq!(body["strict_tools"], json!(true));
 }

@@ -9,7 +9,7 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    Network, ReplyDecoder, shown_url,
+    ModelApi, Network, ReplyDecoder, shown_url,
 };
 use serde_json::{Value, json};
 
@@ -297,6 +297,13 @@ impl Codec for GenerateCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        match self.platform {
+            Platform::Gemini => Some(self),
+            Platform::Vertex { .. } => None,
+        }
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

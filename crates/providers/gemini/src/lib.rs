@@ -16,6 +16,7 @@ mod capabilities;
 mod codec;
 mod error;
 mod files;
+mod models;
 mod platform;
 mod request;
 mod response;

@@ -145,8 +145,11 @@ fn turns_begin_with_the_user() {
 // gemini.md (a) 11
 #[test]
 fn a11_a_form_beside_tools_is_refused_before_the_third_generation() {
-    let form =
-        ResponseFormat::JsonSchema { name: "x".to_owned(), schema: json!({"type": "object"}), strict: false };
+    let form = ResponseFormat::JsonSchema {
+        name: "x".to_owned(),
+        schema: json!({"type": "object"}).into(),
+        strict: false,
+    };
     let asked =
         |config: ProviderConfig| request([Message::user("go")]).with_tools(tools()).with_options(config);
     let config = ProviderConfig::new().with_response_format(form);

@@ -63,7 +63,9 @@ fn whole_with_options() {
         .with_reasoning(Reasoning::Effort(Effort::Low))
         .with_response_format(ResponseFormat::JsonSchema {
             name: "city".to_owned(),
-            schema: json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}),
+            schema:
+                json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+                    .into(),
             strict: true,
         });
     insta::assert_json_snapshot!(wire(

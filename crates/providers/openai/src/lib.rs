@@ -21,6 +21,7 @@ mod chat;
 mod error;
 mod files;
 mod lenient;
+mod models;
 mod ollama;
 mod profile;
 mod profiles;

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, ToolDefinition, ToolLoosening, ToolSet,
-    ToolsCheck, Unsupported,
+    ErrorKind, ModelCapabilities, OutputSchema, ProviderConfig, ProviderError, StructuredOutput,
+    ToolDefinition, ToolLoosening, ToolSet, ToolsCheck, Unsupported,
 };
-use attache_transport::{Refusals, check_tools, plain_root};
+use attache_transport::{Refusals, StrictForms, check_tools, plain_root, strict_answer, strict_loosened};
 use serde_json::{Map, Value, json};
 
 use crate::profile::{Profile, ToolSchemas};
@@ -18,11 +19,56 @@ const MAX_TOOLS: usize = 128;
 /// Levels of nesting that are looked at.
 const MAX_DEPTH: usize = 64;
 
-/// The schema as the server takes it, and what it lost.
-pub(crate) fn compile(
-    definition: &ToolDefinition,
+/// The subset in which the server enforces schemas of tools, if it does. Others take no `strict`, or do nothing.
+pub(crate) fn subset(capabilities: &ModelCapabilities, rule: ToolSchemas) -> Option<Subset> {
+    let enforces = matches!(
+        capabilities.structured_output,
+        StructuredOutput::JsonSchema | StructuredOutput::JsonSchemaAlone
+    );
+    (enforces && rule == ToolSchemas::OpenAi).then_some(Subset::OpenAi)
+}
+
+/// A tool as the server takes it.
+pub(crate) struct Written<'d> {
+    pub(crate) description: String,
+    pub(crate) parameters: Cow<'d, Value>,
+    /// The server holds the model to the schema.
+    pub(crate) strict: bool,
+}
+
+/// A tool as the server takes it. `forms` are the strict ones of its request.
+pub(crate) fn written<'d>(
+    definition: &'d ToolDefinition,
     rule: ToolSchemas,
-) -> (Cow<'_, Value>, Vec<ToolLoosening>) {
+    forms: Option<&'d StrictForms>,
+) -> Written<'d> {
+    let strict = forms.and_then(|forms| forms.of_tool(definition));
+    let parameters =
+        strict.map_or_else(|| compile(definition, rule).0, |strict| Cow::Borrowed(strict.schema()));
+    let mut description = definition.description().trim().to_owned();
+    // The API has no member for examples. Those of another form would mislead.
+    let shown = strict.is_none_or(Strict::keeps_form);
+    for (at, example) in definition.examples().iter().filter(|_| shown).enumerate() {
+        description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
+        description.push_str(&example.to_string());
+    }
+    Written { description, parameters, strict: strict.is_some() }
+}
+
+/// The schema of an answer in the strict subset, if it is to be enforced. Servers that enforce more take it too.
+pub(crate) fn answer<'s>(
+    schema: &'s OutputSchema,
+    strict: bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<&'s Value>, ProviderError> {
+    if !strict {
+        return Ok(None);
+    }
+    strict_answer(schema, Subset::OpenAi, "it is sent as it is, and not enforced", refusals)
+}
+
+/// The schema as the server takes it without enforcing it, and what it lost.
+fn compile(definition: &ToolDefinition, rule: ToolSchemas) -> (Cow<'_, Value>, Vec<ToolLoosening>) {
     let given = definition.input_schema();
     if rule == ToolSchemas::AsGiven {
         return (Cow::Borrowed(given), Vec::new());
@@ -73,15 +119,22 @@ pub(crate) fn write_hosted(hosted: &[&Value], are_first: bool, head: &mut String
 
 /// Refuses schemas that would lose something, unless calls are held to it here or the caller allows it.
 pub(crate) fn may_loosen(
+    capabilities: &ModelCapabilities,
     tools: &ToolSet,
     rule: ToolSchemas,
+    forms: Option<&StrictForms>,
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {
+    for (_, definition) in tools.iter() {
+        strict_loosened(tools, definition, forms, subset(capabilities, rule), refusals)?;
+    }
     if tools.is_validated() || rule == ToolSchemas::AsGiven {
         return Ok(());
     }
     for (_, definition) in tools.iter() {
-        leave(definition, rule, refusals)?;
+        if forms.and_then(|forms| forms.of_tool(definition)).is_none() {
+            leave(definition, rule, refusals)?;
+        }
     }
     Ok(())
 }
@@ -114,11 +167,17 @@ pub(crate) fn check(
     }
     let mut refusals = Refusals::new(&capabilities.model, policy);
     let most = (rule == ToolSchemas::OpenAi).then_some(MAX_TOOLS);
+    let subset = subset(capabilities, rule);
+    let forms = StrictForms::of_tools(tools, subset);
     check_tools(tools, most, |definition| {
-        if !tools.is_validated() {
-            leave(definition, rule, &mut refusals)?;
+        let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
+        if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
+            if !tools.is_validated() {
+                leave(definition, rule, &mut refusals)?;
+            }
+            loosened.extend(compile(definition, rule).1);
         }
-        Ok(compile(definition, rule).1)
+        Ok(loosened)
     })
 }
 

@@ -73,7 +73,7 @@ fn options_reach_their_members() {
         .with_presence_penalty(0.1)
         .with_response_format(ResponseFormat::JsonSchema {
             name: "out".to_owned(),
-            schema: json!({"type": "object"}),
+            schema: json!({"type": "object"}).into(),
             strict: true,
         })
         .with_reasoning(Reasoning::Off)
@@ -277,4 +277,21 @@ fn an_object_over_several_lines_is_one_answer() {
         !blank.chunks.iter().any(|chunk| matches!(chunk, StreamChunk::Content(_))),
         "blank text is not shown"
     );
+}
+
+// Invariant 12: a tool that the server does not enforce is not strict in silence
+#[test]
+fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
+    let codec = codec();
+    let tools =
+        attache_core::ToolSet::new([attache_core::ToolDefinition::new("a", "", json!({})).with_strict(true)])
+            .unwrap();
+    let request = |tools: attache_core::ToolSet| ChatRequest::new([user("Hi")]).with_tools(tools);
+    let options = ProviderConfig::new();
+    assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
+    let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    let held = tools.clone().with_validation(true);
+    assert_eq!(codec.check_tools(&held, &options).loosened[0].keyword, "strict");
+    assert!(codec.encode(&request(held), &options, None).unwrap().degradations.is_empty());
 }

@@ -29,7 +29,9 @@ fn every_option_reaches_its_member() {
         .with_parallel_tool_calls(false)
         .with_response_format(ResponseFormat::JsonSchema {
             name: "out put".to_owned(),
-            schema: json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false}),
+            schema:
+                json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
+                    .into(),
             strict: true,
         })
         .with_cache(CachePolicy::Short)
@@ -48,6 +50,18 @@ fn every_option_reaches_its_member() {
     assert!(key.as_str().unwrap().starts_with("attache-"));
     body.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "tools" | "messages"));
     insta::assert_snapshot!(shown(&body));
+}
+
+// One key for the prefix that all conversations of an agent share. Who has more of them than one key is good for divides
+// them by keys of their own.
+#[test]
+fn a_cache_key_of_the_callers_own_holds() {
+    let cached = ProviderConfig::new().with_cache(CachePolicy::Short);
+    let key = |text: &str, options: ProviderConfig| {
+        body(&openai(), &ChatRequest::new([user(text)]).with_options(options))["prompt_cache_key"].clone()
+    };
+    assert_eq!(key("one", cached.clone()), key("another", cached.clone()));
+    assert_eq!(key("one", cached.with_extra_body("prompt_cache_key", "tenant-7")), json!("tenant-7"));
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn reasoning(reasoning: Reasoning) -> ProviderConfig {
 
 fn schema() -> ResponseFormat {
     let schema = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-    ResponseFormat::JsonSchema { name: "out".to_owned(), schema, strict: true }
+    ResponseFormat::JsonSchema { name: "out".to_owned(), schema: schema.into(), strict: true }
 }
 
 // openai.md C.1, C.4

@@ -29,7 +29,8 @@ fn off() -> ProviderConfig {
 fn schema() -> ResponseFormat {
     ResponseFormat::JsonSchema {
         name: "out put".to_owned(),
-        schema: json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false}),
+        schema: json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
+            .into(),
         strict: true,
     }
 }
@@ -241,7 +242,7 @@ fn extra_members_come_last_and_replace_no_items() {
 fn extra_members_are_merged_at_every_depth() {
     let format = ResponseFormat::JsonSchema {
         name: "x".to_owned(),
-        schema: json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        schema: json!({"type": "object", "properties": {}, "additionalProperties": false}).into(),
         strict: true,
     };
     let options = ProviderConfig::new()

@@ -4,25 +4,17 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::form::{any, closed, describe, kinds_of, nullable};
+use super::form::{any, closed, describe, kinds_of, not_null, nullable};
 use super::merge::{add, alone, inline, is_annotation, resolve};
-use super::{Back, Refusal, Unsaid, item_name};
+use super::{Back, Refusal, Subset, Unsaid, item_name};
 use crate::keywords::{escaped, range};
 
 /// Formats of texts that are enforced.
 const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
-/// Keywords that are said as they are.
-const SAID: [&str; 8] = [
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "description",
-];
+/// Constraints that OpenAI enforces.
+const BOUNDS: [&str; 7] =
+    ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"];
 /// Keywords that are said by the form of what is made, or that closed objects fulfil.
 const FORMED: [&str; 13] = [
     "type",
@@ -61,14 +53,14 @@ struct Place<'p> {
     out: &'p str,
 }
 
-pub(super) fn fit(root: &Value) -> Result<Fitted, Refusal> {
-    let mut fit = Fit::new(root);
+pub(super) fn fit(root: &Value, subset: Subset) -> Result<Fitted, Refusal> {
+    let mut fit = Fit::new(root, subset);
     let (mut schema, mut back) = fit.node(root, Place { at: "", out: "" })?;
     if schema.get("type") != Some(&json!("object")) {
         // It is said again where it stands then, as that is where branches are looked for.
-        fit = Fit::new(root);
+        fit = Fit::new(root, subset);
         let (inner, of_inner) = fit.node(root, Place { at: "", out: "/properties/value" })?;
-        schema = closed(Map::from_iter([("value".to_owned(), Value::Object(inner))]));
+        schema = closed(Map::from_iter([("value".to_owned(), Value::Object(inner))]), |_| true);
         back = Back::Wrapped(Box::new(of_inner));
     }
     let (mut said, mut definitions) = (Map::new(), HashMap::new());
@@ -87,6 +79,7 @@ pub(super) fn fit(root: &Value) -> Result<Fitted, Refusal> {
 
 struct Fit<'s> {
     root: &'s Value,
+    subset: Subset,
     /// The names of definitions by the pointers of what they define.
     names: HashMap<String, String>,
     waiting: Vec<(String, String)>,
@@ -97,8 +90,16 @@ struct Fit<'s> {
 }
 
 impl<'s> Fit<'s> {
-    fn new(root: &'s Value) -> Self {
-        Self { root, names: HashMap::new(), waiting: Vec::new(), unsaid: Vec::new(), places: 0, depth: 0 }
+    fn new(root: &'s Value, subset: Subset) -> Self {
+        Self {
+            root,
+            subset,
+            names: HashMap::new(),
+            waiting: Vec::new(),
+            unsaid: Vec::new(),
+            places: 0,
+            depth: 0,
+        }
     }
 
     fn node(&mut self, schema: &Value, place: Place<'_>) -> Said {
@@ -242,6 +243,7 @@ impl<'s> Fit<'s> {
             }
         }
         if kind == "integer"
+            && self.subset == Subset::OpenAi
             && let Some((least, most)) = members.get("format").and_then(Value::as_str).and_then(range)
         {
             // Bounds of 64 bits are no help to anybody.
@@ -256,17 +258,11 @@ impl<'s> Fit<'s> {
         for (keyword, value) in members {
             match keyword.as_str() {
                 keyword if FORMED.contains(&keyword) => {}
-                keyword if SAID.contains(&keyword) && is_form_of_itself => {
-                    said.insert(keyword.to_owned(), value.clone());
-                }
                 "description" => {
                     said.insert(keyword.clone(), value.clone());
                 }
-                "pattern" if !value.as_str().is_some_and(|pattern| pattern.contains("(?")) => {
-                    said.insert(keyword.clone(), value.clone());
-                }
-                "format" if value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
-                    said.insert(keyword.clone(), value.clone());
+                keyword if is_form_of_itself && self.says(keyword, value) => {
+                    said.insert(keyword.to_owned(), value.clone());
                 }
                 // Formats of numbers are said by their bounds.
                 "format" if kind != "string" => {}
@@ -278,11 +274,11 @@ impl<'s> Fit<'s> {
                 }
                 "additionalProperties" if value.is_boolean() => {}
                 // A tuple has the items that it has.
-                "minItems" | "maxItems" => {}
-                "minProperties" if !is_form_of_itself => {
+                "minItems" | "maxItems" if !is_form_of_itself => {}
+                "minProperties" if !is_form_of_itself && self.says("minItems", value) => {
                     said.insert("minItems".to_owned(), value.clone());
                 }
-                "maxProperties" if !is_form_of_itself => {
+                "maxProperties" if !is_form_of_itself && self.says("maxItems", value) => {
                     said.insert("maxItems".to_owned(), value.clone());
                 }
                 keyword => {
@@ -295,6 +291,19 @@ impl<'s> Fit<'s> {
         }
         describe(&mut said, &hints.join(", "));
         Ok((said, back))
+    }
+
+    /// Whether the subset has a constraint with that value.
+    fn says(&self, keyword: &str, value: &Value) -> bool {
+        let format = |known: &str| value == known;
+        match (self.subset, keyword) {
+            (_, "format") if FORMATS.into_iter().any(format) => true,
+            (Subset::Anthropic, "format") => format("uri"),
+            (Subset::Anthropic, "minItems") => matches!(value.as_u64(), Some(0 | 1)),
+            (Subset::OpenAi, "pattern") => !value.as_str().is_some_and(|pattern| pattern.contains("(?")),
+            (Subset::OpenAi, keyword) => BOUNDS.contains(&keyword),
+            (Subset::Anthropic, _) => false,
+        }
     }
 
     fn object(&mut self, members: &Map<String, Value>, place: Place<'_>) -> Said {
@@ -314,14 +323,20 @@ impl<'s> Fit<'s> {
             let below = format!("/properties/{}", escaped(name));
             let (at, out) = (format!("{}{below}", place.at), format!("{}{below}", place.out));
             let (mut schema, back) = self.node(property, Place { at: &at, out: &out })?;
-            let takes_null = self.takes_null(property, 8);
-            if !is_required(name) && !takes_null {
-                schema = nullable(schema);
+            let may_lack = !is_required(name);
+            let takes_null = may_lack && self.takes_null(property, 8);
+            match self.subset {
+                Subset::OpenAi if may_lack && !takes_null => schema = nullable(schema),
+                // Its absence says as much, and choices of types make the grammar large.
+                Subset::Anthropic if takes_null => not_null(&mut schema),
+                _ => {}
             }
             said.insert(name.clone(), Value::Object(schema));
-            backs.insert(name.clone(), (back, !is_required(name) && !takes_null));
+            let null_is_absence = self.subset == Subset::OpenAi && may_lack && !takes_null;
+            backs.insert(name.clone(), (back, null_is_absence));
         }
-        Ok((closed(said), Back::Object(backs)))
+        let said = closed(said, |name| self.subset == Subset::OpenAi || is_required(name));
+        Ok((said, Back::Object(backs)))
     }
 
     /// An object of any names, as a list of pairs.
@@ -332,7 +347,9 @@ impl<'s> Fit<'s> {
         let value = match (by_pattern.next(), members.get("additionalProperties")) {
             (Some((pattern, value)), None | Some(Value::Bool(false))) => {
                 match by_pattern.next() {
-                    None if !pattern.contains("(?") => key = json!({"type": "string", "pattern": pattern}),
+                    None if self.says("pattern", &json!(pattern)) => {
+                        key = json!({"type": "string", "pattern": pattern});
+                    }
                     Some((_, other)) if other != value => {
                         return Err(Refusal::new(
                             place.at,
@@ -350,14 +367,16 @@ impl<'s> Fit<'s> {
                     "its members are told apart by the patterns of their names",
                 ));
             }
-            (None, Some(Value::Bool(false))) => return Ok((closed(Map::new()), Back::Same)),
+            (None, Some(Value::Bool(false))) => return Ok((closed(Map::new(), |_| true), Back::Same)),
             (None, Some(value)) => value,
             (None, None) => &Value::Bool(true),
         };
         let (at, out) = (format!("{}{below}", place.at), format!("{}/items/properties/value", place.out));
         let (value, back) = self.node(value, Place { at: &at, out: &out })?;
-        let pair =
-            closed(Map::from_iter([("key".to_owned(), key), ("value".to_owned(), Value::Object(value))]));
+        let pair = closed(
+            Map::from_iter([("key".to_owned(), key), ("value".to_owned(), Value::Object(value))]),
+            |_| true,
+        );
         let said = json!({"type": "array", "items": pair});
         Ok((said.as_object().cloned().unwrap_or_default(), Back::Map(Box::new(back))))
     }
@@ -390,7 +409,7 @@ impl<'s> Fit<'s> {
             said.insert(name, Value::Object(schema));
             backs.push(back);
         }
-        Ok((closed(said), Back::Tuple(backs)))
+        Ok((closed(said, |_| true), Back::Tuple(backs)))
     }
 
     /// Whether a schema takes `null`.

@@ -62,9 +62,12 @@ pub(super) fn any(description: Option<&str>) -> (Map<String, Value>, Back) {
     (said, Back::Json)
 }
 
-/// An object of these properties, all of which must be there.
-pub(super) fn closed(properties: Map<String, Value>) -> Map<String, Value> {
-    let required = properties.keys().map(|name| json!(name)).collect();
+/// An object of these properties, with those that must be there.
+pub(super) fn closed(
+    properties: Map<String, Value>,
+    is_required: impl Fn(&str) -> bool,
+) -> Map<String, Value> {
+    let required = properties.keys().filter(|name| is_required(name)).map(|name| json!(name)).collect();
     Map::from_iter([
         ("type".to_owned(), json!("object")),
         ("properties".to_owned(), Value::Object(properties)),
@@ -106,6 +109,21 @@ pub(super) fn nullable(mut said: Map<String, Value>) -> Map<String, Value> {
         };
     }
     said
+}
+
+/// The same schema without `null`, where that is one of its types alone.
+pub(super) fn not_null(said: &mut Map<String, Value>) {
+    if said.contains_key("enum") {
+        return;
+    }
+    if let Some(kind @ Value::Array(_)) = said.get_mut("type")
+        && let Value::Array(kinds) = kind
+    {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            *kind = only.clone();
+        }
+    }
 }
 
 /// Adds a text to the description.

@@ -1,8 +1,10 @@
-//! What the API bounds of a strict schema.
+//! What the APIs bound of a strict schema.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::Refusal;
+use super::{Back, Refusal, Subset};
 
 const MAX_PROPERTIES: usize = 5_000;
 const MAX_LEVELS: usize = 10;
@@ -19,8 +21,77 @@ struct Count {
     chars: usize,
 }
 
-/// Refuses a schema that is too large.
-pub(super) fn check(schema: &Value) -> Result<(), Refusal> {
+/// Properties of one schema that may be left out at Anthropic: its grammar has a state for each choice of them, and
+/// more are refused as too complex.
+const MAX_OPTIONAL: usize = 20;
+
+/// Refuses a schema that is too large, and one that holds itself where the subset has no such thing.
+pub(super) fn check(
+    schema: &Value,
+    subset: Subset,
+    definitions: &HashMap<String, Back>,
+) -> Result<(), Refusal> {
+    match subset {
+        Subset::OpenAi => sizes(schema),
+        Subset::Anthropic => {
+            if let Some(name) = definitions.keys().find(|name| leads_to(name, definitions)) {
+                return Err(Refusal::new("", format!("{name} holds itself, and the API takes no recursion")));
+            }
+            match optional(schema) {
+                0..=MAX_OPTIONAL => Ok(()),
+                held => {
+                    let problem =
+                        format!("{held} of its properties may be left out, more than {MAX_OPTIONAL}");
+                    Err(Refusal::new("", problem))
+                }
+            }
+        }
+    }
+}
+
+/// Whether a definition leads back to itself.
+fn leads_to(name: &str, definitions: &HashMap<String, Back>) -> bool {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut waiting: Vec<&Back> = definitions.get(name).into_iter().collect();
+    while let Some(back) = waiting.pop() {
+        match back {
+            Back::Same | Back::Json => {}
+            Back::Object(properties) => waiting.extend(properties.values().map(|(back, _)| back)),
+            Back::List(inner) | Back::Map(inner) | Back::Wrapped(inner) => waiting.push(inner),
+            Back::Tuple(items) => waiting.extend(items),
+            Back::Union(branches) => waiting.extend(branches.iter().map(|(_, back)| back)),
+            Back::Definition(target) if target == name => return true,
+            Back::Definition(target) => {
+                if !seen.contains(&target.as_str()) {
+                    seen.push(target);
+                    waiting.extend(definitions.get(target));
+                }
+            }
+        }
+    }
+    false
+}
+
+/// How many properties of all objects need not be there.
+pub(super) fn optional(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => {
+            let list = |keyword: &str| members.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);
+            let own = match members.get("properties") {
+                // A schema with `type` is no list of properties that is called so.
+                Some(Value::Object(all)) if members.contains_key("type") => {
+                    all.len().saturating_sub(list("required"))
+                }
+                _ => 0,
+            };
+            own + members.values().map(optional).sum::<usize>()
+        }
+        Value::Array(list) => list.iter().map(optional).sum(),
+        _ => 0,
+    }
+}
+
+fn sizes(schema: &Value) -> Result<(), Refusal> {
     let mut count = Count::default();
     count.node(schema, 0)?;
     let Count { properties, choices, chars } = count;

@@ -1,6 +1,6 @@
-//! Schemas in the strict subset that OpenAI enforces, and the way back from a reply.
+//! Schemas in the strict subsets that APIs enforce, and the way back from a reply.
 //!
-//! Source: OpenAI, "Structured outputs", supported schemas.
+//! Sources: OpenAI, "Structured outputs", supported schemas; Anthropic, "Structured outputs", JSON Schema limitations.
 
 mod fit;
 mod form;
@@ -18,13 +18,25 @@ use crate::rules::Id;
 use crate::words::place;
 use crate::{Schema, Violation};
 
-/// A schema in the strict subset of another one; see [`strict`].
+/// A subset of JSON Schema that an API enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Subset {
+    /// OpenAI's: each property is required, and those that may be left out may be `null`.
+    OpenAi,
+    /// Anthropic's: properties may be left out; numbers and lengths have no bounds, and nothing holds itself.
+    Anthropic,
+}
+
+/// A schema in a strict subset, made of another one; see [`strict`].
 #[derive(Debug)]
 pub struct Strict {
     schema: Value,
     unsaid: Vec<Unsaid>,
     back: Back,
     definitions: HashMap<String, Back>,
+    keeps_form: bool,
+    optional: usize,
     /// The strict schema, by which the branch of a union is found that a reply took.
     compiled: Schema,
     branches: HashMap<String, Id>,
@@ -65,21 +77,21 @@ pub struct Unsaid {
     pub keyword: String,
 }
 
-/// Fits a schema into the strict subset of OpenAI: each property is required and those that may be left out may be
-/// `null`, objects are closed, and there is no keyword that the subset lacks.
+/// Fits a schema into a strict subset: objects are closed, and there is no keyword that the subset lacks.
 ///
 /// A map becomes a list of objects with `key` and `value`, a tuple an object of `item_1`, `item_2` and so on, and a
 /// place that takes anything a text of JSON. A root that is no object stands in the property `value` of one.
 /// [`Strict::restore`] undoes all of it.
 ///
 /// ```
+/// use attache_schema::{Subset, strict};
 /// use serde_json::json;
 ///
 /// let prices = json!({"type": "object", "properties": {
 ///     "prices": {"type": "object", "additionalProperties": {"type": "number"}},
 ///     "note": {"type": "string"},
 /// }, "required": ["prices"]});
-/// let strict = attache_schema::strict(&prices)?;
+/// let strict = strict(&prices, Subset::OpenAi)?;
 /// assert_eq!(strict.schema()["required"], json!(["prices", "note"]));
 /// let reply = json!({"prices": [{"key": "EUR", "value": 3.5}], "note": null});
 /// assert_eq!(strict.restore(reply).unwrap(), json!({"prices": {"EUR": 3.5}}));
@@ -88,19 +100,24 @@ pub struct Unsaid {
 ///
 /// # Errors
 /// [`Refusal`] names what the subset cannot say: references beside keywords that cannot be merged, objects of several
-/// descriptions, places that take nothing, and schemas beyond the limits of the API (5,000 properties, 10 levels,
-/// 1,000 values of enums, 120,000 characters of names and values).
-pub fn strict(schema: &Value) -> Result<Strict, Refusal> {
+/// descriptions, places that take nothing, and schemas beyond the limits of the API (at OpenAI 5,000 properties, 10
+/// levels, 1,000 values of enums, 120,000 characters of names and values; at Anthropic 20 properties that may be left
+/// out, and no recursion).
+pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
     let unreadable = |error: crate::SchemaError| Refusal { pointer: error.pointer, problem: error.problem };
     let original = Schema::new(schema).map_err(unreadable)?;
-    let fitted = fit::fit(schema)?;
-    limits::check(&fitted.schema)?;
+    let fitted = fit::fit(schema, subset)?;
+    limits::check(&fitted.schema, subset, &fitted.definitions)?;
     let (compiled, branches) = compile_indexed(&fitted.schema).map_err(unreadable)?;
+    let keeps_form = fitted.back.keeps_form() && fitted.definitions.values().all(Back::keeps_form);
+    let optional = limits::optional(&fitted.schema);
     Ok(Strict {
         schema: fitted.schema,
         unsaid: fitted.unsaid,
         back: fitted.back,
         definitions: fitted.definitions,
+        keeps_form,
+        optional,
         compiled,
         branches,
         original,
@@ -129,6 +146,27 @@ enum Back {
     Wrapped(Box<Back>),
 }
 
+impl fmt::Display for Unsaid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.keyword, place(&self.pointer))
+    }
+}
+
+impl Back {
+    /// Whether values stay as they are, definitions apart.
+    fn keeps_form(&self) -> bool {
+        match self {
+            Self::Same | Self::Definition(_) => true,
+            Self::Object(properties) => {
+                properties.values().all(|(back, null_is_absence)| !null_is_absence && back.keeps_form())
+            }
+            Self::List(item) => item.keeps_form(),
+            Self::Union(branches) => branches.iter().all(|(_, back)| back.keeps_form()),
+            Self::Map(_) | Self::Tuple(_) | Self::Json | Self::Wrapped(_) => false,
+        }
+    }
+}
+
 /// The name of a member of a tuple.
 fn item_name(at: usize) -> String {
     format!("item_{}", at + 1)
@@ -145,17 +183,35 @@ impl Strict {
         &self.unsaid
     }
 
+    /// How many properties may be left out. APIs bound their number over all schemas of a request.
+    pub fn optional_properties(&self) -> usize {
+        self.optional
+    }
+
+    /// True if a reply has the form of the original schema already.
+    pub fn keeps_form(&self) -> bool {
+        self.keeps_form
+    }
+
+    /// A reply to the strict schema in the form of the original schema, by which it is not judged. What does not look
+    /// like the strict schema stays as it is.
+    ///
+    /// # Errors
+    /// What has no such form: a name that stands twice in a map.
+    pub fn original_form(&self, reply: Value) -> Result<Value, Vec<Violation>> {
+        let mut way = Way { strict: self, steps: MAX_STEPS, violations: Vec::new() };
+        let value = way.back(&self.back, reply);
+        if way.violations.is_empty() { Ok(value) } else { Err(way.violations) }
+    }
+
     /// A reply to the strict schema as the original schema has it.
     ///
     /// # Errors
     /// What is wrong with it by the original schema.
     pub fn restore(&self, reply: Value) -> Result<Value, Vec<Violation>> {
-        let mut way = Way { strict: self, steps: MAX_STEPS, violations: Vec::new() };
-        let mut value = way.back(&self.back, reply);
-        if way.violations.is_empty() {
-            way.violations = self.original.coerce(&mut value);
-        }
-        if way.violations.is_empty() { Ok(value) } else { Err(way.violations) }
+        let mut value = self.original_form(reply)?;
+        let violations = self.original.coerce(&mut value);
+        if violations.is_empty() { Ok(value) } else { Err(violations) }
     }
 }
 

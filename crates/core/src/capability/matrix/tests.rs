@@ -51,6 +51,29 @@ fn what_each_api_takes() {
     assert!(claude.user.accepts(&media("image/svg+xml")), "SVG is text");
 }
 
+// openai.md A.6
+#[test]
+fn models_of_openai_that_are_not_like_their_kind() {
+    let matrix = Matrix::bundled();
+    let png = media("image/png");
+    for family in ["openai-responses", "openai-chat", "azure"] {
+        for name in ["o3-mini", "o3-mini-2025-01-31"] {
+            let row = matrix.resolve(family, name);
+            assert!(!row.user.accepts(&png) && !row.tool_result.accepts(&png), "{family}: {name}");
+            assert_eq!((row.user.references.len(), row.reasoning.len()), (0, 1));
+        }
+        assert!(matrix.resolve(family, "o3").user.accepts(&png));
+        for name in ["gpt-5-chat-latest", "gpt-5-chat-2025-08-07"] {
+            let row = matrix.resolve(family, name);
+            assert!(row.reasoning.is_empty() && row.efforts.is_empty() && row.sampling, "{family}: {name}");
+            assert_eq!(row.reasoning_replay, ReasoningReplay::None);
+        }
+        let later = matrix.resolve(family, "gpt-5.1-chat-latest");
+        assert_eq!(later.efforts, [crate::provider::Effort::Medium], "{family}");
+        assert!(!matrix.resolve(family, "gpt-5-mini").reasoning.is_empty());
+    }
+}
+
 // documents.md 8.8 #105
 #[test]
 fn exact_beats_longest_beats_default() {

@@ -1,10 +1,11 @@
 //! The options of a request as members of its body (fact sheet §2, §8).
 
+use attache_core::schema::Subset;
 use attache_core::{
     Effort, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ReasoningReplay,
     ResponseFormat, StructuredOutput,
 };
-use attache_transport::{Codec as _, Refusals, fit_schema};
+use attache_transport::{Codec as _, Refusals, strict_answer};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
@@ -277,28 +278,13 @@ fn format(
     let left_out = "the answer has no set form";
     match &config.response_format {
         None | Some(ResponseFormat::Text) => Ok(None),
-        Some(ResponseFormat::JsonSchema { schema, strict, .. }) => {
+        Some(ResponseFormat::JsonSchema { schema, .. }) => {
             if capabilities.structured_output != StructuredOutput::JsonSchema {
                 refusals.refuse(option, "the model cannot be held to a schema", left_out)?;
                 return Ok(None);
             }
-            let fitted = match fit_schema(schema, &[]) {
-                Ok(fitted) => fitted,
-                Err(problem) => {
-                    let why = format!("the schema has no equivalent in the API's subset: {problem}");
-                    refusals.refuse(option, &why, left_out)?;
-                    return Ok(None);
-                }
-            };
-            if !fitted.described.is_empty() {
-                let why = format!("the API does not enforce {}", fitted.described.join(", "));
-                let instead = "the model reads it in the description";
-                match strict {
-                    true => refusals.refuse(option, &why, instead)?,
-                    false => refusals.note(option, format!("{why}; {instead}")),
-                }
-            }
-            Ok(Some(json!({"type": "json_schema", "schema": fitted.schema})))
+            let schema = strict_answer(schema, Subset::Anthropic, left_out, refusals)?;
+            Ok(schema.map(|schema| json!({"type": "json_schema", "schema": schema})))
         }
         Some(_) => {
             refusals.refuse(option, "the API knows no JSON without a schema", left_out)?;

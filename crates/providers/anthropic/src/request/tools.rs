@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use attache_core::schema::{Strict, Subset};
 use attache_core::{
     ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
 };
-use attache_transport::{Codec as _, Refusals, check_tools, plain_root};
+use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,12 @@ use crate::codec::MessagesCodec;
 use crate::error;
 
 /// The tools as JSON objects joined by commas; empty if there are none.
-pub(super) fn render(tools: &ToolSet, refusals: &mut Refusals<'_>) -> Result<String, ProviderError> {
+pub(super) fn render(
+    tools: &ToolSet,
+    subset: Option<Subset>,
+    forms: Option<&StrictForms>,
+    refusals: &mut Refusals<'_>,
+) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
         name: &'a str,
@@ -23,14 +29,23 @@ pub(super) fn render(tools: &ToolSet, refusals: &mut Refusals<'_>) -> Result<Str
         input_schema: &'a Value,
         #[serde(skip_serializing_if = "<[Value]>::is_empty")]
         input_examples: &'a [Value],
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        strict: bool,
     }
     let mut text = String::new();
     for (name, definition) in tools.iter() {
-        let (input_schema, _) = compile(definition, tools.is_validated(), refusals)?;
+        strict_loosened(tools, definition, forms, subset, refusals)?;
+        let strict = forms.and_then(|forms| forms.of_tool(definition));
+        let input_schema = match strict {
+            Some(strict) => Cow::Borrowed(strict.schema()),
+            None => compile(definition, tools.is_validated(), refusals)?.0,
+        };
         let input_schema = &*input_schema;
+        // Examples of another form would be refused.
+        let input_examples = if strict.is_none_or(Strict::keeps_form) { definition.examples() } else { &[] };
         let description = definition.description();
         let description = if description.trim().is_empty() { "" } else { description };
-        let tool = Tool { name, description, input_schema, input_examples: definition.examples() };
+        let tool = Tool { name, description, input_schema, input_examples, strict: strict.is_some() };
         let json = serde_json::to_string(&tool).map_err(|cause| {
             let message = format!("the tool {} cannot be written as JSON", definition.name());
             error::configuration(message).with_source(cause)
@@ -74,8 +89,14 @@ pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ProviderCon
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
         return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
     }
+    let subset = codec.subset();
+    let forms = StrictForms::of_tools(tools, subset);
     check_tools(tools, None, |definition| {
-        compile(definition, tools.is_validated(), &mut refusals).map(|(_, loosened)| loosened)
+        let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
+        if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
+            loosened.extend(compile(definition, tools.is_validated(), &mut refusals)?.1);
+        }
+        Ok(loosened)
     })
 }
 

@@ -1,9 +1,10 @@
 //! The options of a request as members of its body (fact sheet §2, §5).
 
+use attache_core::schema::Subset;
 use attache_core::{
     Effort, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
 };
-use attache_transport::{Codec as _, Refusals, fit_schema};
+use attache_transport::{Codec as _, Refusals, strict_answer};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
@@ -265,28 +266,15 @@ fn format(
     let (option, left_out) = ("response_format", "the answer has no set form");
     match &config.response_format {
         None | Some(ResponseFormat::Text) => Ok(None),
-        Some(ResponseFormat::JsonSchema { name, schema, strict }) => {
+        Some(ResponseFormat::JsonSchema { name, schema, .. }) => {
             if capabilities.structured_output != StructuredOutput::JsonSchema {
                 refusals.refuse(option, "the model cannot be held to a schema", left_out)?;
                 return Ok(None);
             }
-            let fitted = match fit_schema(schema, &["minLength", "maxLength"]) {
-                Ok(fitted) => fitted,
-                Err(problem) => {
-                    let why = format!("the schema has no equivalent in the API's subset: {problem}");
-                    refusals.refuse(option, &why, left_out)?;
-                    return Ok(None);
-                }
+            let Some(schema) = strict_answer(schema, Subset::Anthropic, left_out, refusals)? else {
+                return Ok(None);
             };
-            if !fitted.described.is_empty() {
-                let why = format!("the API does not enforce {}", fitted.described.join(", "));
-                let instead = "the model reads it in the description";
-                match strict {
-                    true => refusals.refuse(option, &why, instead)?,
-                    false => refusals.note(option, format!("{why}; {instead}")),
-                }
-            }
-            let mut definition = Map::from_iter([("schema".to_owned(), json!(fitted.schema.to_string()))]);
+            let mut definition = Map::from_iter([("schema".to_owned(), json!(schema.to_string()))]);
             if !name.trim().is_empty() {
                 definition.insert("name".to_owned(), json!(name));
             }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use attache_core::schema::{Strict, Subset};
 use attache_core::{
     ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
 };
-use attache_transport::{Codec as _, Refusals, check_tools, plain_root};
+use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -29,6 +30,8 @@ struct Spec<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: Schema<'a>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
 }
 
 #[derive(Serialize)]
@@ -40,18 +43,26 @@ struct Schema<'a> {
 pub(super) fn render(
     tools: &ToolSet,
     rule: ToolSchema,
+    subset: Option<Subset>,
+    forms: Option<&StrictForms>,
     refusals: &mut Refusals<'_>,
 ) -> Result<String, ProviderError> {
     let mut text = String::new();
     for (name, definition) in tools.iter() {
-        let (schema, _) = compile(definition, rule, tools.is_validated(), refusals)?;
+        strict_loosened(tools, definition, forms, subset, refusals)?;
+        let strict = forms.and_then(|forms| forms.of_tool(definition));
+        let schema = match strict {
+            Some(strict) => Cow::Borrowed(strict.schema()),
+            None => compile(definition, rule, tools.is_validated(), refusals)?.0,
+        };
         let mut description = definition.description().trim().to_owned();
-        // The API has no member for examples.
-        for (at, example) in definition.examples().iter().enumerate() {
+        // The API has no member for examples. Those of another form would mislead.
+        let shown = strict.is_none_or(Strict::keeps_form);
+        for (at, example) in definition.examples().iter().filter(|_| shown).enumerate() {
             description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
             description.push_str(&example.to_string());
         }
-        add(&mut text, name, description.trim_start(), &schema)?;
+        add(&mut text, name, description.trim_start(), &schema, strict.is_some())?;
     }
     Ok(text)
 }
@@ -60,13 +71,19 @@ pub(super) fn render(
 pub(super) fn render_called(called: &[String]) -> Result<String, ProviderError> {
     let mut text = String::new();
     for name in called {
-        add(&mut text, name, "", &json!({"type": "object", "properties": {}}))?;
+        add(&mut text, name, "", &json!({"type": "object", "properties": {}}), false)?;
     }
     Ok(text)
 }
 
-fn add(text: &mut String, name: &str, description: &str, schema: &Value) -> Result<(), ProviderError> {
-    let tool = Tool { tool_spec: Spec { name, description, input_schema: Schema { json: schema } } };
+fn add(
+    text: &mut String,
+    name: &str,
+    description: &str,
+    schema: &Value,
+    strict: bool,
+) -> Result<(), ProviderError> {
+    let tool = Tool { tool_spec: Spec { name, description, input_schema: Schema { json: schema }, strict } };
     let json = serde_json::to_string(&tool).map_err(|cause| {
         error::configuration(format!("the tool {name} cannot be written as JSON")).with_source(cause)
     })?;
@@ -143,8 +160,14 @@ pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ProviderCon
         return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
     }
     let rule = codec.family().tool_schema;
+    let subset = codec.subset();
+    let forms = StrictForms::of_tools(tools, subset);
     check_tools(tools, None, |definition| {
-        compile(definition, rule, tools.is_validated(), &mut refusals).map(|(_, loosened)| loosened)
+        let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
+        if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
+            loosened.extend(compile(definition, rule, tools.is_validated(), &mut refusals)?.1);
+        }
+        Ok(loosened)
     })
 }
 

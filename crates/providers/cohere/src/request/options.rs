@@ -34,6 +34,9 @@ pub(super) fn members(
     if has_tools && codec.strict_tools() {
         options.set("strict_tools", true);
     }
+    for (_, definition) in request.tools.iter() {
+        super::loosened(codec, &request.tools, definition, refusals)?;
+    }
     options.tool_choice(request, refusals)?;
     options.reasoning(refusals)?;
     options.sampling(refusals)?;
@@ -185,7 +188,7 @@ impl Options<'_> {
             None | Some(ResponseFormat::Text) => return Ok(()),
             Some(ResponseFormat::JsonObject) => json!({"type": "json_object"}),
             Some(ResponseFormat::JsonSchema { schema, .. }) => {
-                json!({"type": "json_object", "json_schema": schema})
+                json!({"type": "json_object", "json_schema": schema.value()})
             }
             Some(_) => return refusals.refuse("response_format", "the API does not know it", "left out"),
         };

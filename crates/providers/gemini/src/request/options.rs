@@ -241,18 +241,15 @@ fn format(
             members.insert("responseMimeType".to_owned(), json!("application/json"));
             Ok(())
         }
-        ResponseFormat::JsonSchema { schema, strict, .. }
+        ResponseFormat::JsonSchema { schema, .. }
             if matches!(known, StructuredOutput::JsonSchema | StructuredOutput::JsonSchemaAlone) =>
         {
-            let fitted = fit(schema);
+            let fitted = fit(schema.value());
             if !fitted.described.is_empty() {
                 let described: Vec<_> = fitted.described.iter().map(ToString::to_string).collect();
-                let why = format!("the API does not enforce {}", described.join(", "));
-                let instead = "the model reads it in the description";
-                match strict {
-                    true => refusals.refuse(option, &why, instead)?,
-                    false => refusals.note(option, format!("{why}; {instead}")),
-                }
+                let instead = "the model reads it in the description, and the answer is held to it here";
+                refusals
+                    .note(option, format!("the API does not enforce {}; {instead}", described.join(", ")));
             }
             members.insert("responseMimeType".to_owned(), json!("application/json"));
             members.insert("responseJsonSchema".to_owned(), fitted.schema);

@@ -1,7 +1,8 @@
 //! Tools and the choice among them (fact sheet §5).
 
 use attache_core::{
-    ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+    ProviderConfig, ProviderError, StructuredOutput, ToolChoice, ToolDefinition, ToolLoosening, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{Codec as _, Refusals, check_tools};
 use serde::Serialize;
@@ -68,7 +69,33 @@ pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ProviderCon
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
         return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
     }
-    check_tools(tools, Some(MAX_DECLARATIONS), |definition| Ok(compile(definition).1))
+    let enforces = enforces(codec);
+    check_tools(tools, Some(MAX_DECLARATIONS), |definition| {
+        let mut loosened = compile(definition).1;
+        if definition.is_strict() && !enforces {
+            if !tools.is_validated() {
+                may_be_loose(definition, &mut Refusals::new(codec.model(), config.unsupported))?;
+            }
+            loosened.push(ToolLoosening::new(definition.name(), "", "strict", NOT_ENFORCED));
+        }
+        Ok(loosened)
+    })
+}
+
+const NOT_ENFORCED: &str = "the model is not held to schemas of tools here";
+
+/// Whether the model can be held to the schemas of tools: not before the generation 2.5.
+fn enforces(codec: &GenerateCodec) -> bool {
+    let knows_schemas = matches!(
+        codec.capabilities().structured_output,
+        StructuredOutput::JsonSchema | StructuredOutput::JsonSchemaAlone
+    );
+    knows_schemas && !["gemini-1", "gemini-2.0"].iter().any(|old| codec.model().contains(old))
+}
+
+fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
+    let why = format!("the tool {} cannot be strict: {NOT_ENFORCED}", definition.name());
+    refusals.refuse("tools", &why, "it is not")
 }
 
 /// The member `toolConfig`, if one is to be sent.
@@ -102,8 +129,17 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         refusals.refuse("tool_choice", "the model cannot be forced to call a tool", "the model decides")?;
         return Ok(None);
     }
+    let mut strict = request.tools.iter().filter(|(_, definition)| definition.is_strict()).peekable();
+    let mut choice_of_model = None;
+    if strict.peek().is_some() {
+        if enforces(codec) {
+            choice_of_model = Some(json!({"functionCallingConfig": {"mode": "VALIDATED"}}));
+        } else if !request.tools.is_validated() {
+            strict.try_for_each(|(_, definition)| may_be_loose(definition, refusals))?;
+        }
+    }
     let choice = match &request.tool_choice {
-        ToolChoice::Auto => return Ok(None),
+        ToolChoice::Auto => return Ok(choice_of_model),
         ToolChoice::None => json!({"mode": "NONE"}),
         ToolChoice::Required => json!({"mode": "ANY"}),
         ToolChoice::Tool(name) if request.tools.get(name).is_some() => {

@@ -29,8 +29,8 @@ use attache_core::{
     ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ReplyDecoder,
-    note_made_documents,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ModelApi,
+    ReplyDecoder, note_made_documents,
 };
 
 use crate::profile::{FileForm, Profile};
@@ -167,6 +167,10 @@ impl Codec for ChatCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        crate::models::lists(&self.profile).then_some(self)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

@@ -1,10 +1,11 @@
 //! Options as members of the request body.
 
+use attache_core::schema::Subset;
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
     ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members, wire_name,
 };
-use attache_transport::Refusals;
+use attache_transport::{Refusals, StrictForms};
 use serde_json::{Map, Value, json};
 
 use super::reasons::Reasons;
@@ -22,6 +23,8 @@ pub(super) struct Options {
     pub(super) instruction: Option<String>,
     /// The member that marks a part up to which prompts are kept.
     pub(super) marker: Option<&'static str>,
+    /// What is said in the strict subset.
+    pub(super) forms: Option<StrictForms>,
     pub(super) degradations: Vec<Degradation>,
 }
 
@@ -49,6 +52,7 @@ pub(super) fn options(
     request: &ChatRequest,
     config: &ProviderConfig,
     has_hosted: bool,
+    forms: Option<StrictForms>,
 ) -> Result<Options, ProviderError> {
     let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
     let unasked = Profile::covers(&profile.reasons_unasked, &capabilities.model);
@@ -63,9 +67,16 @@ pub(super) fn options(
         members: profile.extra_body.clone(),
         instruction: None,
         marker: None,
+        strict_answer: false,
         refusals,
     };
-    tools::may_loosen(&request.tools, profile.tool_schemas, &mut writer.refusals)?;
+    tools::may_loosen(
+        capabilities,
+        &request.tools,
+        profile.tool_schemas,
+        forms.as_ref(),
+        &mut writer.refusals,
+    )?;
     writer.tools_while_reasoning()?;
     writer.streaming(request.whole);
     writer.limits();
@@ -78,8 +89,9 @@ pub(super) fn options(
     merge_members(&mut writer.members, &config.extra_body);
     writer.members.shift_remove("tools");
     let offered = if dropped { Offered::None } else { offered };
-    let Writer { members, instruction, marker, refusals, .. } = writer;
-    Ok(Options { members, offered, instruction, marker, degradations: refusals.into_recorded() })
+    let Writer { members, instruction, marker, strict_answer, refusals, .. } = writer;
+    let forms = if strict_answer { Some(StrictForms::with_answer(forms, Subset::OpenAi)) } else { forms };
+    Ok(Options { members, offered, instruction, marker, forms, degradations: refusals.into_recorded() })
 }
 
 struct Writer<'a> {
@@ -91,6 +103,7 @@ struct Writer<'a> {
     members: Map<String, Value>,
     instruction: Option<String>,
     marker: Option<&'static str>,
+    strict_answer: bool,
     refusals: Refusals<'a>,
 }
 
@@ -301,6 +314,9 @@ impl Writer<'_> {
         let format = match format {
             ResponseFormat::JsonObject if takes_object => object(),
             ResponseFormat::JsonSchema { name, schema, strict } if takes_schema => {
+                let fitted = tools::answer(schema, *strict, &mut self.refusals)?;
+                self.strict_answer = fitted.is_some();
+                let (schema, strict) = (fitted.unwrap_or(schema.value()), self.strict_answer);
                 json!({"type": "json_schema", "json_schema": {"name": wire_name(name), "schema": schema, "strict": strict}})
             }
             // The instructions also say the word that servers demand beside a JSON object (openai.md A.4).

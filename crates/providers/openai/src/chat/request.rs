@@ -8,7 +8,8 @@ use attache_core::{
     SystemMessage, TextPart, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RoleTag, check_pairing,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RoleTag, StrictForms,
+    check_pairing,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -20,7 +21,8 @@ use super::options::{CACHE_KEY, Offered, Options, options};
 use super::turns::{Place, Turns};
 use crate::profile::{Profile, SystemPlace, ToolSchemas};
 use crate::render::{asked, invalid, same, same_names, write_json};
-use crate::{server, tools};
+use crate::server;
+use crate::tools::{self, Written};
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -75,9 +77,9 @@ impl ChatCodec {
         if let Some(transcript) = &request.transcript {
             transcript.put(&wire_key, memo);
         }
-        let (body, degradations) = encoded?;
+        let (body, degradations, strict) = encoded?;
         parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
+        Ok(EncodedRequest::new(parts, degradations).with_strict(strict))
     }
 
     fn body(
@@ -85,7 +87,7 @@ impl ChatCodec {
         memo: &mut Memo,
         request: &ChatRequest,
         config: &ProviderConfig,
-    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
         let leading = match self.profile().system_place {
             SystemPlace::Anywhere => 0,
             SystemPlace::MergedFirst => {
@@ -95,7 +97,10 @@ impl ChatCodec {
         self.render(&mut memo.log, request, leading)?;
         let has_items = memo.log.first_role().is_some();
         let hosted = tools::hosted(self.profile(), config)?;
-        let mut options = options(self.profile(), self.capabilities(), request, config, !hosted.is_empty())?;
+        let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
+        let forms = StrictForms::of_tools(&request.tools, subset);
+        let has_hosted = !hosted.is_empty();
+        let mut options = options(self.profile(), self.capabilities(), request, config, has_hosted, forms)?;
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
         memo.tools = Arc::clone(&request.tools);
         let known = memo.head.take().filter(|head| {
@@ -127,7 +132,7 @@ impl ChatCodec {
         let head = if has_items { &head.followed } else { &head.alone };
         let markers = options.marker.map(|marker| markers(&request.messages, &memo.log, marker));
         let markers = markers.unwrap_or_default();
-        Ok((memo.log.body(head.clone(), tail, &markers), options.degradations))
+        Ok((memo.log.body(head.clone(), tail, &markers), options.degradations, options.forms))
     }
 
     fn render(
@@ -194,7 +199,14 @@ impl ChatCodec {
             Some(head) => head.before,
             None => {
                 let schemas = self.profile().tool_schemas;
-                before_messages(model, &request.tools, &options.offered, schemas, hosted)?
+                before_messages(
+                    model,
+                    &request.tools,
+                    &options.offered,
+                    schemas,
+                    hosted,
+                    options.forms.as_ref(),
+                )?
             }
         };
         let role = self.renderer(request).system_role();
@@ -306,6 +318,7 @@ pub(crate) fn before_messages(
     offered: &Offered,
     schemas: ToolSchemas,
     hosted: &[&Value],
+    forms: Option<&StrictForms>,
 ) -> Result<String, ProviderError> {
     #[derive(Serialize)]
     struct Tool<'a> {
@@ -318,6 +331,8 @@ pub(crate) fn before_messages(
         #[serde(skip_serializing_if = "str::is_empty")]
         description: &'a str,
         parameters: &'a Value,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        strict: bool,
     }
     let mut head = String::from("{\"model\":");
     write_json(model, &mut head)?;
@@ -330,14 +345,9 @@ pub(crate) fn before_messages(
     for (name, tool) in tools.iter().filter(|(_, tool)| is_offered(tool.name())) {
         head.push_str(if count == 0 { ",\"tools\":[" } else { "," });
         count += 1;
-        let mut description = tool.description().trim().to_owned();
-        // The API has no member for examples.
-        for (at, example) in tool.examples().iter().enumerate() {
-            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
-            description.push_str(&example.to_string());
-        }
-        let (parameters, _) = tools::compile(tool, schemas);
-        let function = Function { name, description: description.trim_start(), parameters: &parameters };
+        let Written { description, parameters, strict } = tools::written(tool, schemas, forms);
+        let function =
+            Function { name, description: description.trim_start(), parameters: &parameters, strict };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
     let hosted = if *offered == Offered::All { hosted } else { &[] };

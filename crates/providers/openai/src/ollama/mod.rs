@@ -1,6 +1,7 @@
 //! Ollama's own API, without I/O (openai.md C.13).
 
 mod messages;
+mod models;
 mod options;
 mod read;
 mod request;
@@ -13,7 +14,7 @@ use attache_core::{
     ToolsCheck,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, HttpModel,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, HttpModel, ModelApi,
 };
 
 use crate::error;
@@ -146,6 +147,10 @@ impl Codec for OllamaCodec {
 
     fn error_reader(&self) -> ErrorReader {
         read_error
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        Some(self)
     }
 }
 

@@ -8,7 +8,7 @@ use attache_transport::Refusals;
 use serde_json::{Map, Value, json};
 
 use crate::chat::Reasons;
-use crate::profile::Thinking;
+use crate::profile::{Thinking, ToolSchemas};
 
 /// What a request asks for beside its messages.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(super) fn options(
     config: &ProviderConfig,
 ) -> Result<Options, ProviderError> {
     let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
+    crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
     // Left out it means that the server streams.
     let mut members = Map::from_iter([("stream".to_owned(), Value::from(!request.whole))]);
     let reasons = Reasons::new(false, capabilities, config, &mut refusals)?;
@@ -137,7 +138,7 @@ fn format(
         None | Some(ResponseFormat::Text) => None,
         Some(ResponseFormat::JsonObject) if takes != StructuredOutput::None => Some(json!("json")),
         Some(ResponseFormat::JsonSchema { schema, .. }) if takes == StructuredOutput::JsonSchema => {
-            Some(schema.clone())
+            Some(schema.value().clone())
         }
         Some(_) => {
             refusals.refuse("response_format", "it promises no form of answers", "left out")?;

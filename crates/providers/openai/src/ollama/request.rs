@@ -49,6 +49,21 @@ pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, config: &ProviderConfi
     tools::check(codec.capabilities(), ToolSchemas::AsGiven, tools, config.unsupported)
 }
 
+/// The request to a path of the server, without its body.
+pub(super) fn addressed(
+    codec: &OllamaCodec,
+    path: &str,
+    config: &ProviderConfig,
+    key: Option<&Secret>,
+) -> Result<RequestParts, ProviderError> {
+    let mut parts =
+        RequestParts::post_json(join_url(&codec.base_url, path)?, EncodedBody::from(Bytes::new()));
+    if let Some(key) = key.filter(|key| !key.is_empty()) {
+        parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
+    }
+    parts.with_extra_headers(&config.extra_headers)
+}
+
 impl OllamaCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
     pub(super) fn request(
@@ -57,12 +72,7 @@ impl OllamaCodec {
         config: &ProviderConfig,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut parts =
-            RequestParts::post_json(join_url(&self.base_url, "api/chat")?, EncodedBody::from(Bytes::new()));
-        if let Some(key) = key.filter(|key| !key.is_empty()) {
-            parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
-        }
-        let mut parts = parts.with_extra_headers(&config.extra_headers)?;
+        let mut parts = addressed(self, "api/chat", config, key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.model_id();
         let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
@@ -137,7 +147,7 @@ impl OllamaCodec {
         let known = match known {
             Some(head) => head,
             None => {
-                let text = before_messages(model, &request.tools, &offered, ToolSchemas::AsGiven, &[])?;
+                let text = before_messages(model, &request.tools, &offered, ToolSchemas::AsGiven, &[], None)?;
                 Head { model: model.to_owned(), offered, text }
             }
         };

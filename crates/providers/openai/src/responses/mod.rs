@@ -20,7 +20,7 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ReplyDecoder, join_url, note_made_documents,
+    ModelApi, ReplyDecoder, join_url, note_made_documents,
 };
 
 use crate::profile::Profile;
@@ -174,6 +174,10 @@ impl Codec for ResponsesCodec {
 
     fn error_reader(&self) -> ErrorReader {
         error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        crate::models::lists(&self.profile).then_some(self)
     }
 
     fn files(&self) -> Option<&dyn FileApi> {

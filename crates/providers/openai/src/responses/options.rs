@@ -5,7 +5,7 @@ use attache_core::{
     ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
     wire_name,
 };
-use attache_transport::Refusals;
+use attache_transport::{Refusals, StrictForms};
 use serde_json::{Map, Value, json};
 
 use super::rules::ResponsesRules;
@@ -16,6 +16,8 @@ use crate::tools;
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) members: Map<String, Value>,
+    /// The schema of the answer is said in the strict subset.
+    pub(super) strict_answer: bool,
     pub(super) degradations: Vec<Degradation>,
 }
 
@@ -27,6 +29,7 @@ pub(super) fn options(
     request: &ChatRequest,
     config: &ProviderConfig,
     has_hosted: bool,
+    forms: Option<&StrictForms>,
     cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
     let mut writer = Writer {
@@ -36,9 +39,10 @@ pub(super) fn options(
         config,
         has_tools: !request.tools.is_empty() || has_hosted,
         members: Map::new(),
+        strict_answer: false,
         refusals: Refusals::new(&capabilities.model, config.unsupported),
     };
-    tools::may_loosen(&request.tools, profile.tool_schemas, &mut writer.refusals)?;
+    tools::may_loosen(capabilities, &request.tools, profile.tool_schemas, forms, &mut writer.refusals)?;
     writer.state();
     if !request.whole {
         writer.set("stream", true);
@@ -53,7 +57,8 @@ pub(super) fn options(
     merge_members(&mut writer.members, &profile.extra_body);
     merge_members(&mut writer.members, &config.extra_body);
     writer.members.shift_remove("tools");
-    Ok(Options { members: writer.members, degradations: writer.refusals.into_recorded() })
+    let Writer { members, strict_answer, refusals, .. } = writer;
+    Ok(Options { members, strict_answer, degradations: refusals.into_recorded() })
 }
 
 /// Whether answers are kept at the server, as only members from outside can say.
@@ -69,6 +74,7 @@ struct Writer<'a> {
     config: &'a ProviderConfig,
     has_tools: bool,
     members: Map<String, Value>,
+    strict_answer: bool,
     refusals: Refusals<'a>,
 }
 
@@ -248,6 +254,9 @@ impl Writer<'_> {
             Some(ResponseFormat::JsonSchema { name, schema, strict })
                 if takes == StructuredOutput::JsonSchema =>
             {
+                let fitted = tools::answer(schema, *strict, &mut self.refusals)?;
+                self.strict_answer = fitted.is_some();
+                let (schema, strict) = (fitted.unwrap_or(schema.value()), self.strict_answer);
                 json!({"type": "json_schema", "name": wire_name(name), "schema": schema, "strict": strict})
             }
             Some(ResponseFormat::JsonSchema { .. }) if takes_object => {

@@ -3,12 +3,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use attache_core::schema::Subset;
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
     ResponseFormat, Secret, SystemMessage, TextPart, ToolSet, ToolsCheck,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, check_pairing,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, StrictForms, check_pairing,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -108,9 +109,9 @@ impl ResponsesCodec {
         if let Some(transcript) = &request.transcript {
             transcript.put(&wire_key, memo);
         }
-        let (body, degradations) = encoded?;
+        let (body, degradations, strict) = encoded?;
         parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
+        Ok(EncodedRequest::new(parts, degradations).with_strict(strict))
     }
 
     fn body(
@@ -118,7 +119,7 @@ impl ResponsesCodec {
         memo: &mut Memo,
         request: &ChatRequest,
         config: &ProviderConfig,
-    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
         let leading = match self.profile().system_place {
             SystemPlace::Anywhere => 0,
             SystemPlace::MergedFirst => {
@@ -132,14 +133,17 @@ impl ResponsesCodec {
         let hosted = tools::hosted(self.profile(), config)?;
         let known =
             memo.head.take().filter(|head| same_tools && head.hosted.iter().eq(hosted.iter().copied()));
-        let head = memo.head.insert(self.head(known, request, config, leading, &hosted)?);
+        let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
+        let mut forms = StrictForms::of_tools(&request.tools, subset);
+        let head = memo.head.insert(self.head(known, request, config, leading, &hosted, forms.as_ref())?);
         let has_instructions = head.as_item && !head.system.is_empty();
         if !has_items && !has_instructions {
             return Err(invalid("there is no message to send"));
         }
         let key = || head.cache_key.clone();
         let has_hosted = !hosted.is_empty();
-        let mut options = options(self.profile(), self.capabilities(), request, config, has_hosted, key)?;
+        let mut options =
+            options(self.profile(), self.capabilities(), request, config, has_hosted, forms.as_ref(), key)?;
         options.members.remove("model");
         for name in ["input", "instructions"] {
             if options.members.contains_key(name) {
@@ -156,7 +160,10 @@ impl ResponsesCodec {
         }
         tail.push('}');
         let head = if has_items { &head.followed } else { &head.alone };
-        Ok((memo.log.body(head.clone(), tail, &[]), options.degradations))
+        if options.strict_answer {
+            forms = Some(StrictForms::with_answer(forms, Subset::OpenAi));
+        }
+        Ok((memo.log.body(head.clone(), tail, &[]), options.degradations, forms))
     }
 
     fn render(&self, memo: &mut Memo, request: &ChatRequest, leading: usize) -> Result<(), ProviderError> {
@@ -207,6 +214,7 @@ impl ResponsesCodec {
         config: &ProviderConfig,
         leading: usize,
         hosted: &[&Value],
+        forms: Option<&StrictForms>,
     ) -> Result<Head, ProviderError> {
         let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
@@ -227,7 +235,7 @@ impl ResponsesCodec {
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system && head.as_item == as_item => return Ok(head),
             Some(head) => head.before,
-            None => self.model_and_tools(model, &request.tools, hosted)?,
+            None => self.model_and_tools(model, &request.tools, hosted, forms)?,
         };
         let role = self.renderer(request, false).system_role();
         let mut head = Head::new(model, system, before, as_item.then_some(role))?;
@@ -240,6 +248,7 @@ impl ResponsesCodec {
         model: &str,
         tools: &ToolSet,
         hosted: &[&Value],
+        forms: Option<&StrictForms>,
     ) -> Result<String, ProviderError> {
         #[derive(Serialize)]
         struct Tool<'a> {
@@ -251,20 +260,15 @@ impl ResponsesCodec {
             #[serde(skip_serializing_if = "Option::is_none")]
             strict: Option<bool>,
         }
-        // Arguments are checked here anyway. Strict mode would refuse most schemas, and the first use of each is slow.
-        let strict = self.profile().responses.explicit_strict.then_some(false);
+        // Without the member the server tries strict mode, the first use of which is slow for each schema.
+        let explicit = self.profile().responses.explicit_strict;
         let mut head = String::from("{\"model\":");
         write_json(model, &mut head)?;
         for (at, (name, tool)) in tools.iter().enumerate() {
             head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
-            let mut description = tool.description().trim().to_owned();
-            // The API has no member for examples.
-            for (at, example) in tool.examples().iter().enumerate() {
-                description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
-                description.push_str(&example.to_string());
-            }
-            let (parameters, _) = tools::compile(tool, self.profile().tool_schemas);
-            let (description, parameters) = (description.trim_start(), &*parameters);
+            let tool = tools::written(tool, self.profile().tool_schemas, forms);
+            let (description, parameters) = (tool.description.trim_start(), &*tool.parameters);
+            let strict = (tool.strict || explicit).then_some(tool.strict);
             write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
         }
         tools::write_hosted(hosted, tools.is_empty(), &mut head);

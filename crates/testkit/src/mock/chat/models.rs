@@ -60,6 +60,7 @@ pub(crate) fn model(id: &str) -> Option<Model> {
     let always = ["-pro", "-chat", "-codex"].iter().any(|variant| suffix.starts_with(variant));
     let mainline = suffix.is_empty() || dated;
     let reasoning = match minor {
+        0 if suffix.starts_with("-chat") => Reasoning::Never,
         0 => Reasoning::Always,
         _ if always => Reasoning::Always,
         1..=4 if mainline => Reasoning::OnRequest,
@@ -70,7 +71,7 @@ pub(crate) fn model(id: &str) -> Option<Model> {
         reasoning,
         no_tools_with_reasoning: minor == 2 || minor >= 4,
         minimal_effort: minor != 6,
-        stop: true,
+        stop: minor > 0 || reasoning == Reasoning::Never,
     })
 }
 
@@ -84,6 +85,7 @@ mod tests {
         assert_eq!(reasoning("gpt-4.1-mini"), Some(Reasoning::Never));
         assert_eq!(reasoning("o3-mini"), Some(Reasoning::Always));
         assert_eq!(reasoning("gpt-5-nano"), Some(Reasoning::Always));
+        assert_eq!(reasoning("gpt-5-chat-latest"), Some(Reasoning::Never));
         assert_eq!(reasoning("gpt-5.1-codex"), Some(Reasoning::Always));
         assert_eq!(reasoning("gpt-5.2-pro"), Some(Reasoning::Always));
         assert_eq!(reasoning("gpt-5.1-2025-11-13"), Some(Reasoning::OnRequest));

@@ -1,0 +1,136 @@
+//! Schemas that are compiled once, at first use, and the schema that answers follow.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use attache_schema::{Refusal, Schema, SchemaError, Strict, Subset, Violation};
+use serde_json::Value;
+
+/// What follows from a schema, made at first use for all clones that are made later. It has no part in comparisons.
+#[derive(Clone, Default)]
+pub(crate) struct Compiled {
+    schema: OnceLock<Arc<Result<Schema, SchemaError>>>,
+    openai: OnceLock<Arc<Result<Strict, Refusal>>>,
+    anthropic: OnceLock<Arc<Result<Strict, Refusal>>>,
+}
+
+impl Compiled {
+    pub(crate) fn schema(&self, given: &Value) -> Result<&Schema, &SchemaError> {
+        (**self.schema.get_or_init(|| Arc::new(Schema::new(given)))).as_ref()
+    }
+
+    pub(crate) fn strict(&self, given: &Value, subset: Subset) -> Result<&Strict, &Refusal> {
+        let cell = match subset {
+            Subset::Anthropic => &self.anthropic,
+            _ => &self.openai,
+        };
+        (**cell.get_or_init(|| Arc::new(attache_schema::strict(given, subset)))).as_ref()
+    }
+}
+
+impl PartialEq for Compiled {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.schema.get().is_some() { "compiled" } else { "not compiled" })
+    }
+}
+
+/// The JSON Schema that answers follow. It is compiled once, at first use; cloning copies a pointer.
+///
+/// ```
+/// use attache_core::{OutputSchema, StructuredError};
+/// use serde_json::json;
+///
+/// let schema = OutputSchema::from(json!({"type": "object", "properties": {"total": {"type": "number"}},
+///     "required": ["total"]}));
+/// assert_eq!(schema.read(r#"{"total": 1.5}"#).unwrap(), json!({"total": 1.5}));
+/// assert!(matches!(schema.read("{}"), Err(StructuredError::Unfit(_))));
+/// assert!(matches!(schema.read("none"), Err(StructuredError::NotJson(_))));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputSchema(Arc<(Value, Compiled)>);
+
+impl From<Value> for OutputSchema {
+    fn from(schema: Value) -> Self {
+        Self(Arc::new((schema, Compiled::default())))
+    }
+}
+
+impl From<schemars::Schema> for OutputSchema {
+    fn from(schema: schemars::Schema) -> Self {
+        Self::from(schema.to_value())
+    }
+}
+
+impl fmt::Display for OutputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value().fmt(f)
+    }
+}
+
+impl OutputSchema {
+    /// The schema as it was given.
+    pub fn value(&self) -> &Value {
+        &self.0.0
+    }
+
+    /// The schema as values are held against it.
+    ///
+    /// # Errors
+    /// [`SchemaError`] says where the schema is none.
+    pub fn schema(&self) -> Result<&Schema, &SchemaError> {
+        self.0.1.schema(self.value())
+    }
+
+    /// The schema in a subset that an API enforces.
+    ///
+    /// # Errors
+    /// [`Refusal`] says what the subset cannot say.
+    pub fn strict(&self, subset: Subset) -> Result<&Strict, &Refusal> {
+        self.0.1.strict(self.value(), subset)
+    }
+
+    /// The value that an answer's text holds, held against the schema. What is only written differently is mended; see
+    /// [`Schema::coerce`].
+    ///
+    /// # Errors
+    /// See [`StructuredError`].
+    pub fn read(&self, text: &str) -> Result<Value, StructuredError> {
+        let value = serde_json::from_str(text.trim());
+        self.fitted(value.map_err(|error| StructuredError::NotJson(error.to_string()))?)
+    }
+
+    /// A value, held against the schema like a [text](Self::read).
+    ///
+    /// # Errors
+    /// See [`StructuredError`].
+    pub fn fitted(&self, mut value: Value) -> Result<Value, StructuredError> {
+        let schema = self.schema().map_err(|error| StructuredError::NoSchema(error.clone()))?;
+        let violations = schema.coerce(&mut value);
+        if violations.is_empty() { Ok(value) } else { Err(StructuredError::Unfit(violations)) }
+    }
+}
+
+/// Why an answer is not the value that its schema asks for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StructuredError {
+    /// It is no JSON.
+    #[error("the answer is not valid JSON: {0}")]
+    NotJson(String),
+    /// It does not fit the schema.
+    #[error("the answer does not fit its schema: {}", joined(.0))]
+    Unfit(Vec<Violation>),
+    /// The schema cannot be read.
+    #[error("the schema of the answer cannot be read: {0}")]
+    NoSchema(SchemaError),
+}
+
+fn joined(violations: &[Violation]) -> String {
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,393 @@
+//! Replies to schemas in the subsets that APIs enforce, brought back to the schemas that were given.
+
+use attache_core::schema::{Strict, Subset};
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, Completion, OutputSchema, ProviderError, StreamChunk,
+    TextPart, ToolCall, ToolCallId, ToolDefinition, ToolLoosening, ToolSet,
+};
+use serde_json::Value;
+
+use crate::refusals::Refusals;
+use crate::reply::{ChunkSink, Decoder};
+
+/// Strict tools in one request, and properties of all of them that may be left out, at Anthropic. Beyond that the API
+/// answers with an error. (anthropic.md 6)
+const MAX_TOOLS: usize = 20;
+const MAX_OPTIONAL: usize = 20;
+
+/// What a request says in a subset that its API enforces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StrictForms {
+    subset: Subset,
+    /// Wire names and definitions of the tools.
+    tools: Vec<(String, ToolDefinition)>,
+    answer: bool,
+}
+
+impl StrictForms {
+    /// The schema of the answer in this subset.
+    pub fn of_answer(subset: Subset) -> Self {
+        Self { subset, tools: Vec::new(), answer: true }
+    }
+
+    /// The strict ones among `tools`, as many as the API takes; `None` if there are none, or if the API enforces
+    /// nothing.
+    pub fn of_tools(tools: &ToolSet, subset: Option<Subset>) -> Option<Self> {
+        let subset = subset?;
+        let (mut taken, mut optional) = (Vec::new(), 0);
+        for (wire, definition) in tools.iter().filter(|(_, definition)| definition.is_strict()) {
+            let Ok(strict) = definition.strict_schema(subset) else { continue };
+            let more = optional + strict.optional_properties();
+            if subset == Subset::Anthropic && (taken.len() == MAX_TOOLS || more > MAX_OPTIONAL) {
+                continue;
+            }
+            optional = more;
+            taken.push((wire.to_owned(), definition.clone()));
+        }
+        (!taken.is_empty()).then_some(Self { subset, tools: taken, answer: false })
+    }
+
+    /// These and the schema of the answer.
+    #[must_use]
+    pub fn with_answer(forms: Option<Self>, subset: Subset) -> Self {
+        Self { answer: true, ..forms.unwrap_or_else(|| Self::of_answer(subset)) }
+    }
+
+    /// The schema that the calls of a tool follow, where it is strict here.
+    pub fn of_tool(&self, definition: &ToolDefinition) -> Option<&Strict> {
+        self.find(|_, known| known.name() == definition.name())
+    }
+
+    fn find(&self, is_it: impl Fn(&str, &ToolDefinition) -> bool) -> Option<&Strict> {
+        let (_, definition) = self.tools.iter().find(|(wire, definition)| is_it(wire, definition))?;
+        definition.strict_schema(self.subset).ok()
+    }
+
+    /// The same, if it asks for another form than was given.
+    fn of_calls(&self, is_it: impl Fn(&str, &ToolDefinition) -> bool) -> Option<&Strict> {
+        self.find(is_it).filter(|strict| !strict.keeps_form())
+    }
+}
+
+/// What a strict tool among `tools` is not held to by the API. `forms` are those of the request, `subset` what the API
+/// enforces.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) if it cannot be strict at all, unless calls are
+/// held to its schema here or the caller allows it.
+pub fn strict_loosened(
+    tools: &ToolSet,
+    definition: &ToolDefinition,
+    forms: Option<&StrictForms>,
+    subset: Option<Subset>,
+    refusals: &mut Refusals<'_>,
+) -> Result<Vec<ToolLoosening>, ProviderError> {
+    if !definition.is_strict() {
+        return Ok(Vec::new());
+    }
+    let name = definition.name();
+    let Some(strict) = forms.and_then(|forms| forms.of_tool(definition)) else {
+        let why = why_not(definition, subset);
+        if !tools.is_validated() {
+            refusals.refuse("tools", &format!("the tool {name} cannot be strict: {why}"), "it is not")?;
+        }
+        return Ok(vec![ToolLoosening::new(name, "", "strict", why)]);
+    };
+    let unsaid = strict.unsaid().iter().map(|unsaid| {
+        let why = "the API does not enforce it; the model reads it in a description";
+        ToolLoosening::new(name, unsaid.pointer.as_str(), unsaid.keyword.as_str(), why)
+    });
+    let mut loosened: Vec<ToolLoosening> = unsaid.collect();
+    if !definition.examples().is_empty() && !strict.keeps_form() {
+        let why = "the strict schema asks for another form than the examples have; they were left out";
+        loosened.push(ToolLoosening::new(name, "", "examples", why));
+    }
+    Ok(loosened)
+}
+
+fn why_not(definition: &ToolDefinition, subset: Option<Subset>) -> String {
+    match subset.map(|subset| definition.strict_schema(subset)) {
+        None => "the model is not held to schemas of tools here".to_owned(),
+        Some(Err(refusal)) => format!("the schema has no strict form: {refusal}"),
+        Some(Ok(_)) => {
+            format!(
+                "the API takes {MAX_TOOLS} strict tools, of which {MAX_OPTIONAL} properties may be left out"
+            )
+        }
+    }
+}
+
+/// The schema of an answer in a subset, with a note of what that does not enforce. `None` if it has no such form and
+/// the caller allows `instead`.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) if it has no such form.
+pub fn strict_answer<'s>(
+    schema: &'s OutputSchema,
+    subset: Subset,
+    instead: &str,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<&'s Value>, ProviderError> {
+    let strict = match schema.strict(subset) {
+        Ok(strict) => strict,
+        Err(refusal) => {
+            let why = format!("the schema has no equivalent in the API's subset: {refusal}");
+            refusals.refuse("response_format", &why, instead)?;
+            return Ok(None);
+        }
+    };
+    if !strict.unsaid().is_empty() {
+        let unsaid: Vec<String> = strict.unsaid().iter().map(ToString::to_string).collect();
+        let note = format!(
+            "the API does not enforce {}; the model reads it in the description, and the answer is held to it here",
+            unsaid.join(", ")
+        );
+        refusals.note("response_format", note);
+    }
+    Ok(Some(strict.schema()))
+}
+
+/// A decoder that hands out calls and answers as the given schemas have them, and holds the answer against its schema.
+///
+/// What comes in another form than was given is held back until the reply has ended: half of it has no form. The rest
+/// streams as it comes.
+pub(crate) struct Restoring {
+    inner: Box<dyn Decoder>,
+    forms: Option<StrictForms>,
+    answer: Option<OutputSchema>,
+    /// What the decoder says, before it is handed out.
+    said: ChunkSink,
+    /// The calls that are held back, with their slots.
+    calls: Vec<(usize, ToolCallId)>,
+    /// The slots of calls that are not.
+    passed: Vec<usize>,
+    text: String,
+}
+
+impl Restoring {
+    pub(crate) fn new(
+        inner: Box<dyn Decoder>,
+        forms: Option<StrictForms>,
+        answer: Option<OutputSchema>,
+    ) -> Self {
+        Self {
+            inner,
+            forms,
+            answer,
+            said: ChunkSink::new(),
+            calls: Vec::new(),
+            passed: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// The schema that the answer follows, if it asks for another form than was given.
+    fn answer_form(&self) -> Option<&Strict> {
+        let forms = self.forms.as_ref().filter(|forms| forms.answer)?;
+        self.answer.as_ref()?.strict(forms.subset).ok().filter(|strict| !strict.keeps_form())
+    }
+
+    /// Whether the arguments of a call are held back. A call without a name may be one of a strict tool.
+    fn holds(&mut self, slot: usize, id: &ToolCallId, name: Option<&str>) -> bool {
+        if self.calls.iter().any(|(held, _)| *held == slot) {
+            return true;
+        }
+        let Some(forms) = self.forms.as_ref().filter(|_| !self.passed.contains(&slot)) else { return false };
+        let is_held = name.is_none_or(|name| forms.of_calls(|known, _| known == name).is_some());
+        if is_held {
+            self.calls.push((slot, id.clone()));
+        } else {
+            self.passed.push(slot);
+        }
+        is_held
+    }
+
+    fn hand_out(&mut self, out: &mut ChunkSink) {
+        while let Some(chunk) = self.said.pop() {
+            match chunk {
+                StreamChunk::Content(text) if self.answer_form().is_some() => self.text.push_str(&text),
+                StreamChunk::ToolCallDelta { slot, id, provider_id, name, arguments_delta } => {
+                    let is_held = self.holds(slot, &id, name.as_deref());
+                    let arguments_delta = if is_held { String::new() } else { arguments_delta };
+                    if !is_held || name.is_some() || provider_id.is_some() {
+                        out.push(StreamChunk::ToolCallDelta { slot, id, provider_id, name, arguments_delta });
+                    }
+                }
+                StreamChunk::Done(completion) => {
+                    let completion = self.ended(*completion, out);
+                    out.done(completion);
+                }
+                chunk => out.push(chunk),
+            }
+        }
+    }
+
+    /// Brings the whole reply back, and hands out what was held.
+    fn ended(&mut self, mut completion: Completion, out: &mut ChunkSink) -> Completion {
+        if let Some(forms) = &self.forms {
+            for call in calls(&mut completion.message) {
+                if let Some(form) = forms.of_calls(|_, definition| definition.name() == call.name) {
+                    restore(form, call);
+                }
+                if let Some((slot, id)) = self.calls.iter().find(|(_, id)| *id == call.id) {
+                    let arguments_delta = call.arguments.raw().to_owned();
+                    let (slot, id) = (*slot, id.clone());
+                    let delta = StreamChunk::ToolCallDelta {
+                        slot,
+                        id,
+                        provider_id: None,
+                        name: None,
+                        arguments_delta,
+                    };
+                    out.push(delta);
+                }
+            }
+        }
+        let message = &mut completion.message;
+        let text = message.text();
+        let answers = !message.has_tool_calls() && message.refusal().is_none() && !text.trim().is_empty();
+        let held = std::mem::take(&mut self.text);
+        let Some(schema) = self.answer.as_ref().filter(|_| answers) else {
+            out.content(held);
+            return completion;
+        };
+        let restored = self.answer_form().and_then(|form| {
+            let value: Value = serde_json::from_str(text.trim()).ok()?;
+            form.original_form(value).ok()
+        });
+        completion.structured = Some(match restored {
+            Some(value) => {
+                let text = value.to_string();
+                replace(message, &text);
+                out.content(text);
+                schema.fitted(value)
+            }
+            None => {
+                out.content(held);
+                schema.read(&text)
+            }
+        });
+        completion
+    }
+}
+
+fn calls(message: &mut AssistantMessage) -> impl Iterator<Item = &mut ToolCall> {
+    message.parts.iter_mut().filter_map(|part| match part {
+        AssistantPart::ToolCall(call) => Some(call),
+        _ => None,
+    })
+}
+
+/// Arguments that cannot be brought back stay as they are, for whoever runs the call to judge.
+fn restore(form: &Strict, call: &mut ToolCall) {
+    let Ok(object) = call.arguments.object() else { return };
+    if let Ok(value) = form.original_form(Value::Object(object)) {
+        call.arguments = Arguments::new(value.to_string());
+    }
+}
+
+/// Puts one text in the place of all.
+fn replace(message: &mut AssistantMessage, text: &str) {
+    let mut whole = Some(text);
+    message.parts.retain_mut(|part| match part {
+        AssistantPart::Text(part) => match whole.take().and_then(TextPart::new) {
+            Some(made) => {
+                *part = made.with_replay(part.replay().cloned());
+                true
+            }
+            None => false,
+        },
+        _ => true,
+    });
+}
+
+impl Decoder for Restoring {
+    fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let pushed = self.inner.push(bytes, &mut self.said);
+        self.hand_out(out);
+        pushed
+    }
+
+    fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        let finished = self.inner.finish(&mut self.said);
+        self.hand_out(out);
+        finished
+    }
+
+    fn partial(&mut self) -> Completion {
+        self.inner.partial()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use attache_core::{FinishReason, Usage};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Says these chunks at once.
+    struct Said(Vec<StreamChunk>);
+
+    impl Decoder for Said {
+        fn push(&mut self, _: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+            self.0.drain(..).for_each(|chunk| out.push(chunk));
+            Ok(())
+        }
+
+        fn finish(&mut self, _: &mut ChunkSink) -> Result<(), ProviderError> {
+            Ok(())
+        }
+
+        fn partial(&mut self) -> Completion {
+            Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default())
+        }
+    }
+
+    #[test]
+    fn a_call_whose_name_comes_late_is_brought_back_too() {
+        let schema = json!({"type": "object", "properties": {"prices": {"type": "object",
+            "additionalProperties": {"type": "number"}}}, "required": ["prices"]});
+        let strict = ToolDefinition::new("file", "", schema.clone()).with_strict(true);
+        let plain = ToolDefinition::new("plain", "", schema);
+        let tools = ToolSet::new([strict, plain]).unwrap();
+        let forms = StrictForms::of_tools(&tools, Some(Subset::OpenAi));
+        let written = r#"{"prices":[{"key":"EUR","value":1.5}]}"#;
+        let calls = ["file", "plain", "plain"].map(|name| ToolCall::new(name, Arguments::new(written)));
+        let delta = |slot: usize, name: Option<&str>, arguments: &str| StreamChunk::ToolCallDelta {
+            slot,
+            id: calls[slot].id.clone(),
+            provider_id: None,
+            name: name.map(str::to_owned),
+            arguments_delta: arguments.to_owned(),
+        };
+        let (first, rest) = written.split_at(7);
+        let message = AssistantMessage::new(calls.clone().map(Option::from));
+        let done = Completion::new(message, FinishReason::ToolCalls, Usage::default());
+        let said = vec![
+            delta(0, None, first),
+            delta(0, Some("file"), rest),
+            delta(1, Some("plain"), written),
+            delta(2, None, first),
+            delta(2, Some("plain"), rest),
+            StreamChunk::Done(Box::new(done)),
+        ];
+        let (mut decoder, mut out) = (Restoring::new(Box::new(Said(said)), forms, None), ChunkSink::new());
+        decoder.push(b"x", &mut out).unwrap();
+        let mut told = [const { String::new() }; 3];
+        let mut message = None;
+        while let Some(chunk) = out.pop() {
+            match chunk {
+                StreamChunk::ToolCallDelta { slot, arguments_delta, .. } => {
+                    told[slot].push_str(&arguments_delta)
+                }
+                StreamChunk::Done(done) => message = Some(done.message),
+                _ => {}
+            }
+        }
+        let arguments: Vec<String> =
+            message.unwrap().tool_calls().map(|call| call.arguments.raw().to_owned()).collect();
+        assert_eq!(arguments, [r#"{"prices":{"EUR":1.5}}"#, written, written]);
+        assert_eq!(told.to_vec(), arguments);
+    }
+}
