@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
-#[cfg(feature = "epub")]
+#[cfg(any(feature = "office", feature = "epub"))]
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 
@@ -108,6 +108,35 @@ impl<'b> Archive<'b> {
         Some(self.open_part(entry))
     }
 
+    /// A folder as an archive of its own, of a document of this type; `None` if it cannot be read or is too large.
+    ///
+    /// # Errors
+    /// The time is over.
+    #[cfg(feature = "office")]
+    pub(crate) fn folder(
+        &self,
+        folder: &str,
+        media_type: &str,
+        limit: usize,
+        clock: Clock,
+    ) -> Result<Option<Vec<u8>>, ConvertError> {
+        let folder = format!("{}/", key(folder));
+        let mut files = vec![("mimetype".to_owned(), media_type.as_bytes().to_vec())];
+        let mut left = limit;
+        for entry in &self.entries {
+            let name = key(&entry.name);
+            let Some(name) = name.strip_prefix(&folder).filter(|name| !name.ends_with('/')) else { continue };
+            let mut bytes = Vec::new();
+            let Ok(mut part) = self.open_part(entry) else { return Ok(None) };
+            if !read_some(&mut part, left, &mut bytes, clock)? {
+                return Ok(None);
+            }
+            left -= bytes.len();
+            files.push((name.to_owned(), bytes));
+        }
+        Ok(stored(&files).ok())
+    }
+
     fn open_part(&self, entry: &Entry) -> io::Result<Part<'_>> {
         if entry.encrypted {
             return Err(io::Error::other("encrypted"));
@@ -177,7 +206,7 @@ impl Read for Part<'_> {
 ///
 /// # Errors
 /// The time is over.
-#[cfg(feature = "epub")]
+#[cfg(any(feature = "office", feature = "epub"))]
 pub(crate) fn read_some(
     part: &mut Part<'_>,
     limit: usize,
@@ -194,6 +223,23 @@ pub(crate) fn read_some(
         };
         into.extend_from_slice(buffer.get(..read).unwrap_or_default());
     }
+}
+
+/// An archive of these files.
+#[cfg(feature = "office")]
+fn stored(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, rawzip::Error> {
+    let mut bytes = Vec::new();
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+    for (name, content) in files {
+        let (mut entry, config) =
+            archive.new_file(name.as_str()).compression_method(CompressionMethod::STORE).start()?;
+        let mut writer = config.wrap(&mut entry);
+        io::Write::write_all(&mut writer, content)?;
+        let (_, descriptor) = writer.finish()?;
+        entry.finish(descriptor)?;
+    }
+    archive.finish()?;
+    Ok(bytes)
 }
 
 /// A name in an archive, as seen from a folder of it.

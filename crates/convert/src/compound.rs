@@ -1,6 +1,6 @@
 //! Compound files: what Office wrote before 2007, and Outlook writes still.
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 
 use bytes::Bytes;
 
@@ -41,6 +41,25 @@ impl Compound {
 
     pub(crate) fn has(&self, path: &str) -> bool {
         self.file.is_stream(path)
+    }
+
+    /// A storage as a compound file of its own; `None` if there is none of this name, or it cannot be read.
+    pub(crate) fn extract(&mut self, storage: &str) -> Option<Bytes> {
+        let storage = storage.trim_end_matches('/');
+        let entries = self.file.walk_storage(storage).ok()?.skip(1).take(MAX_ENTRIES);
+        let entries: Vec<_> = entries.map(|entry| (entry.path().to_owned(), entry.is_stream())).collect();
+        let mut inner = cfb::CompoundFile::create(Cursor::new(Vec::new())).ok()?;
+        for (path, is_stream) in entries {
+            let below = std::path::Path::new("/").join(path.strip_prefix(storage).ok()?);
+            if is_stream {
+                let bytes = self.stream(path.to_str()?)?;
+                inner.create_stream(below).ok()?.write_all(&bytes).ok()?;
+            } else {
+                inner.create_storage(below).ok()?;
+            }
+        }
+        inner.flush().ok()?;
+        Some(inner.into_inner().into_inner().into())
     }
 
     /// A stream; `None` if there is none of this name, or it cannot be read or is longer than may still be read.

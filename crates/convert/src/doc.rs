@@ -65,6 +65,10 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     if !whole {
         output.partial();
     }
+    for object in file.entries("/ObjectPool").into_iter().filter(|entry| !entry.is_stream) {
+        clock.check()?;
+        crate::embedded::storage(&mut file, &format!("/ObjectPool/{}", object.name), &mut output);
+    }
     output.finish()
 }
 

@@ -24,7 +24,9 @@
 //!
 //! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
 //! of Office from before 97 are not read: [`ConvertError::OldFormat`] says so. Charts are tables of their values;
-//! pictures and what else is no text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`,
+//! documents that are embedded in office files are [`Converted::attachments`] as those of e-mails are, whatever they
+//! are wrapped in: at most 200, and so many bytes together as a part may decode to. The workbook behind a chart is not
+//! among them. Pictures and what else is no text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`,
 //! `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
 //!
 //! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
@@ -111,6 +113,8 @@ mod docx;
 mod drawings;
 #[cfg(feature = "email")]
 mod email;
+#[cfg(feature = "office")]
+mod embedded;
 #[cfg(feature = "epub")]
 mod epub;
 mod error;

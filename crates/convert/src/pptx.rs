@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::archive::Archive;
 use crate::drawings;
+use crate::embedded::Embedded;
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind};
@@ -34,6 +35,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     let authors = authors(&package, &references)?;
     let mut output = Output::new(Unit::Slide, limits);
     output.set_total(slides.len());
+    let mut embedded = Embedded::new(limits);
     for id in &slides {
         clock.check()?;
         let slide = references.get(id).map(|reference| reference.target.as_str());
@@ -49,7 +51,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             continue;
         };
         settle(shapes(xml, &mut output, false), &mut output)?;
-        extras(&package, slide, &authors, &mut output)?;
+        extras(&package, slide, &authors, &mut embedded, &mut output)?;
     }
     output.finish()
 }
@@ -184,10 +186,6 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
                     flow.open_cell(1, 1);
                     false
                 }
-                "oleObj" => {
-                    flow.output.not_shown("embedded document");
-                    false
-                }
                 "videoFile" | "audioFile" => {
                     flow.output.not_shown("recording");
                     false
@@ -230,6 +228,7 @@ fn extras(
     package: &Package<'_>,
     slide: &str,
     authors: &HashMap<String, String>,
+    embedded: &mut Embedded,
     output: &mut Output,
 ) -> Result<(), ConvertError> {
     let references = package.references(slide)?;
@@ -239,6 +238,7 @@ fn extras(
         }
     }
     drawings::charts(package, slide, output)?;
+    embedded.give_on(package, slide, output)?;
     for notes in of_kind(&references, "notesSlide") {
         let Some(Ok(xml)) = package.xml(notes) else { continue };
         let mut inside = output.beside();

@@ -43,6 +43,11 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
             None => output.unread(),
         }
     }
+    let objects = file.entries("/").into_iter().filter(|entry| !entry.is_stream);
+    for object in objects.filter(|entry| entry.name.starts_with("MBD")) {
+        clock.check()?;
+        crate::embedded::storage(&mut file, &format!("/{}", object.name), &mut output);
+    }
     output.finish()
 }
 

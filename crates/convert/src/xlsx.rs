@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::archive::Archive;
 use crate::drawings;
+use crate::embedded::Embedded;
 use crate::grid::{Grid, place};
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind};
@@ -53,6 +54,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     let (strings, strings_whole) = Strings::read(&package, &references, limits)?;
     let mut output = Output::new(Unit::Sheet, limits);
     output.set_total(book.sheets.len());
+    let mut embedded = Embedded::new(limits);
     let mut formulas = 0;
     for sheet in &book.sheets {
         clock.check()?;
@@ -67,6 +69,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let own = package.references(&reference.target)?;
         if reference.kind == "chartsheet" {
             drawn(&package, &own, &mut output)?;
+            embedded.give_on(&package, &reference.target, &mut output)?;
             continue;
         }
         let comments = comments(&package, &own)?;
@@ -88,6 +91,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         }
         formulas += reader.formulas;
         drawn(&package, &own, &mut output)?;
+        embedded.give_on(&package, &reference.target, &mut output)?;
     }
     if formulas > 0 {
         output.note(Note::FormulasWithoutValues { count: formulas });
@@ -169,9 +173,6 @@ fn drawn(package: &Package<'_>, references: &References, output: &mut Output) ->
             }
         }
         drawings::charts(package, drawing, output)?;
-    }
-    for _ in of_kind(references, "oleObject").into_iter().chain(of_kind(references, "package")) {
-        output.not_shown("embedded document");
     }
     Ok(())
 }
