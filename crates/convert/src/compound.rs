@@ -79,27 +79,3 @@ impl Compound {
         Some(bytes)
     }
 }
-
-/// Numbers with the lowest byte first, where there are enough bytes.
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
-/// A number of four bytes as a position.
-pub(crate) fn place_at(bytes: &[u8], at: usize) -> Option<usize> {
-    usize::try_from(u32_at(bytes, at)?).ok()
-}
-
-/// Text of two bytes a character.
-pub(crate) fn wide(bytes: &[u8]) -> String {
-    encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0.into_owned()
-}
-
-/// Text of one byte a character, as Western versions wrote it.
-pub(crate) fn narrow(bytes: &[u8]) -> String {
-    encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
-}

@@ -149,6 +149,8 @@ pub enum Note {
     },
     /// The file ends before its end marker; what could be recovered is shown.
     EndsEarly,
+    /// The list of the parts of the file is missing or damaged: what could be found without it is shown.
+    Recovered,
     /// The charset is not declared, or is not the declared one: this one was guessed.
     Charset {
         /// Its name.
@@ -220,6 +222,9 @@ impl fmt::Display for Note {
                 write!(f, "{count} characters could not be read and stand as \u{FFFD}")
             }
             Self::EndsEarly => f.write_str("the file ends early; what could be recovered is shown"),
+            Self::Recovered => f.write_str(
+                "the list of the file's parts is missing or damaged; what could be found without it is shown",
+            ),
             Self::Charset { charset } => write!(f, "read as {charset} (guessed)"),
             Self::NotShown { what, count: 1 } => write!(f, "1 {what} is not shown"),
             Self::NotShown { what, count } => write!(f, "{count} {what}s are not shown"),

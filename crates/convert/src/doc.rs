@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 
-use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::compound::Compound;
+use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::Output;

@@ -77,6 +77,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             embedded.give_on(&package, part, &mut output)?;
         }
     }
+    package.archive.tell(&mut output);
     output.finish()
 }
 

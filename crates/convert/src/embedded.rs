@@ -7,7 +7,9 @@ use bytes::Bytes;
 
 use crate::archive::{Archive, read_some};
 #[cfg(feature = "legacy")]
-use crate::compound::{Compound, narrow, place_at, u16_at, wide};
+use crate::compound::Compound;
+#[cfg(feature = "legacy")]
+use crate::fields::{narrow, place_at, u16_at, wide};
 use crate::guarded::Clock;
 use crate::ooxml::{Package, of_kinds};
 use crate::output::Output;

@@ -73,6 +73,8 @@ const TYPES: &[(&str, Format)] = &[
     #[cfg(feature = "office")]
     ("application/vnd.ms-excel.sheet.macroenabled.12", Format::Xlsx),
     #[cfg(feature = "office")]
+    ("application/vnd.ms-excel.sheet.binary.macroenabled.12", Format::Xlsx),
+    #[cfg(feature = "office")]
     ("application/vnd.openxmlformats-officedocument.presentationml.presentation", Format::Pptx),
     #[cfg(feature = "office")]
     ("application/vnd.openxmlformats-officedocument.presentationml.slideshow", Format::Pptx),

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::compound::{Compound, narrow, wide};
+use crate::compound::Compound;
+use crate::fields::{narrow, wide};
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit};

@@ -50,6 +50,7 @@ pub(crate) fn convert(
         Err(Stop::Damaged) => output.partial(),
         Ok(()) => {}
     }
+    archive.tell(&mut output);
     output.finish()
 }
 

@@ -5,7 +5,8 @@ use std::io::Read;
 
 use bytes::Bytes;
 
-use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::compound::Compound;
+use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{ConvertError, Converted, Limits, Unit};

@@ -7,10 +7,10 @@ use crate::drawings;
 use crate::embedded::Embedded;
 use crate::flow::Flow;
 use crate::guarded::Clock;
-use crate::ooxml::{Package, References, of_kind};
+use crate::ooxml::{Package, Reference, References, of_kind};
 use crate::output::Output;
 use crate::xml::{Node, Stop, Xml};
-use crate::{ConvertError, Converted, Limits, Unit};
+use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 /// Slides that are listed.
 const MAX_SLIDES: usize = 20_000;
@@ -21,20 +21,36 @@ const MAX_COMMENT: usize = 64 << 10;
 pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let package = Package { archive: Archive::open(bytes, limits)?, clock };
     let name = package.main("ppt/presentation.xml")?;
-    let references = package.references(&name)?;
-    let Some(Ok(xml)) = package.xml(&name) else {
-        return Err(ConvertError::Malformed { reason: "it has no presentation inside" });
+    let mut references = package.references(&name)?;
+    let mut slides = match package.xml(&name) {
+        Some(Ok(xml)) => match listed(xml) {
+            Ok(slides) => slides,
+            Err(Stop::Over(error)) => return Err(error),
+            Err(Stop::Damaged) if package.archive.recovered => Vec::new(),
+            Err(Stop::Damaged) => {
+                return Err(ConvertError::Malformed { reason: "its list of slides is damaged" });
+            }
+        },
+        _ if package.archive.recovered => Vec::new(),
+        _ => return Err(ConvertError::Malformed { reason: "it has no presentation inside" }),
     };
-    let slides = match listed(xml) {
-        Ok(slides) => slides,
-        Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) => {
-            return Err(ConvertError::Malformed { reason: "its list of slides is damaged" });
+    let guessed = package.archive.recovered && !slides.iter().any(|id| references.contains_key(id));
+    if guessed {
+        // The list of the slides is lost, or that of where they are.
+        slides.clear();
+        for target in package.archive.numbered("ppt/slides/", ".xml").into_iter().take(MAX_SLIDES) {
+            slides.push(target.to_owned());
+            let reference = Reference { kind: "slide".to_owned(), target: target.to_owned() };
+            references.insert(target.to_owned(), reference);
         }
-    };
+    }
     let authors = authors(&package, &references)?;
     let mut output = Output::new(Unit::Slide, limits);
     output.set_total(slides.len());
+    package.archive.tell(&mut output);
+    if guessed {
+        output.note(Note::OrderGuessed { unit: Unit::Slide });
+    }
     let mut embedded = Embedded::new(limits);
     for id in &slides {
         clock.check()?;

@@ -138,7 +138,7 @@ fn parts_that_grow_are_left_out() {
     ];
     // Shared texts that nothing needs spoil nothing; a sheet says that it is missing.
     let converted = survive("bomb of shared texts", XLSX, bombed(&parts, "xl/t.xml")).unwrap();
-    assert_eq!(converted.text, "[sheet 1: One]\nseen\n");
+    assert_eq!(converted.text, "[sheet 1: One]\n1: seen\n");
     let result = survive("bomb of a sheet", XLSX, bombed(&parts[..3], "xl/s.xml"));
     assert!(matches!(result, Err(ConvertError::NothingRead { .. })), "{result:?}");
 
@@ -277,7 +277,7 @@ fn sheets_of_absurd_size_are_bounded() {
     let read = |rows: &str| survive("sheet", XLSX, xlsx(sheet(rows).as_bytes(), b"<sst/>", ""));
     let corners =
         read("<row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='XFD1048576'><v>2</v></c></row>");
-    assert_eq!(corners.unwrap().text, "[sheet 1: One]\n1\n[row 1048576]\n[column XFD] 2\n");
+    assert_eq!(corners.unwrap().text, "[sheet 1: One]\n1: 1\n1048576: [column XFD] 2\n");
     let nowhere = read(
         "<row r='99999999999999999999'><c r='ZZZZZZ9'><v>1</v></c><c r='A1' s='99999999999'><v>2</v></c></row>",
     );

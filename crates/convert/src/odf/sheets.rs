@@ -7,7 +7,7 @@ use crate::Note;
 use crate::grid::Grid;
 use crate::guarded::Clock;
 use crate::output::Output;
-use crate::xlsx::plain;
+use crate::xlsx::Pattern;
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Columns and rows that a sheet can have.
@@ -184,9 +184,10 @@ impl Cell {
         match self.kind.as_str() {
             // A format may make words of numbers.
             "float" if !text.is_empty() && !text.contains(|c: char| c.is_ascii_digit()) => text.to_owned(),
-            "float" => number().map_or_else(|| text.to_owned(), plain),
-            "percentage" => {
-                number().map_or_else(|| text.to_owned(), |n| plain((n * 1e6).round() / 1e4) + "%")
+            "float" | "currency" | "percentage" => {
+                let percent = self.kind == "percentage";
+                let show = |number| Pattern::of_shown(text, number, percent).show(number);
+                number().map_or_else(|| text.to_owned(), show)
             }
             "date" if !self.value.is_empty() => {
                 let value = self.value.replacen('T', " ", 1);
