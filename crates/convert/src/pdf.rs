@@ -8,6 +8,7 @@ mod audit;
 mod bill;
 mod columns;
 mod content;
+mod defined;
 mod expand;
 mod filters;
 mod font;
@@ -29,6 +30,7 @@ use bytes::Bytes;
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use memchr::memmem;
 
+use self::defined::Defined;
 pub(crate) use self::pages::Numbered;
 use crate::guarded::Clock;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
@@ -68,14 +70,19 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
     let Opened { pdf, pages: numbered } = open(bytes, limits, clock)?;
     let pages = pdf.pages();
 
+    let mut defined = Defined::default();
     let mut fonts = font::Fonts::new(limits.max_decoded_bytes, clock);
     let mut output = Output::new(numbered.total, limits);
     for (index, place) in numbered.pages().enumerate().take(limits.max_units) {
         clock.check()?;
-        let found = match place.and_then(|place| pages.get(place)) {
+        let mut found = match place.and_then(|place| pages.get(place)) {
             Some(page) => Some(content::read(page, &mut fonts, limits.max_decoded_bytes, clock)?),
             None => None,
         };
+        if let Some(found) = found.as_mut().filter(|found| !found.dangling.is_empty()) {
+            // What the missing end held is lost.
+            found.partial |= ends_early || defined.any(&pdf, &found.dangling, clock)?;
+        }
         if !output.add(index + 1, found, clock)? {
             break;
         }

@@ -103,8 +103,10 @@ fn workbook(first: &[u8]) -> Vec<u8> {
     let book = [
         record(131, &[]),
         record(153, &[int(0), int(0), wide("ThisWorkbook")].concat()),
+        record(143, &[]),
         sheet(0, 1, "rId1", "Costs ü"),
         sheet(1, 2, "rId2", "Texts"),
+        record(144, &[]),
         record(132, &[]),
     ]
     .concat();
@@ -116,7 +118,7 @@ fn workbook(first: &[u8]) -> Vec<u8> {
     ]
     .concat();
     let format = |id: u16, code: &str| record(44, &[id.to_le_bytes().to_vec(), wide(code)].concat());
-    let style = |format: u16| record(47, &[[0xff, 0xff], format.to_le_bytes()].concat());
+    let style = |format: u16| record(47, &[&[0, 0][..], &format.to_le_bytes(), &[0; 12]].concat());
     let styles = [
         record(615, &int(2)),
         format(164, "\"€\"#,##0.00"),
@@ -134,6 +136,8 @@ fn workbook(first: &[u8]) -> Vec<u8> {
     ]
     .concat();
     let second = [
+        record(129, &[]),
+        record(148, &[int(1), int(1), int(1), int(4)].concat()),
         record(145, &[]),
         record(0, &[int(1), int(0)].concat()),
         cell(62, 1, 0, &[&[1][..], &wide("rich")].concat()),
@@ -172,6 +176,7 @@ fn workbook(first: &[u8]) -> Vec<u8> {
 fn costs() -> Vec<u8> {
     [
         record(129, &[]),
+        record(148, &[int(0), int(299), int(0), int(16_383)].concat()),
         record(145, &[]),
         record(0, &[int(0), int(0), vec![0; 9]].concat()),
         cell(7, 0, 0, &int(0)),

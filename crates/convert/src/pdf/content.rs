@@ -42,6 +42,8 @@ pub(super) struct Found {
     pub(super) drawing: Drawing,
     /// Whether parts were left out because they are too large, too deep or not decodable.
     pub(super) partial: bool,
+    /// Numbers of annotations that are not there, or cannot be read.
+    pub(super) dangling: Vec<u32>,
     /// How many images are shown.
     pub(super) images: usize,
     /// The comments, each a line.
