@@ -21,7 +21,8 @@ pub struct Converted {
     pub truncated: bool,
     /// What a reader of the text should know about it.
     pub notes: Vec<Note>,
-    /// Documents inside the document: the attachments of an e-mail, the documents that are embedded in an office file.
+    /// Documents inside the document: the attachments of an e-mail, the documents that are embedded in an office file or
+    /// attached to a PDF.
     /// The text says where each stands (`[attachment 1: order.csv, text/csv, 8 bytes]`). What is inside of them is
     /// found when they are converted themselves.
     pub attachments: Vec<Attachment>,

@@ -8,8 +8,9 @@ use bytes::Bytes;
 use crate::archive::{Archive, read_some};
 #[cfg(feature = "legacy")]
 use crate::compound::Compound;
+use crate::fields::place_at;
 #[cfg(feature = "legacy")]
-use crate::fields::{narrow, place_at, u16_at, wide};
+use crate::fields::{narrow, u16_at, wide};
 use crate::guarded::Clock;
 use crate::ooxml::{Package, of_kinds};
 use crate::output::Output;
@@ -114,6 +115,37 @@ pub(crate) fn give_on(bytes: Bytes, name: &str, output: &mut Output) {
     let found = whole(bytes, name);
     match found {
         Some(attachment) => output.attach(attachment),
+        None => output.not_shown("embedded document"),
+    }
+}
+
+/// Gives on an object in hexadecimal digits, as RTF keeps it: what made it, and its data.
+pub(crate) fn of_digits(digits: &[u8], name: &str, output: &mut Output) {
+    let mut digits = digits.iter().filter_map(|digit| char::from(*digit).to_digit(16));
+    let mut bytes = Vec::new();
+    while let (Some(high), Some(low)) = (digits.next(), digits.next()) {
+        bytes.extend(u8::try_from(high << 4 | low));
+    }
+    let data = || {
+        // Behind two numbers: the class, two names that only links have, and the data, each behind its length.
+        let mut at = 8_usize;
+        let mut field = || {
+            let start = at + 4;
+            let end = start.checked_add(place_at(&bytes, at)?)?;
+            at = end;
+            bytes.get(start..end)
+        };
+        let class = field()?;
+        (field()?, field()?);
+        Some((class.starts_with(b"Package"), field()?))
+    };
+    match data() {
+        #[cfg(feature = "legacy")]
+        Some((true, data)) => match packed(&[&[0; 4], data].concat(), name) {
+            Some(attachment) => output.attach(attachment),
+            None => output.not_shown("embedded document"),
+        },
+        Some((_, data)) => give_on(Bytes::copy_from_slice(data), name, output),
         None => output.not_shown("embedded document"),
     }
 }

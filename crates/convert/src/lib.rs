@@ -27,10 +27,10 @@
 //!
 //! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
 //! of Office from before 97 are not read: [`ConvertError::OldFormat`] says so. Charts are tables of their values;
-//! documents that are embedded in office files are [`Converted::attachments`] as those of e-mails are, whatever they
-//! are wrapped in: at most 200, and so many bytes together as a part may decode to. The workbook behind a chart is not
-//! among them. Pictures and what else is no text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`,
-//! `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
+//! documents that are embedded in office files or attached to PDFs are [`Converted::attachments`] as those of e-mails
+//! are, whatever they are wrapped in: at most 200, and so many bytes together as a part may decode to. The workbook
+//! behind a chart is not among them. Pictures and what else is no text is counted in [`Note::NotShown`]. All features
+//! are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
 //!
 //! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;

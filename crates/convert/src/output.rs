@@ -11,7 +11,7 @@ const INCOMPLETE: &str = "[parts of this {} could not be read]\n";
 const UNREAD: &str = "[this {} could not be read]\n";
 
 /// Documents inside one document that are given on.
-const MAX_ATTACHMENTS: usize = 200;
+pub(crate) const MAX_ATTACHMENTS: usize = 200;
 
 /// Names in markers are cut after so many characters.
 const MAX_NAME: usize = 200;
@@ -259,10 +259,8 @@ impl Output {
             self.truncated();
             return;
         }
-        let name = marker_name(attachment.file_name.as_deref().unwrap_or("without a name"));
-        let (number, media_type, len) = (self.attached, &attachment.media_type, attachment.bytes.len());
         self.end_line();
-        self.line(&format!("[attachment {number}: {name}, {media_type}, {len} bytes]"));
+        self.line(&attachment_marker(self.attached, &attachment));
         self.attachments.push(attachment);
     }
 
@@ -338,6 +336,12 @@ impl Output {
             attachments: self.attachments,
         })
     }
+}
+
+/// The line that says where an attachment stands.
+pub(crate) fn attachment_marker(number: usize, attachment: &Attachment) -> String {
+    let name = marker_name(attachment.file_name.as_deref().unwrap_or("without a name"));
+    format!("[attachment {number}: {name}, {}, {} bytes]", attachment.media_type, attachment.bytes.len())
 }
 
 /// A name on one line without brackets that would end its marker.

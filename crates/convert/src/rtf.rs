@@ -36,11 +36,15 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     output.begin("");
     let mut reader = Reader::new(Flow::new(&mut output));
     reader.read(bytes, clock)?;
-    let (asides, unreadable, whole) =
-        (std::mem::take(&mut reader.asides), reader.unreadable, reader.depth == 0);
+    let (asides, objects) = (std::mem::take(&mut reader.asides), std::mem::take(&mut reader.objects));
+    let (unreadable, whole) = (reader.unreadable, reader.depth == 0);
     reader.flow.finish();
     for aside in asides {
         output.line(&aside);
+    }
+    for (index, digits) in objects.iter().enumerate() {
+        clock.check()?;
+        crate::embedded::of_digits(digits, &format!("object{}", index + 1), &mut output);
     }
     if unreadable > 0 {
         output.note(Note::UnreadableCharacters { count: unreadable });
@@ -85,6 +89,8 @@ enum Kind {
     Styles,
     /// The number or mark of a list.
     Label,
+    /// An object that another program made, in hexadecimal digits.
+    Object,
 }
 
 struct Reader<'o> {
@@ -118,6 +124,9 @@ struct Reader<'o> {
     grid: Vec<i32>,
     author: String,
     asides: Vec<String>,
+    /// The digits of the objects.
+    objects: Vec<Vec<u8>>,
+    object: Vec<u8>,
     unreadable: usize,
 }
 
@@ -156,6 +165,8 @@ impl<'o> Reader<'o> {
             grid: Vec::new(),
             author: String::new(),
             asides: Vec::new(),
+            objects: Vec::new(),
+            object: Vec::new(),
             unreadable: 0,
         }
     }
@@ -234,6 +245,9 @@ impl<'o> Reader<'o> {
         }
         let Some(outer) = self.outer.pop() else { return };
         let ended = std::mem::replace(&mut self.group, outer);
+        if ended.kind == Kind::Object && self.group.kind != Kind::Object {
+            self.objects.push(std::mem::take(&mut self.object));
+        }
         let Some(saved) = ended.saved else { return };
         let text = self.flow.take();
         self.flow.put_back(saved);
@@ -252,7 +266,7 @@ impl<'o> Reader<'o> {
                     self.asides.push(aside);
                 }
             }
-            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles => self.flow.text(&text),
+            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object => self.flow.text(&text),
         }
     }
 
@@ -321,10 +335,14 @@ impl<'o> Reader<'o> {
         !self.group.skipped
             && !self.group.hidden
             && self.depth <= MAX_GROUPS
-            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles)
+            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object)
     }
 
     fn byte(&mut self, byte: u8) {
+        if self.group.kind == Kind::Object {
+            self.object.push(byte);
+            return;
+        }
         if self.is_text() {
             self.pending.push(byte);
             // Enough for one go; a character is never torn, as the rest goes on in the same charset.

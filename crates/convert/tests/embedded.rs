@@ -12,7 +12,7 @@ mod common;
 use std::io::Write;
 
 use attache_convert::{Converted, Limits, Note, convert};
-use common::{DOCX, ODP, ODS, ODT, PPTX, XLSX, docx, office, relations, zip};
+use common::{Builder, DOCX, ODP, ODS, ODT, PPTX, XLSX, docx, office, relations, zip};
 
 const OCTETS: &str = "application/octet-stream";
 
@@ -362,4 +362,114 @@ fn diagrams_are_read_in_letters_slides_and_sheets() {
         ],
     );
     assert_eq!(read(XLSX, book).text, "[sheet 1: One]\nPlan\nBuild\n");
+}
+
+#[test]
+fn files_attached_to_a_pdf_are_given_on() {
+    let xml = b"<invoice total='4950.00'/>".as_slice();
+    let packed = common::deflate(xml);
+    let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Annots [9 0 R] \
+                /Resources << /Font << /F1 5 0 R >> >> >>";
+    let pdf = |contents: &str| {
+        Builder::new()
+            .object(
+                1,
+                "<< /Type /Catalog /Pages 2 0 R /AF [7 0 R] \
+                 /Names << /EmbeddedFiles << /Kids [<< /Names [(factur-x.xml) 7 0 R (lost) 8 0 R] >>] >> >> >>",
+            )
+            .object(2, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
+            .object(3, page)
+            .stream(4, "", contents.as_bytes())
+            .object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+            .stream(6, "/Type /EmbeddedFile /Subtype /text#2Fxml /Filter /FlateDecode", &packed)
+            .object(7, "<< /Type /Filespec /F (factur-x.xml) /UF (factur-x.xml) /EF << /F 6 0 R >> >>")
+            .object(8, "<< /Type /Filespec /F (lost.txt) /EF << /F 99 0 R >> >>")
+            .object(9, "<< /Subtype /FileAttachment /Rect [0 0 9 9] /FS << /F (C:/notes.txt) /EF << /F 10 0 R >> >> >>")
+            .stream(10, "", b"See the order")
+            .finish()
+    };
+    let files = "[attachment 1: factur-x.xml, application/xml, 26 bytes]\n[attachment 2: notes.txt, text/plain, 13 bytes]\n";
+    let converted = read(common::PDF, pdf("BT /F1 12 Tf 72 700 Td (Invoice) Tj ET"));
+    assert_eq!(converted.text, format!("[page 1]\nInvoice\n{files}"));
+    assert_eq!(attached(&converted)[0], ("factur-x.xml", "application/xml", xml));
+    assert_eq!(converted.notes, [Note::NotShown { what: "embedded document", count: 1 }]);
+    // A page without text says so, and what is attached is not lost.
+    let converted = read(common::PDF, pdf(""));
+    assert_eq!((converted.text, converted.attachments.len()), (format!("[page 1]\n{files}"), 2));
+}
+
+#[test]
+fn objects_of_old_presentations_are_attachments() {
+    let object = compound(&[("/CONTENTS", PDF)]);
+    let packed =
+        [&u32::try_from(object.len()).unwrap().to_le_bytes()[..], &common::deflate(&object)].concat();
+    let record = |instance: u8, data: &[u8]| {
+        let len = u32::try_from(data.len()).unwrap().to_le_bytes();
+        [&[instance << 4, 0, 0x11, 0x10][..], &len, data].concat()
+    };
+    let mut gz = flate2::read::GzDecoder::new(std::io::Cursor::new(office("legacy.ppt.gz")));
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut gz, &mut bytes).unwrap();
+    let mut file = cfb::CompoundFile::open(std::io::Cursor::new(bytes)).unwrap();
+    let mut stream = Vec::new();
+    std::io::Read::read_to_end(&mut file.open_stream("/PowerPoint Document").unwrap(), &mut stream).unwrap();
+    stream.extend([record(1, &packed), record(0, &object)].concat());
+    file.create_stream("/PowerPoint Document").unwrap().write_all(&stream).unwrap();
+    file.flush().unwrap();
+    let converted = read("application/vnd.ms-powerpoint", file.into_inner().into_inner());
+    let expected = [("object1.pdf", "application/pdf", PDF), ("object2.pdf", "application/pdf", PDF)];
+    assert_eq!(attached(&converted), expected);
+}
+
+#[test]
+fn damaged_objects_end_in_an_attachment_or_a_note() {
+    let whole = compound(&[
+        ("/\u{1}Ole10Native", &packed("note.txt", Some("note.txt"), b"text")),
+        ("/Package", b"PK"),
+    ]);
+    let mut state = 0x9e37_79b9_u64;
+    for round in 0..400 {
+        let mut bytes = whole.clone();
+        for _ in 0..1 + round % 8 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = usize::try_from(state >> 20).unwrap() % bytes.len();
+            bytes[at] = (state >> 8) as u8;
+        }
+        let converted = read(DOCX, letter(&[("oleObject", "o.bin", &bytes)]));
+        assert_eq!(converted.attachments.len() + converted.notes.len(), 1, "{round}: {converted:?}");
+    }
+}
+
+#[test]
+fn objects_of_rtf_are_attachments() {
+    // An object as programs kept it before compound files ([MS-OLEDS] 2.2.5).
+    let object = |class: &str, data: &[u8]| {
+        let len = |n: usize| u32::try_from(n).unwrap().to_le_bytes().to_vec();
+        let class = [len(class.len() + 1), class.bytes().chain([0]).collect()].concat();
+        [len(0x501), len(2), class, len(0), len(0), len(data.len()), data.to_vec()].concat()
+    };
+    let digits = |bytes: &[u8]| {
+        let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        digits.chunks(40).map(<[String]>::concat).collect::<Vec<_>>().join("\r\n")
+    };
+    let note = &packed("note.txt", None, b"From the packager")[4..];
+    let shown: String =
+        [object("Package", note), object("AcroExch", &compound(&[("/CONTENTS", PDF)])), b"?".to_vec()]
+            .iter()
+            .map(|object| {
+                format!(
+                    r"{{\object\objemb{{\*\objclass x}}{{\*\objdata {}}}{{\result{{\pict 00ff}}}}}}",
+                    digits(object)
+                )
+            })
+            .collect();
+    let rtf = format!(r"{{\rtf1 Before {shown}behind\par}}");
+    let converted = read("application/rtf", rtf.into_bytes());
+    assert_eq!(
+        converted.text,
+        "Before behind\n[attachment 1: note.txt, text/plain, 17 bytes]\n[attachment 2: object2.pdf, application/pdf, 20 bytes]\n"
+    );
+    assert_eq!(attached(&converted)[1].2, PDF);
+    let notes = [("embedded document", 1), ("image", 3)].map(|(what, count)| Note::NotShown { what, count });
+    assert_eq!(converted.notes, notes);
 }

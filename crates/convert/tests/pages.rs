@@ -133,6 +133,8 @@ fn pages_of_every_producer_read_as_before() {
         "encrypted-restricted-aes128",
         "encrypted-restricted-aes256",
         "encrypted-restricted-rc4",
+        "encrypted-restricted-tables",
+        "encrypted-restricted-tables-rc4",
         "fpdf2-scripts",
         "ghostscript-expenses",
         "latex-article",
@@ -163,10 +165,12 @@ fn a_scan_is_handed_on_page_by_page() {
 
 #[test]
 fn what_needs_a_password_is_an_error() {
-    let result = fit(PDF, fixture("encrypted-password"), &form(), &Limits::new());
-    assert_eq!(result.unwrap_err(), ConvertError::Encrypted { reason: "it needs a password" });
-    let result = pages(fixture("encrypted-password"), 1, 1);
-    assert!(matches!(result, Err(ConvertError::Encrypted { .. })), "{result:?}");
+    for name in ["encrypted-password", "encrypted-password-tables"] {
+        let result = fit(PDF, fixture(name), &form(), &Limits::new());
+        assert_eq!(result.unwrap_err(), ConvertError::Encrypted { reason: "it needs a password" });
+        let result = pages(fixture(name), 1, 1);
+        assert!(matches!(result, Err(ConvertError::Encrypted { .. })), "{result:?}");
+    }
 }
 
 #[test]

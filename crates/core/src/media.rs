@@ -283,8 +283,12 @@ fn signature(bytes: &[u8]) -> Option<&'static str> {
         (Some(b"RIFF"), _, Some(b"WEBP")) => Some("image/webp"),
         (Some(b"RIFF"), _, Some(b"WAVE")) => Some("audio/wav"),
         // The box that says it is small.
-        (Some([0, ..]), Some(b"ftyp"), Some(b"heic" | b"heix" | b"mif1")) => Some("image/heic"),
-        (Some([0, ..]), Some(b"ftyp"), Some(b"avif")) => Some("image/avif"),
+        (
+            Some([0, ..]),
+            Some(b"ftyp"),
+            Some(b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1"),
+        ) => Some("image/heic"),
+        (Some([0, ..]), Some(b"ftyp"), Some(b"avif" | b"avis")) => Some("image/avif"),
         (Some([0, ..]), Some(b"ftyp"), Some(_)) => Some("video/mp4"),
         (Some(magic), Some(size), _) if magic.starts_with(b"BM") && size.ends_with(b"\0\0") => {
             Some("image/bmp")

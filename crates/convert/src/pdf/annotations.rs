@@ -4,6 +4,7 @@ use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::object::{Dict, MaybeRef, Name, Object, Rect, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
+use super::attachments::file;
 use super::content::{Reader, matrix, text_string};
 use super::runs::Place;
 use super::state::State;
@@ -113,6 +114,9 @@ impl<'a> Reader<'_, 'a> {
             } else {
                 self.put_lines(&lines, annotation, state);
             }
+        }
+        if kind == b"FileAttachment" {
+            self.found.files.extend(file(annotation, "FS"));
         }
         if COMMENTS.contains(&kind) && kind != b"FreeText" {
             self.comment(annotation);

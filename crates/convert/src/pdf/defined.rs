@@ -7,6 +7,7 @@ use hayro_syntax::object::{ObjectIdentifier, Stream};
 use memchr::memmem;
 
 use super::audit::object_number;
+use super::expand::decode;
 use crate::ConvertError;
 use crate::guarded::Clock;
 
@@ -27,13 +28,19 @@ struct Numbers {
 }
 
 impl Defined {
-    /// Whether the file has one of these objects.
+    /// Whether the file has one of these objects. A list of objects may take `limit` bytes.
     ///
     /// # Errors
     /// The time is over.
-    pub(super) fn any(&mut self, pdf: &Pdf, wanted: &[u32], clock: Clock) -> Result<bool, ConvertError> {
+    pub(super) fn any(
+        &mut self,
+        pdf: &Pdf,
+        wanted: &[u32],
+        limit: usize,
+        clock: Clock,
+    ) -> Result<bool, ConvertError> {
         if self.known.is_none() {
-            self.known = Some(Numbers::of(pdf, clock)?);
+            self.known = Some(Numbers::of(pdf, limit, clock)?);
         }
         let has =
             |known: &Numbers| known.unclear || wanted.iter().any(|number| known.numbers.contains(number));
@@ -42,7 +49,7 @@ impl Defined {
 }
 
 impl Numbers {
-    fn of(pdf: &Pdf, clock: Clock) -> Result<Self, ConvertError> {
+    fn of(pdf: &Pdf, limit: usize, clock: Clock) -> Result<Self, ConvertError> {
         let file: &[u8] = pdf.data().as_ref();
         let mut found = Self::default();
         let number = |end: usize| object_number(file.get(..end)?)?.parse().ok();
@@ -57,8 +64,10 @@ impl Numbers {
             let container = memmem::rfind(before, b"obj").and_then(|obj| number(head + obj + 3));
             let stream =
                 container.and_then(|number| pdf.xref().get::<Stream<'_>>(ObjectIdentifier::new(number, 0)));
-            match stream.as_ref().map(|stream| (stream, stream.decoded())) {
-                Some((stream, Ok(data))) => found.add_list(&data, stream.dict().get("First").unwrap_or(0)),
+            match stream.as_ref().map(|stream| (stream, decode(stream, limit, clock))) {
+                Some((stream, Ok(data))) => {
+                    found.add_list(&data.bytes, stream.dict().get("First").unwrap_or(0))
+                }
                 _ => found.unclear = true,
             }
         }

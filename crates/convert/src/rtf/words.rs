@@ -6,7 +6,6 @@ use super::{Group, Kind, MAX_CELLS, MAX_FONTS, Reader, charsets};
 const SKIPPED: &[&str] = &[
     "colortbl",
     "info",
-    "objdata",
     "objclass",
     "objname",
     "themedata",
@@ -60,6 +59,11 @@ impl Reader<'_> {
     pub(super) fn word(&mut self, word: &str, value: Option<i32>) {
         let starred = std::mem::take(&mut self.starred);
         let at_start = std::mem::take(&mut self.at_start);
+        if word == "objdata" && self.depth > 1 && self.is_text() {
+            self.flush();
+            self.group.kind = Kind::Object;
+            return;
+        }
         let known = SKIPPED.contains(&word);
         if known || starred && !SHOWN.contains(&word) {
             // A destination is a group. A word of one in the midst of text is nothing.
