@@ -136,7 +136,8 @@ pub(crate) fn of_digits(digits: &[u8], name: &str, output: &mut Output) {
             bytes.get(start..end)
         };
         let class = field()?;
-        (field()?, field()?);
+        field()?;
+        field()?;
         Some((class.starts_with(b"Package"), field()?))
     };
     match data() {
