@@ -1,5 +1,7 @@
 //! MSG to text: a message of Outlook, with its attachments as documents.
 
+mod packed;
+
 use bytes::Bytes;
 
 use crate::compound::Compound;
@@ -26,13 +28,20 @@ const CC: u16 = 0x0e03;
 const HEADERS: u16 = 0x007d;
 const BODY: u16 = 0x1000;
 const HTML: u16 = 0x1013;
+const RTF: u16 = 0x1009;
 const DATA: u16 = 0x3701;
 const LONG_NAME: u16 = 0x3707;
 const SHORT_NAME: u16 = 0x3704;
 const MEDIA: u16 = 0x370e;
 
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
-    let mut reader = Reader { file: Compound::open(bytes, limits)?, clock, messages: 0, attachments: 0 };
+    let mut reader = Reader {
+        file: Compound::open(bytes, limits)?,
+        limit: limits.max_decoded_bytes,
+        clock,
+        messages: 0,
+        attachments: 0,
+    };
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
     reader.message("/", 0, &mut output)?;
@@ -41,6 +50,8 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
 
 struct Reader {
     file: Compound,
+    /// The bytes that a formatted body may take.
+    limit: usize,
     clock: Clock,
     /// Messages inside the message so far, and attachments.
     messages: usize,
@@ -141,8 +152,13 @@ impl Reader {
         let html = self.binary(root, HTML).or_else(|| self.text(root, HTML).map(String::into_bytes));
         let Some(html) = html else {
             // The body of formatted messages, in a compression of its own.
-            if self.file.has(&format!("{root}__substg1.0_10090102")) {
-                output.not_shown("formatted body");
+            let body = self.binary(root, RTF);
+            match body.as_ref().map(|body| packed::unpack(body, self.limit)) {
+                Some(Some(rtf)) if rtf.starts_with(b"{\\rtf") => {
+                    crate::rtf::render(&rtf, output, self.clock)?
+                }
+                Some(_) => output.not_shown("formatted body"),
+                None => {}
             }
             return Ok(());
         };

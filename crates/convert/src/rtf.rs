@@ -34,7 +34,16 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    let mut reader = Reader::new(Flow::new(&mut output));
+    render(bytes, &mut output, clock)?;
+    output.finish()
+}
+
+/// Writes the text of a document.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn render(bytes: &[u8], output: &mut Output, clock: Clock) -> Result<(), ConvertError> {
+    let mut reader = Reader::new(Flow::new(output));
     reader.read(bytes, clock)?;
     let (asides, objects) = (std::mem::take(&mut reader.asides), std::mem::take(&mut reader.objects));
     let (unreadable, whole) = (reader.unreadable, reader.depth == 0);
@@ -44,7 +53,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     for (index, digits) in objects.iter().enumerate() {
         clock.check()?;
-        crate::embedded::of_digits(digits, &format!("object{}", index + 1), &mut output);
+        crate::embedded::of_digits(digits, &format!("object{}", index + 1), output);
     }
     if unreadable > 0 {
         output.note(Note::UnreadableCharacters { count: unreadable });
@@ -53,7 +62,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         output.note(Note::EndsEarly);
         output.truncated();
     }
-    output.finish()
+    Ok(())
 }
 
 /// What is set for a group, and comes back when it ends.

@@ -136,6 +136,24 @@ fn a_message_of_outlook_is_read_with_its_attachments() {
 }
 
 #[test]
+fn a_message_of_outlook_with_a_formatted_body_alone_is_read() {
+    let body = br"{\rtf1\ansi\fromhtml1 {\*\htmltag64 <p>}\htmlrtf {\htmlrtf0 Dear Ben,\htmlrtf\par}\htmlrtf0{\*\htmltag72 </p>}see the offer.}";
+    let len = u32::try_from(body.len()).unwrap().to_le_bytes();
+    let stored = [&len[..], &len, b"MELA\0\0\0\0", body].concat();
+    let with = |body: &[u8]| {
+        message(&[
+            ("/__properties_version1.0", b""),
+            ("/__substg1.0_0037001F", &wide("Offer")),
+            ("/__substg1.0_10090102", body),
+        ])
+    };
+    let converted = read("application/vnd.ms-outlook", with(&stored)).unwrap();
+    assert_eq!(converted.text, "Subject: Offer\n\nDear Ben,\nsee the offer.\n");
+    let converted = read("application/vnd.ms-outlook", with(b"damaged")).unwrap();
+    assert_eq!(converted.notes, [Note::NotShown { what: "formatted body", count: 1 }]);
+}
+
+#[test]
 fn what_is_embedded_does_not_name_a_compound_file() {
     let bytes = message(&[("/Workbook", b"damaged"), ("/MBD0001/WordDocument", b"")]);
     let error = read("application/octet-stream", bytes).unwrap_err();
