@@ -305,7 +305,9 @@ fn in_zip(bytes: &[u8]) -> Option<&'static str> {
         (b"ppt/presentation.xml", "pptx"),
         (b"xl/workbook.bin", "xlsb"),
     ];
-    const DIRECTORY: usize = 256 << 10;
+    // How far from the end of the file that of its directory is, and names that are looked at.
+    const MAX_COMMENT: usize = 66_000;
+    const MAX_NAMES: usize = 4_096;
     let media = |extension: &str| EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|(_, m)| *m);
     // The first file of OpenDocument and EPUB is stored as it is, and its name is 8 long.
     let head = bytes.get(30..200.min(bytes.len()))?;
@@ -313,14 +315,19 @@ fn in_zip(bytes: &[u8]) -> Option<&'static str> {
         let types = EXTENSIONS.iter().filter(|(_, media)| said.starts_with(media.as_bytes()));
         return types.map(|(_, media)| *media).max_by_key(|media| media.len());
     }
-    let mut tail = bytes.get(bytes.len().saturating_sub(DIRECTORY)..)?;
-    while let Some(at) = tail.windows(4).position(|window| window == b"PK\x01\x02") {
-        tail = tail.get(at + 4..)?;
-        let length = usize::from(u16::from_le_bytes(*tail.get(24..)?.first_chunk()?));
-        let name = tail.get(42..)?.get(..length)?;
+    let two = |at: usize| Some(usize::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?)));
+    let tail = bytes.len().saturating_sub(MAX_COMMENT);
+    let end = tail + bytes.get(tail..)?.windows(4).rposition(|window| window == b"PK\x05\x06")?;
+    let mut at = usize::try_from(u32::from_le_bytes(*bytes.get(end + 16..)?.first_chunk()?)).ok()?;
+    for _ in 0..MAX_NAMES {
+        if !bytes.get(at..)?.starts_with(b"PK\x01\x02") {
+            break;
+        }
+        let name = bytes.get(at + 46..)?.get(..two(at + 28)?)?;
         if let Some((_, extension)) = MAIN_PARTS.iter().find(|(part, _)| *part == name) {
             return media(extension);
         }
+        at += 46 + name.len() + two(at + 30)? + two(at + 32)?;
     }
     None
 }
@@ -505,7 +512,7 @@ mod tests {
         assert_eq!(resolve("text/plain", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"), "application/pdf");
     }
 
-    /// A zip archive of these empty files, stored: local heads, then the directory.
+    /// A zip archive of these empty files, stored: local heads, the directory, its end.
     fn zip(names: &[&str]) -> Vec<u8> {
         let head = |signature: &[u8; 4], zeros: usize, name: &str| {
             let mut head = signature.to_vec();
@@ -519,11 +526,16 @@ mod tests {
             bytes.extend([0; 2]);
             bytes.extend(name.bytes());
         }
+        let directory = u32::try_from(bytes.len()).unwrap();
         for name in names {
             bytes.extend(head(b"PK\x01\x02", 24, name));
             bytes.extend([0; 16]);
             bytes.extend(name.bytes());
         }
+        bytes.extend(b"PK\x05\x06");
+        bytes.extend([0; 12]);
+        bytes.extend(directory.to_le_bytes());
+        bytes.extend([0; 2]);
         bytes
     }
 
