@@ -1,5 +1,7 @@
 //! Zip archives: their names, and their parts as streams under one budget.
 
+mod heads;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -7,9 +9,10 @@ use std::rc::Rc;
 
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
-#[cfg(feature = "epub")]
+#[cfg(any(feature = "office", feature = "epub"))]
 use crate::guarded::Clock;
-use crate::{ConvertError, Limits};
+use crate::output::Output;
+use crate::{ConvertError, Limits, Note};
 
 /// Most entries that are looked at; those of real documents are hundreds.
 pub(crate) const MAX_ENTRIES: usize = 50_000;
@@ -19,7 +22,8 @@ const PARTS: usize = 4;
 
 /// An open archive.
 pub(crate) struct Archive<'b> {
-    zip: ZipSliceArchive<&'b [u8]>,
+    bytes: &'b [u8],
+    zip: Option<ZipSliceArchive<&'b [u8]>>,
     entries: Vec<Entry>,
     /// Their places by their names in lower case: producers are careless about case and slashes.
     by_name: HashMap<String, usize>,
@@ -27,8 +31,10 @@ pub(crate) struct Archive<'b> {
     budget: Rc<Cell<usize>>,
     /// And how many each of them.
     part_limit: usize,
-    /// Whether there are more entries than were looked at, or the directory breaks off.
-    pub(crate) incomplete: bool,
+    /// Whether there are more entries than were looked at.
+    incomplete: bool,
+    /// Whether the directory is missing or damaged, so that the entries are those that were found without it.
+    pub(crate) recovered: bool,
 }
 
 /// An entry of an archive.
@@ -38,42 +44,60 @@ pub(crate) struct Entry {
     pub(crate) len: u64,
     pub(crate) encrypted: bool,
     method: CompressionMethod,
-    at: ZipArchiveEntryWayfinder,
+    at: At,
+}
+
+/// Where an entry is.
+enum At {
+    /// Where the directory says.
+    Listed(ZipArchiveEntryWayfinder),
+    /// Its data, behind its own head.
+    Found { start: usize, end: usize },
 }
 
 impl<'b> Archive<'b> {
-    /// Reads the directory.
+    /// Reads the directory. Where it is missing or damaged, the entries are found by their own heads.
     ///
     /// # Errors
     /// It is no zip archive.
     pub(crate) fn open(bytes: &'b [u8], limits: &Limits) -> Result<Self, ConvertError> {
-        let zip = ZipArchive::from_slice(bytes)
-            .map_err(|_| ConvertError::Malformed { reason: "it cannot be read as a zip archive" })?;
-        let mut entries = Vec::new();
-        let mut incomplete = false;
-        let mut listed = zip.entries();
-        loop {
-            let entry = match listed.next_entry() {
-                Ok(Some(entry)) if entries.len() < MAX_ENTRIES => entry,
-                Ok(None) => break,
-                _ => {
-                    incomplete = true;
-                    break;
-                }
-            };
-            let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
-            entries.push(Entry {
-                name,
-                len: entry.uncompressed_size_hint(),
-                encrypted: entry.flags().is_encrypted(),
-                method: entry.compression_method(),
-                at: entry.wayfinder(),
-            });
+        let zip = ZipArchive::from_slice(bytes).ok();
+        let listed = zip.as_ref().and_then(listed);
+        let recovered = listed.is_none();
+        let (entries, whole) = listed.unwrap_or_else(|| heads::files(bytes));
+        if recovered && entries.is_empty() {
+            return Err(ConvertError::Malformed { reason: "it cannot be read as a zip archive" });
         }
         let by_name = entries.iter().enumerate().rev().map(|(at, entry)| (key(&entry.name), at)).collect();
         let part_limit = limits.max_decoded_bytes;
         let budget = Rc::new(Cell::new(part_limit.saturating_mul(PARTS)));
-        Ok(Self { zip, entries, by_name, budget, part_limit, incomplete })
+        Ok(Self { bytes, zip, entries, by_name, budget, part_limit, incomplete: !whole, recovered })
+    }
+
+    /// Says what is to be said about the directory.
+    pub(crate) fn tell(&self, output: &mut Output) {
+        if self.recovered {
+            output.note(Note::Recovered);
+            output.truncated();
+        }
+        if self.incomplete {
+            output.note(Note::EntriesLeftOut);
+            output.truncated();
+        }
+    }
+
+    /// The names below a folder that end like this, in the order of their numbers.
+    #[cfg(feature = "office")]
+    pub(crate) fn numbered(&self, folder: &str, end: &str) -> Vec<&str> {
+        let names = self.entries.iter().map(|entry| entry.name.as_str());
+        let mut names: Vec<_> = names
+            .filter(|name| {
+                name.strip_prefix(folder).is_some_and(|name| !name.contains('/')) && name.ends_with(end)
+            })
+            .collect();
+        names.sort_by_key(|name| (name.len(), *name));
+        names.dedup();
+        names
     }
 
     /// The names of an archive, to see what it is.
@@ -108,25 +132,77 @@ impl<'b> Archive<'b> {
         Some(self.open_part(entry))
     }
 
+    /// A folder as an archive of its own, of a document of this type; `None` if it cannot be read or is too large.
+    ///
+    /// # Errors
+    /// The time is over.
+    #[cfg(feature = "office")]
+    pub(crate) fn folder(
+        &self,
+        folder: &str,
+        media_type: &str,
+        limit: usize,
+        clock: Clock,
+    ) -> Result<Option<Vec<u8>>, ConvertError> {
+        let folder = format!("{}/", key(folder));
+        let mut files = vec![("mimetype".to_owned(), media_type.as_bytes().to_vec())];
+        let mut left = limit;
+        for entry in &self.entries {
+            let name = key(&entry.name);
+            let Some(name) = name.strip_prefix(&folder).filter(|name| !name.ends_with('/')) else { continue };
+            let mut bytes = Vec::new();
+            let Ok(mut part) = self.open_part(entry) else { return Ok(None) };
+            if !read_some(&mut part, left, &mut bytes, clock)? {
+                return Ok(None);
+            }
+            left -= bytes.len();
+            files.push((name.to_owned(), bytes));
+        }
+        Ok(stored(&files).ok())
+    }
+
     fn open_part(&self, entry: &Entry) -> io::Result<Part<'_>> {
         if entry.encrypted {
             return Err(io::Error::other("encrypted"));
         }
-        let found = self.zip.get_entry(entry.at).map_err(io::Error::other)?;
-        let data = found.data();
-        let reader = match entry.method {
-            CompressionMethod::STORE => Decoder::Stored(data),
-            CompressionMethod::DEFLATE => {
-                Decoder::Deflated(Box::new(flate2::bufread::DeflateDecoder::new(data)))
+        let reader = match (&entry.at, &self.zip) {
+            (At::Listed(at), Some(zip)) => {
+                let found = zip.get_entry(*at).map_err(io::Error::other)?;
+                let decoder = Decoder::new(entry.method, found.data())?;
+                Reader::Verified(Box::new(found.verifying_reader(decoder)))
             }
-            _ => return Err(io::Error::other("a compression that is not supported")),
+            (At::Found { start, end }, _) => {
+                let data = self.bytes.get(*start..*end).unwrap_or_default();
+                Reader::Bare(Decoder::new(entry.method, data)?)
+            }
+            (At::Listed(_), None) => return Err(io::Error::other("no directory")),
         };
-        Ok(Part {
-            reader: found.verifying_reader(reader),
-            budget: Rc::clone(&self.budget),
-            left: self.part_limit,
-        })
+        Ok(Part { reader, budget: Rc::clone(&self.budget), left: self.part_limit })
     }
+}
+
+/// What the directory lists, and whether that is all; `None` if it breaks off or leads to where nothing is.
+fn listed(zip: &ZipSliceArchive<&[u8]>) -> Option<(Vec<Entry>, bool)> {
+    let mut entries = Vec::new();
+    let mut listed = zip.entries();
+    let whole = loop {
+        let entry = match listed.next_entry() {
+            Ok(Some(entry)) if entries.len() < MAX_ENTRIES => entry,
+            Ok(Some(_)) => break false,
+            Ok(None) => break true,
+            Err(_) => return None,
+        };
+        let at = entry.wayfinder();
+        zip.get_entry(at).ok()?;
+        entries.push(Entry {
+            name: String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned(),
+            len: entry.uncompressed_size_hint(),
+            encrypted: entry.flags().is_encrypted(),
+            method: entry.compression_method(),
+            at: At::Listed(at),
+        });
+    };
+    Some((entries, whole))
 }
 
 /// What a name is looked up by.
@@ -139,6 +215,18 @@ enum Decoder<'a> {
     Deflated(Box<flate2::bufread::DeflateDecoder<&'a [u8]>>),
 }
 
+impl<'a> Decoder<'a> {
+    fn new(method: CompressionMethod, data: &'a [u8]) -> io::Result<Self> {
+        match method {
+            CompressionMethod::STORE => Ok(Self::Stored(data)),
+            CompressionMethod::DEFLATE => {
+                Ok(Self::Deflated(Box::new(flate2::bufread::DeflateDecoder::new(data))))
+            }
+            _ => Err(io::Error::other("a compression that is not supported")),
+        }
+    }
+}
+
 impl Read for Decoder<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -148,17 +236,26 @@ impl Read for Decoder<'_> {
     }
 }
 
+enum Reader<'a> {
+    /// Length and checksum are compared with those of the directory.
+    Verified(Box<rawzip::ZipSliceVerifier<Decoder<'a>>>),
+    Bare(Decoder<'a>),
+}
+
 /// The decoded bytes of a part. Reading fails where its limit or the archive's ends, and at the end if size or checksum
 /// are not those of the directory.
 pub(crate) struct Part<'a> {
-    reader: rawzip::ZipSliceVerifier<Decoder<'a>>,
+    reader: Reader<'a>,
     budget: Rc<Cell<usize>>,
     left: usize,
 }
 
 impl Read for Part<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(into)?;
+        let read = match &mut self.reader {
+            Reader::Verified(reader) => reader.read(into)?,
+            Reader::Bare(decoder) => decoder.read(into)?,
+        };
         match (self.left.checked_sub(read), self.budget.get().checked_sub(read)) {
             (Some(left), Some(all)) => {
                 self.left = left;
@@ -177,7 +274,7 @@ impl Read for Part<'_> {
 ///
 /// # Errors
 /// The time is over.
-#[cfg(feature = "epub")]
+#[cfg(any(feature = "office", feature = "epub"))]
 pub(crate) fn read_some(
     part: &mut Part<'_>,
     limit: usize,
@@ -194,6 +291,23 @@ pub(crate) fn read_some(
         };
         into.extend_from_slice(buffer.get(..read).unwrap_or_default());
     }
+}
+
+/// An archive of these files.
+#[cfg(feature = "office")]
+fn stored(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, rawzip::Error> {
+    let mut bytes = Vec::new();
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+    for (name, content) in files {
+        let (mut entry, config) =
+            archive.new_file(name.as_str()).compression_method(CompressionMethod::STORE).start()?;
+        let mut writer = config.wrap(&mut entry);
+        io::Write::write_all(&mut writer, content)?;
+        let (_, descriptor) = writer.finish()?;
+        entry.finish(descriptor)?;
+    }
+    archive.finish()?;
+    Ok(bytes)
 }
 
 /// A name in an archive, as seen from a folder of it.

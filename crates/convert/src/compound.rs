@@ -1,6 +1,6 @@
 //! Compound files: what Office wrote before 2007, and Outlook writes still.
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 
 use bytes::Bytes;
 
@@ -43,6 +43,25 @@ impl Compound {
         self.file.is_stream(path)
     }
 
+    /// A storage as a compound file of its own; `None` if there is none of this name, or it cannot be read.
+    pub(crate) fn extract(&mut self, storage: &str) -> Option<Bytes> {
+        let storage = storage.trim_end_matches('/');
+        let entries = self.file.walk_storage(storage).ok()?.skip(1).take(MAX_ENTRIES);
+        let entries: Vec<_> = entries.map(|entry| (entry.path().to_owned(), entry.is_stream())).collect();
+        let mut inner = cfb::CompoundFile::create(Cursor::new(Vec::new())).ok()?;
+        for (path, is_stream) in entries {
+            let below = std::path::Path::new("/").join(path.strip_prefix(storage).ok()?);
+            if is_stream {
+                let bytes = self.stream(path.to_str()?)?;
+                inner.create_stream(below).ok()?.write_all(&bytes).ok()?;
+            } else {
+                inner.create_storage(below).ok()?;
+            }
+        }
+        inner.flush().ok()?;
+        Some(inner.into_inner().into_inner().into())
+    }
+
     /// A stream; `None` if there is none of this name, or it cannot be read or is longer than may still be read.
     pub(crate) fn stream(&mut self, path: &str) -> Option<Vec<u8>> {
         if !self.file.is_stream(path) {
@@ -59,28 +78,4 @@ impl Compound {
         self.left = self.left.saturating_sub(bytes.len());
         Some(bytes)
     }
-}
-
-/// Numbers with the lowest byte first, where there are enough bytes.
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
-/// A number of four bytes as a position.
-pub(crate) fn place_at(bytes: &[u8], at: usize) -> Option<usize> {
-    usize::try_from(u32_at(bytes, at)?).ok()
-}
-
-/// Text of two bytes a character.
-pub(crate) fn wide(bytes: &[u8]) -> String {
-    encoding_rs::UTF_16LE.decode_without_bom_handling(bytes).0.into_owned()
-}
-
-/// Text of one byte a character, as Western versions wrote it.
-pub(crate) fn narrow(bytes: &[u8]) -> String {
-    encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned()
 }

@@ -21,11 +21,14 @@ pub struct Converted {
     pub truncated: bool,
     /// What a reader of the text should know about it.
     pub notes: Vec<Note>,
-    /// Documents inside the document: the attachments of an e-mail.
+    /// Documents inside the document: the attachments of an e-mail, the documents that are embedded in an office file or
+    /// attached to a PDF.
+    /// The text says where each stands (`[attachment 1: order.csv, text/csv, 8 bytes]`). What is inside of them is
+    /// found when they are converted themselves.
     pub attachments: Vec<Attachment>,
 }
 
-/// A document inside a document, as its sender declares it.
+/// A document inside a document, as its sender declares it or its content says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attachment {
@@ -147,6 +150,8 @@ pub enum Note {
     },
     /// The file ends before its end marker; what could be recovered is shown.
     EndsEarly,
+    /// The list of the parts of the file is missing or damaged: what could be found without it is shown.
+    Recovered,
     /// The charset is not declared, or is not the declared one: this one was guessed.
     Charset {
         /// Its name.
@@ -218,6 +223,9 @@ impl fmt::Display for Note {
                 write!(f, "{count} characters could not be read and stand as \u{FFFD}")
             }
             Self::EndsEarly => f.write_str("the file ends early; what could be recovered is shown"),
+            Self::Recovered => f.write_str(
+                "the list of the file's parts is missing or damaged; what could be found without it is shown",
+            ),
             Self::Charset { charset } => write!(f, "read as {charset} (guessed)"),
             Self::NotShown { what, count: 1 } => write!(f, "1 {what} is not shown"),
             Self::NotShown { what, count } => write!(f, "{count} {what}s are not shown"),

@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 
-use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::compound::Compound;
+use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::Output;
@@ -64,6 +65,10 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     if !whole {
         output.partial();
+    }
+    for object in file.entries("/ObjectPool").into_iter().filter(|entry| !entry.is_stream) {
+        clock.check()?;
+        crate::embedded::storage(&mut file, &format!("/ObjectPool/{}", object.name), &mut output);
     }
     output.finish()
 }

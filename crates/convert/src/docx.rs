@@ -7,6 +7,7 @@ mod styles;
 use std::collections::HashMap;
 
 use crate::archive::Archive;
+use crate::embedded::Embedded;
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::ooxml::{Package, References, of_kind};
@@ -69,6 +70,14 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         }
     }
     crate::drawings::charts(&package, &name, &mut output)?;
+    let mut embedded = Embedded::new(limits);
+    embedded.give_on(&package, &name, &mut output)?;
+    for kind in ["header", "footer", "footnotes", "endnotes", "comments"] {
+        for part in of_kind(&references, kind) {
+            embedded.give_on(&package, part, &mut output)?;
+        }
+    }
+    package.archive.tell(&mut output);
     output.finish()
 }
 

@@ -160,11 +160,7 @@ impl Chart {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![match self.titles.split_first() {
-            Some((title, [])) => format!("[chart: {title}]"),
-            Some((title, rest)) => format!("[chart: {title} ({})]", rest.join(", ")),
-            None => "[chart]".to_owned(),
-        }];
+        let mut lines = vec![head(&self.titles)];
         let mut row = |cells: Vec<&str>| {
             let mut line = String::new();
             push_row(&mut line, cells.into_iter().enumerate());
@@ -188,6 +184,15 @@ impl Chart {
             row([category.map_or("", String::as_str)].into_iter().chain(values).collect());
         }
         lines
+    }
+}
+
+/// The line above the values of a chart.
+pub(crate) fn head(titles: &[String]) -> String {
+    match titles.split_first() {
+        Some((title, [])) => format!("[chart: {title}]"),
+        Some((title, rest)) => format!("[chart: {title} ({})]", rest.join(", ")),
+        None => "[chart]".to_owned(),
     }
 }
 

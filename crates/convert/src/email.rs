@@ -8,7 +8,7 @@ use mailparse::MailHeader;
 
 use self::parts::{Entity, split_multipart};
 use crate::guarded::Clock;
-use crate::output::{Output, marker_name};
+use crate::output::Output;
 use crate::plain::NOT_TEXT;
 use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit, charset};
 
@@ -17,9 +17,6 @@ const MAX_DEPTH: usize = 12;
 
 /// Parts of one e-mail, messages inside it included.
 const MAX_PARTS: usize = 2_000;
-
-/// Attachments that are given on.
-const MAX_ATTACHMENTS: usize = 200;
 
 /// The headers that are shown.
 const SHOWN: [&str; 6] = ["From", "To", "Cc", "Reply-To", "Date", "Subject"];
@@ -38,7 +35,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    let mut letter = Letter { output: &mut output, clock, parts: 0, messages: 0, attachments: 0 };
+    let mut letter = Letter { output: &mut output, clock, parts: 0, messages: 0 };
     letter.message(&entity, 0)?;
     output.finish()
 }
@@ -49,7 +46,6 @@ struct Letter<'o> {
     clock: Clock,
     parts: usize,
     messages: usize,
-    attachments: usize,
 }
 
 impl Letter<'_> {
@@ -181,22 +177,11 @@ impl Letter<'_> {
     }
 
     fn attach(&mut self, entity: &Entity) {
-        self.attachments += 1;
-        if self.attachments > MAX_ATTACHMENTS {
-            self.output.note(Note::EntriesLeftOut);
-            self.output.truncated();
-            return;
-        }
-        let (bytes, file_name, media_type) =
-            (entity.content(), entity.file_name(), entity.media().to_owned());
-        let name = marker_name(file_name.as_deref().unwrap_or("without a name"));
-        self.output.end_line();
-        self.output.line(&format!(
-            "[attachment {}: {name}, {media_type}, {} bytes]",
-            self.attachments,
-            bytes.len()
-        ));
-        self.output.attach(Attachment { bytes, media_type, file_name });
+        self.output.attach(Attachment {
+            bytes: entity.content(),
+            media_type: entity.media().to_owned(),
+            file_name: entity.file_name(),
+        });
     }
 }
 

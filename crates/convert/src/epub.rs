@@ -7,7 +7,7 @@ use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::xml::{Node, Stop, Xml};
-use crate::{ConvertError, Converted, Limits, Unit, charset, html};
+use crate::{ConvertError, Converted, Limits, Note, Unit, charset, html};
 
 /// Files of one book that are listed.
 const MAX_FILES: usize = 20_000;
@@ -18,15 +18,27 @@ const MAX_TITLE: usize = 2_000;
 pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let archive = Archive::open(bytes, limits)?;
     let book = Book { archive: &archive, clock };
-    let package = book.package()?;
-    let contents = settled(book.xml_of(&package).map(|xml| Contents::read(xml, &package)))?;
-    let Some(contents) = contents.filter(|contents| !contents.spine.is_empty()) else {
-        return Err(ConvertError::Malformed { reason: "its list of chapters is missing or damaged" });
+    let contents = match book.package() {
+        Ok(package) => settled(book.xml_of(&package).map(|xml| Contents::read(xml, &package)))?,
+        Err(ConvertError::Malformed { .. }) if archive.recovered => None,
+        Err(error) => return Err(error),
     };
+    let mut contents = contents.unwrap_or_default();
+    let guessed = archive.recovered && contents.spine.is_empty();
+    if guessed {
+        contents.find(&archive);
+    }
+    if contents.spine.is_empty() {
+        return Err(ConvertError::Malformed { reason: "its list of chapters is missing or damaged" });
+    }
     let titles = book.titles(&contents)?;
     let locked = book.locked()?;
     let mut output = Output::new(Unit::Chapter, limits);
     output.set_total(contents.spine.len());
+    archive.tell(&mut output);
+    if guessed {
+        output.note(Note::OrderGuessed { unit: Unit::Chapter });
+    }
     for (name, value) in [("title", &contents.title), ("author", &contents.author)] {
         if !value.is_empty() {
             output.line(&format!("{name}: {value}"));
@@ -117,6 +129,17 @@ struct File {
 }
 
 impl Contents {
+    /// Finds the chapters of a book that lost the list of them, in the order in which they are there.
+    fn find(&mut self, archive: &Archive<'_>) {
+        for entry in archive.entries().iter().take(MAX_FILES) {
+            if [".xhtml", ".html", ".htm"].iter().any(|end| entry.name.to_lowercase().ends_with(end)) {
+                let (name, media) = (entry.name.clone(), "application/xhtml+xml".to_owned());
+                self.files.insert(name.clone(), File { name: name.clone(), media, navigation: false });
+                self.spine.push(name);
+            }
+        }
+    }
+
     fn read(mut xml: Xml<'_>, package: &str) -> Result<Self, Stop> {
         let folder = package.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut contents = Self::default();

@@ -10,7 +10,7 @@ use crate::Unit;
 #[non_exhaustive]
 pub enum ConvertError {
     /// No converter reads this media type.
-    #[error("no converter reads `{media_type}`")]
+    #[error("no converter reads `{media_type}`{}", advice(media_type))]
     Unsupported {
         /// The media type as given, cut after 100 characters.
         media_type: String,
@@ -77,4 +77,12 @@ pub enum ConvertError {
     /// Too many earlier conversions that ran out of time have still not stopped, or no thread could be had.
     #[error("no conversion can be started: earlier ones are still running")]
     Busy,
+}
+
+/// What can be done about a type that nothing here reads.
+fn advice(media_type: &str) -> &'static str {
+    match media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "image/heic" | "image/heif" | "image/avif" => "; saved as JPEG or PNG it can be shown",
+        _ => "",
+    }
 }

@@ -73,6 +73,8 @@ const TYPES: &[(&str, Format)] = &[
     #[cfg(feature = "office")]
     ("application/vnd.ms-excel.sheet.macroenabled.12", Format::Xlsx),
     #[cfg(feature = "office")]
+    ("application/vnd.ms-excel.sheet.binary.macroenabled.12", Format::Xlsx),
+    #[cfg(feature = "office")]
     ("application/vnd.openxmlformats-officedocument.presentationml.presentation", Format::Pptx),
     #[cfg(feature = "office")]
     ("application/vnd.openxmlformats-officedocument.presentationml.slideshow", Format::Pptx),
@@ -80,6 +82,14 @@ const TYPES: &[(&str, Format)] = &[
     ("application/vnd.openxmlformats-officedocument.presentationml.template", Format::Pptx),
     #[cfg(feature = "office")]
     ("application/vnd.ms-powerpoint.presentation.macroenabled.12", Format::Pptx),
+    #[cfg(feature = "office")]
+    ("application/vnd.ms-word.template.macroenabled.12", Format::Docx),
+    #[cfg(feature = "office")]
+    ("application/vnd.ms-excel.template.macroenabled.12", Format::Xlsx),
+    #[cfg(feature = "office")]
+    ("application/vnd.ms-powerpoint.template.macroenabled.12", Format::Pptx),
+    #[cfg(feature = "office")]
+    ("application/vnd.ms-powerpoint.slideshow.macroenabled.12", Format::Pptx),
     #[cfg(feature = "office")]
     ("application/vnd.oasis.opendocument.text", Format::OpenText),
     #[cfg(feature = "office")]
@@ -144,7 +154,7 @@ const TYPES: &[(&str, Format)] = &[
 ];
 
 /// The mark of the compound files that Office wrote before 2007, and writes still for encrypted documents.
-const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+pub(crate) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 impl Format {
     /// What a media type says; parameters and case do not matter.

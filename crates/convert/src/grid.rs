@@ -1,25 +1,20 @@
 //! The rows of a sheet, of which most of a million may be empty.
 
+use std::fmt::Write;
+
 use crate::output::Output;
 use crate::table;
 
-/// After so many rows, the number of the next one is said again.
-const ROWS_PER_MARK: usize = 100;
-
-/// So many empty rows are shown as empty lines.
-const MAX_BLANK: usize = 3;
-
-/// Writes the rows of a sheet: where rows are left out, or many have gone by, the number of the next is said.
+/// Writes the rows of a sheet, each behind its number, so that a cell can be cited.
 #[derive(Default)]
 pub(crate) struct Grid {
     /// The number of the last row, from 1.
     last: usize,
-    since_mark: usize,
     line: String,
 }
 
 impl Grid {
-    /// Adds a row by its number, from 1, with its cells by column, from 0.
+    /// Adds a row by its number, from 1, with its cells by column, from 0. Rows without text are left out.
     pub(crate) fn row<'c>(
         &mut self,
         number: usize,
@@ -27,22 +22,14 @@ impl Grid {
         output: &mut Output,
     ) {
         self.line.clear();
+        let _ = write!(self.line, "{number}: ");
+        let head = self.line.len();
         table::push_row(&mut self.line, cells);
-        if self.line.is_empty() || number <= self.last {
+        if self.line.len() == head || number <= self.last {
             return;
-        }
-        let gap = number - self.last - 1;
-        if gap > MAX_BLANK || self.since_mark >= ROWS_PER_MARK {
-            output.line(&format!("[row {number}]"));
-            self.since_mark = 0;
-        } else {
-            for _ in 0..gap {
-                output.line("");
-            }
         }
         output.line(&self.line);
         self.last = number;
-        self.since_mark += 1;
     }
 }
 
@@ -68,14 +55,14 @@ mod tests {
     use crate::{Limits, Unit};
 
     #[test]
-    fn rows_say_their_numbers_where_some_are_missing() {
+    fn rows_say_their_numbers() {
         let mut output = Output::new(Unit::Sheet, &Limits::new());
         output.begin("");
         let mut grid = Grid::default();
         for row in [1, 3, 4, 9, 1_048_576] {
             grid.row(row, [(0, "x")], &mut output);
         }
-        assert_eq!(output.into_text(), "[sheet 1]\nx\n\nx\nx\n[row 9]\nx\n[row 1048576]\nx\n");
+        assert_eq!(output.into_text(), "[sheet 1]\n1: x\n3: x\n4: x\n9: x\n1048576: x\n");
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! | PDF | `pdf` | `[page 2]` | rows and columns of tables, values of fields, comments |
 //! | DOC, XLS, PPT, MSG | `legacy` | as their successors | of Office 97 to 2003 and Outlook; attachments are [`Converted::attachments`] |
 //! | DOCX, ODT, RTF | `office` | `[page 2]` where Word saved its pages | `#` headings, numbers of lists and clauses, footnotes and comments where they stand; deleted and hidden text is not |
-//! | XLSX, ODS | `office` | `[sheet 2: Budget]`, `[row 101]` | values of formulas, ISO dates, comments; hidden sheets say so |
+//! | XLSX, XLSB, ODS | `office` | `[sheet 2: Budget]`, `7: ` before row 7 | values of formulas, numbers with currency and decimals, ISO dates, comments; hidden sheets say so |
 //! | PPTX, ODP | `office` | `[slide 2]` | tables, the speaker's notes, comments; hidden slides say so |
 //! | EPUB | `epub` | `[chapter 2: Title]` | |
 //! | HTML | `html` | | headings, lists, texts of links and pictures; scripts, styles and what is hidden are not |
@@ -22,10 +22,15 @@
 //! | other text | | | in any charset; one that was guessed is a [`Note::Charset`] |
 //! | zip archives | | | the names and sizes of the files |
 //!
+//! The format of a cell adds and never hides: `0.00` shows 741.2 as 741.20, and 4.33333333333333 with all its digits, as
+//! a model computes with what it reads; dates are ISO dates, a negative number has a minus.
+//!
 //! Types that say little (`application/zip`, `application/octet-stream`, `application/msword`) are looked into. Files
 //! of Office from before 97 are not read: [`ConvertError::OldFormat`] says so. Charts are tables of their values;
-//! pictures and what else is no text is counted in [`Note::NotShown`]. All features are on by default; without `pdf`,
-//! `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
+//! documents that are embedded in office files or attached to PDFs are [`Converted::attachments`] as those of e-mails
+//! are, whatever they are wrapped in: at most 200, and so many bytes together as a part may decode to. The workbook
+//! behind a chart is not among them. Pictures and what else is no text is counted in [`Note::NotShown`]. All features
+//! are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
 //!
 //! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
@@ -56,7 +61,8 @@
 //! What can be read of a damaged document is read, and nothing is left out in silence: a page of which parts could
 //! not be read says so under its marker, one that could not be read at all keeps its number, and
 //! [`Converted::notes`] list both. A document of which nothing could be read is [`ConvertError::NothingRead`], not
-//! one without text.
+//! one without text. Office files and books whose end is missing, and with it the list of their parts, are read as far
+//! as their parts can be found ([`Note::Recovered`]).
 //!
 //! # Blocking
 //!
@@ -111,9 +117,13 @@ mod docx;
 mod drawings;
 #[cfg(feature = "email")]
 mod email;
+#[cfg(feature = "office")]
+mod embedded;
 #[cfg(feature = "epub")]
 mod epub;
 mod error;
+#[cfg(feature = "office")]
+mod fields;
 mod fit;
 #[cfg(any(feature = "office", feature = "html"))]
 mod flow;

@@ -1,6 +1,7 @@
 //! The OpenDocument formats to text: ODT, ODS and ODP.
 
 mod lists;
+mod objects;
 mod sheets;
 mod text;
 
@@ -11,6 +12,7 @@ use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Unit};
 
 use self::lists::Lists;
+use self::objects::Objects;
 
 pub(crate) fn convert(
     bytes: &[u8],
@@ -29,9 +31,10 @@ pub(crate) fn convert(
         return Err(ConvertError::Malformed { reason: "it has no content inside" });
     };
     let mut output = Output::new(unit, limits);
+    let mut objects = Objects::new(&archive, limits, clock);
     let read = match (unit, content) {
         (_, Err(stop)) => Err(stop),
-        (Unit::Sheet, Ok(xml)) => sheets::read(xml, &mut output, clock),
+        (Unit::Sheet, Ok(xml)) => sheets::read(xml, &mut objects, &mut output, clock),
         (_, Ok(xml)) => {
             let mut lists = Lists::default();
             if let Some(Ok(styles)) = open("styles.xml")
@@ -39,7 +42,7 @@ pub(crate) fn convert(
             {
                 return Err(error);
             }
-            text::read(xml, lists, unit, &mut output)
+            text::read(xml, lists, &mut objects, unit, &mut output)
         }
     };
     match read {
@@ -47,6 +50,7 @@ pub(crate) fn convert(
         Err(Stop::Damaged) => output.partial(),
         Ok(()) => {}
     }
+    archive.tell(&mut output);
     output.finish()
 }
 

@@ -76,7 +76,13 @@ impl Package<'_> {
 
 /// The targets of one kind, in the order of their identifiers' numbers.
 pub(crate) fn of_kind<'r>(references: &'r References, kind: &str) -> Vec<&'r str> {
-    let mut found: Vec<_> = references.iter().filter(|(_, reference)| reference.kind == kind).collect();
+    of_kinds(references, &[kind])
+}
+
+/// The targets of these kinds, in the order of their identifiers' numbers.
+pub(crate) fn of_kinds<'r>(references: &'r References, kinds: &[&str]) -> Vec<&'r str> {
+    let of = |reference: &Reference| kinds.contains(&reference.kind.as_str());
+    let mut found: Vec<_> = references.iter().filter(|(_, reference)| of(reference)).collect();
     found.sort_by_key(|(id, _)| (id.len(), id.as_str()));
     found.into_iter().map(|(_, reference)| reference.target.as_str()).collect()
 }

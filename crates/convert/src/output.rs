@@ -10,6 +10,9 @@ const INCOMPLETE: &str = "[parts of this {} could not be read]\n";
 /// What stands under the marker of a unit that could not be read.
 const UNREAD: &str = "[this {} could not be read]\n";
 
+/// Documents inside one document that are given on.
+pub(crate) const MAX_ATTACHMENTS: usize = 200;
+
 /// Names in markers are cut after so many characters.
 const MAX_NAME: usize = 200;
 
@@ -31,6 +34,8 @@ pub(crate) struct Output {
     not_shown: BTreeMap<&'static str, usize>,
     notes: Vec<Note>,
     attachments: Vec<Attachment>,
+    /// Attachments so far, those that are left out included.
+    attached: usize,
     truncated: bool,
 }
 
@@ -53,6 +58,7 @@ impl Output {
             not_shown: BTreeMap::new(),
             notes: Vec::new(),
             attachments: Vec::new(),
+            attached: 0,
             truncated: false,
         }
     }
@@ -244,10 +250,28 @@ impl Output {
         self.truncated = true;
     }
 
-    /// Adds a document that is inside the document.
-    #[cfg(any(feature = "email", feature = "legacy"))]
+    /// Gives on a document that is inside the document, and says so where it stands.
+    #[cfg(any(feature = "email", feature = "office"))]
     pub(crate) fn attach(&mut self, attachment: Attachment) {
+        self.attached += 1;
+        if self.attached > MAX_ATTACHMENTS {
+            self.note(Note::EntriesLeftOut);
+            self.truncated();
+            return;
+        }
+        self.end_line();
+        self.line(&attachment_marker(self.attached, &attachment));
         self.attachments.push(attachment);
+    }
+
+    /// Says that a document is inside that cannot be given on.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn attach_unread(&mut self, file_name: Option<&str>) {
+        self.attached += 1;
+        let name = marker_name(file_name.unwrap_or("without a name"));
+        self.end_line();
+        self.line(&format!("[attachment {}: {name}, which cannot be read]", self.attached));
+        self.not_shown("embedded document");
     }
 
     /// Remembers whether the text so far of this unit says anything.
@@ -312,6 +336,12 @@ impl Output {
             attachments: self.attachments,
         })
     }
+}
+
+/// The line that says where an attachment stands.
+pub(crate) fn attachment_marker(number: usize, attachment: &Attachment) -> String {
+    let name = marker_name(attachment.file_name.as_deref().unwrap_or("without a name"));
+    format!("[attachment {number}: {name}, {}, {} bytes]", attachment.media_type, attachment.bytes.len())
 }
 
 /// A name on one line without brackets that would end its marker.

@@ -4,10 +4,12 @@
 //! where is worked out here ([`content`], [`runs`]), and put into lines, cells and columns ([`layout`]).
 
 mod annotations;
+mod attachments;
 mod audit;
 mod bill;
 mod columns;
 mod content;
+mod defined;
 mod expand;
 mod filters;
 mod font;
@@ -29,8 +31,11 @@ use bytes::Bytes;
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use memchr::memmem;
 
+use self::attachments::Attached;
+use self::defined::Defined;
 pub(crate) use self::pages::Numbered;
 use crate::guarded::Clock;
+use crate::output::attachment_marker;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 /// How far from the end of a file its end marker may stand.
@@ -68,20 +73,29 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
     let Opened { pdf, pages: numbered } = open(bytes, limits, clock)?;
     let pages = pdf.pages();
 
+    let mut defined = Defined::default();
+    let mut files = Vec::new();
     let mut fonts = font::Fonts::new(limits.max_decoded_bytes, clock);
     let mut output = Output::new(numbered.total, limits);
     for (index, place) in numbered.pages().enumerate().take(limits.max_units) {
         clock.check()?;
-        let found = match place.and_then(|place| pages.get(place)) {
+        let mut found = match place.and_then(|place| pages.get(place)) {
             Some(page) => Some(content::read(page, &mut fonts, limits.max_decoded_bytes, clock)?),
             None => None,
         };
+        if let Some(found) = found.as_mut().filter(|found| !found.dangling.is_empty()) {
+            // What the missing end held is lost.
+            found.partial |=
+                ends_early || defined.any(&pdf, &found.dangling, limits.max_decoded_bytes, clock)?;
+        }
+        files.extend(found.as_mut().map(|found| std::mem::take(&mut found.files)).unwrap_or_default());
         if !output.add(index + 1, found, clock)? {
             break;
         }
     }
     // What was left out as the time was over is not missing, but not looked at.
     clock.check()?;
+    output.attach(attachments::read(&pdf, files, limits.max_decoded_bytes, clock)?);
     output.finish(ends_early, numbered.guessed)
 }
 
@@ -107,6 +121,8 @@ struct Output<'l> {
     cut: bool,
     has_text: bool,
     images: usize,
+    /// Files that are attached, and how many more there are that could not be given on.
+    attached: Attached,
     unreadable: usize,
     unread: Vec<usize>,
     partial: Vec<usize>,
@@ -124,6 +140,7 @@ impl<'l> Output<'l> {
             cut: false,
             has_text: false,
             images: 0,
+            attached: Attached::default(),
             unreadable: 0,
             unread: Vec::new(),
             partial: Vec::new(),
@@ -181,6 +198,19 @@ impl<'l> Output<'l> {
         Ok(())
     }
 
+    /// Adds the files that are attached.
+    fn attach(&mut self, attached: Attached) {
+        for (index, attachment) in attached.files.iter().enumerate().filter(|_| !self.cut) {
+            self.text.push_str(&attachment_marker(index + 1, attachment));
+            self.text.push('\n');
+        }
+        if self.text.len() > self.limits.max_output_bytes {
+            self.cut = true;
+            self.cut_text();
+        }
+        self.attached = attached;
+    }
+
     /// Cuts the text at the last line that fits, or, if that is none, at the last character.
     fn cut_text(&mut self) {
         let end = self.text.floor_char_boundary(self.limits.max_output_bytes);
@@ -194,10 +224,11 @@ impl<'l> Output<'l> {
     fn finish(self, ends_early: bool, order_guessed: bool) -> Result<Converted, ConvertError> {
         let unit = Unit::Page;
         let damaged = !self.unread.is_empty() || !self.partial.is_empty();
-        if !self.has_text && (damaged || (ends_early && self.images == 0)) {
+        let none = !self.has_text && self.attached.files.is_empty();
+        if none && (damaged || (ends_early && self.images == 0)) {
             return Err(ConvertError::NothingRead { unit, units: self.read });
         }
-        if !self.has_text {
+        if none {
             return Err(ConvertError::NoText { unit, units: self.read, images: self.images > 0 });
         }
         let left_out = self.read < self.total;
@@ -211,6 +242,8 @@ impl<'l> Output<'l> {
             (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
             (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
             (self.images > 0).then_some(Note::NotShown { what: "image", count: self.images }),
+            (self.attached.lost > 0)
+                .then_some(Note::NotShown { what: "embedded document", count: self.attached.lost }),
             (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable }),
         ];
         Ok(Converted {
@@ -220,7 +253,7 @@ impl<'l> Output<'l> {
             starts: self.starts,
             truncated,
             notes: notes.into_iter().flatten().collect(),
-            attachments: Vec::new(),
+            attachments: self.attached.files,
         })
     }
 }

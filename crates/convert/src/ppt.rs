@@ -1,10 +1,12 @@
 //! PPT to text: the presentations of PowerPoint 97 to 2003, slide by slide with their notes.
 
 use std::collections::HashMap;
+use std::io::Read;
 
 use bytes::Bytes;
 
-use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::compound::Compound;
+use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{ConvertError, Converted, Limits, Unit};
@@ -24,6 +26,7 @@ const WIDE_TEXT: u16 = 4000;
 const NARROW_TEXT: u16 = 4008;
 const SLIDES: u16 = 4080;
 const OBJECTS: u16 = 6002;
+const EMBEDDED: u16 = 4113;
 
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let mut file = Compound::open(bytes, limits)?;
@@ -72,7 +75,26 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
             }
         }
     }
+    for (number, object) in top(&stream).filter(|record| record.id == EMBEDDED).enumerate() {
+        clock.check()?;
+        match unpacked(&object, limits) {
+            Some(bytes) => crate::embedded::give_on(bytes, &format!("object{}", number + 1), &mut output),
+            None => output.not_shown("embedded document"),
+        }
+    }
     output.finish()
+}
+
+/// The compound file of an object that another program made.
+fn unpacked(object: &Record<'_>, limits: &Limits) -> Option<Bytes> {
+    if object.instance == 0 {
+        return Some(Bytes::copy_from_slice(object.data));
+    }
+    let limit = u64::try_from(limits.max_decoded_bytes).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    let packed = flate2::bufread::ZlibDecoder::new(object.data.get(4..)?);
+    packed.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes.into())
 }
 
 /// A record, which may hold others.

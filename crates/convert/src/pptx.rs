@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use crate::archive::Archive;
 use crate::drawings;
+use crate::embedded::Embedded;
 use crate::flow::Flow;
 use crate::guarded::Clock;
-use crate::ooxml::{Package, References, of_kind};
+use crate::ooxml::{Package, Reference, References, of_kind};
 use crate::output::Output;
 use crate::xml::{Node, Stop, Xml};
-use crate::{ConvertError, Converted, Limits, Unit};
+use crate::{ConvertError, Converted, Limits, Note, Unit};
 
 /// Slides that are listed.
 const MAX_SLIDES: usize = 20_000;
@@ -20,20 +21,37 @@ const MAX_COMMENT: usize = 64 << 10;
 pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let package = Package { archive: Archive::open(bytes, limits)?, clock };
     let name = package.main("ppt/presentation.xml")?;
-    let references = package.references(&name)?;
-    let Some(Ok(xml)) = package.xml(&name) else {
-        return Err(ConvertError::Malformed { reason: "it has no presentation inside" });
+    let mut references = package.references(&name)?;
+    let mut slides = match package.xml(&name) {
+        Some(Ok(xml)) => match listed(xml) {
+            Ok(slides) => slides,
+            Err(Stop::Over(error)) => return Err(error),
+            Err(Stop::Damaged) if package.archive.recovered => Vec::new(),
+            Err(Stop::Damaged) => {
+                return Err(ConvertError::Malformed { reason: "its list of slides is damaged" });
+            }
+        },
+        _ if package.archive.recovered => Vec::new(),
+        _ => return Err(ConvertError::Malformed { reason: "it has no presentation inside" }),
     };
-    let slides = match listed(xml) {
-        Ok(slides) => slides,
-        Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) => {
-            return Err(ConvertError::Malformed { reason: "its list of slides is damaged" });
+    let guessed = package.archive.recovered && !slides.iter().any(|id| references.contains_key(id));
+    if guessed {
+        // The list of the slides is lost, or that of where they are.
+        slides.clear();
+        for target in package.archive.numbered("ppt/slides/", ".xml").into_iter().take(MAX_SLIDES) {
+            slides.push(target.to_owned());
+            let reference = Reference { kind: "slide".to_owned(), target: target.to_owned() };
+            references.insert(target.to_owned(), reference);
         }
-    };
+    }
     let authors = authors(&package, &references)?;
     let mut output = Output::new(Unit::Slide, limits);
     output.set_total(slides.len());
+    package.archive.tell(&mut output);
+    if guessed {
+        output.note(Note::OrderGuessed { unit: Unit::Slide });
+    }
+    let mut embedded = Embedded::new(limits);
     for id in &slides {
         clock.check()?;
         let slide = references.get(id).map(|reference| reference.target.as_str());
@@ -49,7 +67,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
             continue;
         };
         settle(shapes(xml, &mut output, false), &mut output)?;
-        extras(&package, slide, &authors, &mut output)?;
+        extras(&package, slide, &authors, &mut embedded, &mut output)?;
     }
     output.finish()
 }
@@ -184,10 +202,6 @@ fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<()
                     flow.open_cell(1, 1);
                     false
                 }
-                "oleObj" => {
-                    flow.output.not_shown("embedded document");
-                    false
-                }
                 "videoFile" | "audioFile" => {
                     flow.output.not_shown("recording");
                     false
@@ -230,6 +244,7 @@ fn extras(
     package: &Package<'_>,
     slide: &str,
     authors: &HashMap<String, String>,
+    embedded: &mut Embedded,
     output: &mut Output,
 ) -> Result<(), ConvertError> {
     let references = package.references(slide)?;
@@ -239,6 +254,7 @@ fn extras(
         }
     }
     drawings::charts(package, slide, output)?;
+    embedded.give_on(package, slide, output)?;
     for notes in of_kind(&references, "notesSlide") {
         let Some(Ok(xml)) = package.xml(notes) else { continue };
         let mut inside = output.beside();

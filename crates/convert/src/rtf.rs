@@ -34,13 +34,26 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
     }
     let mut output = Output::new(Unit::Whole, limits);
     output.begin("");
-    let mut reader = Reader::new(Flow::new(&mut output));
+    render(bytes, &mut output, clock)?;
+    output.finish()
+}
+
+/// Writes the text of a document.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn render(bytes: &[u8], output: &mut Output, clock: Clock) -> Result<(), ConvertError> {
+    let mut reader = Reader::new(Flow::new(output));
     reader.read(bytes, clock)?;
-    let (asides, unreadable, whole) =
-        (std::mem::take(&mut reader.asides), reader.unreadable, reader.depth == 0);
+    let (asides, objects) = (std::mem::take(&mut reader.asides), std::mem::take(&mut reader.objects));
+    let (unreadable, whole) = (reader.unreadable, reader.depth == 0);
     reader.flow.finish();
     for aside in asides {
         output.line(&aside);
+    }
+    for (index, digits) in objects.iter().enumerate() {
+        clock.check()?;
+        crate::embedded::of_digits(digits, &format!("object{}", index + 1), output);
     }
     if unreadable > 0 {
         output.note(Note::UnreadableCharacters { count: unreadable });
@@ -49,7 +62,7 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
         output.note(Note::EndsEarly);
         output.truncated();
     }
-    output.finish()
+    Ok(())
 }
 
 /// What is set for a group, and comes back when it ends.
@@ -85,6 +98,8 @@ enum Kind {
     Styles,
     /// The number or mark of a list.
     Label,
+    /// An object that another program made, in hexadecimal digits.
+    Object,
 }
 
 struct Reader<'o> {
@@ -98,12 +113,18 @@ struct Reader<'o> {
     fonts: HashMap<i32, i32>,
     /// The next destination may be unknown.
     starred: bool,
+    /// Nothing of the group has been read yet: only here a destination begins.
+    at_start: bool,
+    /// A destination without a group of its own is passed over, up to the next paragraph.
+    stray: bool,
     /// Characters that stand in for one that was read, and are passed over.
     to_skip: usize,
     high_surrogate: Option<u16>,
 
     table_open: bool,
     cells: Vec<String>,
+    /// Whether these cells are said to stand in a table.
+    cells_in_table: bool,
     /// The levels of the headings that styles make.
     styles: HashMap<i32, usize>,
     style: i32,
@@ -112,6 +133,9 @@ struct Reader<'o> {
     grid: Vec<i32>,
     author: String,
     asides: Vec<String>,
+    /// The digits of the objects.
+    objects: Vec<Vec<u8>>,
+    object: Vec<u8>,
     unreadable: usize,
 }
 
@@ -137,23 +161,28 @@ impl<'o> Reader<'o> {
             encoding: WINDOWS_1252,
             fonts: HashMap::new(),
             starred: false,
+            at_start: false,
+            stray: false,
             to_skip: 0,
             high_surrogate: None,
             table_open: false,
             cells: Vec::new(),
+            cells_in_table: false,
             styles: HashMap::new(),
             style: 0,
             edges: Vec::new(),
             grid: Vec::new(),
             author: String::new(),
             asides: Vec::new(),
+            objects: Vec::new(),
+            object: Vec::new(),
             unreadable: 0,
         }
     }
 
     fn read(&mut self, bytes: &[u8], clock: Clock) -> Result<(), ConvertError> {
         let mut rest = bytes;
-        let mut tokens = 0_u32;
+        let (mut tokens, mut in_table) = (0_u32, false);
         while let Some((first, after)) = rest.split_first() {
             tokens = tokens.wrapping_add(1);
             if tokens.is_multiple_of(TOKENS_PER_LOOK) {
@@ -165,8 +194,12 @@ impl<'o> Reader<'o> {
             }
             rest = after;
             match first {
-                b'{' => self.open(),
+                b'{' => {
+                    self.open();
+                    self.at_start = true;
+                }
                 b'}' => {
+                    in_table = self.group.in_table;
                     self.close();
                     if self.depth == 0 {
                         break;
@@ -175,10 +208,20 @@ impl<'o> Reader<'o> {
                 b'\\' => rest = self.control(after),
                 b'\r' | b'\n' | 0 => {}
                 _ if self.to_skip > 0 => self.to_skip -= 1,
-                _ => self.byte(*first),
+                _ => {
+                    self.at_start = false;
+                    self.byte(*first);
+                }
             }
         }
         self.flush();
+        // A row that nothing ends.
+        if !self.cells.is_empty() {
+            if (in_table || self.group.in_table) && !self.flow.is_blank() {
+                self.cell();
+            }
+            self.row();
+        }
         self.end_paragraph();
         Ok(())
     }
@@ -211,6 +254,9 @@ impl<'o> Reader<'o> {
         }
         let Some(outer) = self.outer.pop() else { return };
         let ended = std::mem::replace(&mut self.group, outer);
+        if ended.kind == Kind::Object && self.group.kind != Kind::Object {
+            self.objects.push(std::mem::take(&mut self.object));
+        }
         let Some(saved) = ended.saved else { return };
         let text = self.flow.take();
         self.flow.put_back(saved);
@@ -229,7 +275,7 @@ impl<'o> Reader<'o> {
                     self.asides.push(aside);
                 }
             }
-            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles => self.flow.text(&text),
+            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object => self.flow.text(&text),
         }
     }
 
@@ -255,7 +301,7 @@ impl<'o> Reader<'o> {
         if word == b"bin" {
             // So many bytes of anything.
             let length = usize::try_from(value.unwrap_or(0)).unwrap_or(0);
-            return rest.get(length..).unwrap_or_default();
+            return rest.get(length..).unwrap_or(rest);
         }
         if self.to_skip > 0 {
             self.to_skip -= 1;
@@ -281,6 +327,7 @@ impl<'o> Reader<'o> {
             self.to_skip -= 1;
             return after;
         }
+        self.at_start &= symbol == b'*';
         match symbol {
             b'*' => self.starred = true,
             b'~' => self.text(" "),
@@ -297,10 +344,14 @@ impl<'o> Reader<'o> {
         !self.group.skipped
             && !self.group.hidden
             && self.depth <= MAX_GROUPS
-            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles)
+            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object)
     }
 
     fn byte(&mut self, byte: u8) {
+        if self.group.kind == Kind::Object {
+            self.object.push(byte);
+            return;
+        }
         if self.is_text() {
             self.pending.push(byte);
             // Enough for one go; a character is never torn, as the rest goes on in the same charset.
@@ -377,6 +428,9 @@ impl<'o> Reader<'o> {
     }
 
     fn end_paragraph(&mut self) {
+        if self.cells_in_table && !self.cells.is_empty() {
+            self.row();
+        }
         if self.table_open {
             let paragraph = self.flow.take();
             self.flow.close_table();
@@ -392,6 +446,7 @@ impl<'o> Reader<'o> {
     fn cell(&mut self) {
         self.flush();
         let text = self.flow.take();
+        self.cells_in_table = self.group.in_table;
         if self.cells.len() < MAX_CELLS {
             self.cells.push(text);
         } else {
@@ -477,6 +532,34 @@ mod tests {
         let bytes = b"no rtf".to_vec().into();
         let result = convert(&bytes, &Limits::new(), Clock::start(Duration::from_secs(60)));
         assert!(matches!(result, Err(ConvertError::Malformed { .. })));
+    }
+
+    #[test]
+    fn cells_that_no_row_ends_are_kept() {
+        let row = r"\trowd\cellx1000\cellx2000\intbl 1\cell 2\cell\row";
+        assert_eq!(text(&format!(r"{{\rtf1{row}\trowd\intbl a\cell b\cell}}")), "1 | 2\na | b\n");
+        assert_eq!(text(&format!(r"{{\rtf1{row}\trowd\intbl a\cell b}}")), "1 | 2\na | b\n");
+        let before_text = format!(r"{{\rtf1{row}\trowd\intbl a\cell b\cell\pard after\par more}}");
+        assert_eq!(text(&before_text), "1 | 2\na | b\n\nafter\nmore\n");
+        assert_eq!(text(r"{\rtf1\trowd a\cell b\cell"), "a | b\n");
+    }
+
+    #[test]
+    fn a_destination_without_a_group_does_not_hide_the_document() {
+        for word in
+            [r"\*\nosuchword", r"\*\nosuchword7 ", r"\tc ", r"\private", r"\bin99999999 ", r"\*\background "]
+        {
+            let expected =
+                if word.starts_with(r"\tc") || word.starts_with(r"\p") { "more\n" } else { "text\nmore\n" };
+            assert_eq!(text(&format!(r"{{\rtf1\ansi{word} text\par more}}")), expected, "{word}");
+            let inside = format!(r"{{\rtf1\ansi {{\b bold{word} text}}\par more}}");
+            assert!(text(&inside).contains("more\n"), "{word}");
+        }
+        assert_eq!(text(r"{\rtf1 {\b bold\info text} more}"), "boldtext more\n");
+        assert_eq!(text(r"{\rtf1\fonttbl{\f0\fswiss Arial;}\pard text\par}"), "text\n");
+        assert_eq!(text(r"{\rtf1\stylesheet{\s0 Normal;}\pard text\par}"), "text\n");
+        assert_eq!(text(r"{\rtf1\pict\wmetafile8 0100ff\par text}"), "text\n");
+        assert_eq!(text(r"{\rtf1{\*\nosuchword hidden}{\info{\title x}}text}"), "text\n");
     }
 
     #[test]

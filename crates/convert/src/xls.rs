@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use crate::compound::{Compound, narrow, place_at, u16_at, u32_at, wide};
+use crate::compound::Compound;
+use crate::fields::{f64_at, logical, narrow, packed, place_at, u16_at, u32_at, wide};
 use crate::grid::Grid;
 use crate::guarded::Clock;
 use crate::output::Output;
@@ -42,6 +43,11 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
             Some(records) => book.sheet(records, clock, &mut output)?,
             None => output.unread(),
         }
+    }
+    let objects = file.entries("/").into_iter().filter(|entry| !entry.is_stream);
+    for object in objects.filter(|entry| entry.name.starts_with("MBD")) {
+        clock.check()?;
+        crate::embedded::storage(&mut file, &format!("/{}", object.name), &mut output);
     }
     output.finish()
 }
@@ -202,11 +208,11 @@ impl Book {
                 None => char::REPLACEMENT_CHARACTER.to_string(),
             },
             0x0204 | 0x00d6 => self.label(data.get(6..)?),
-            0x0205 => logical(*data.get(6)?, *data.get(7)? != 0),
+            0x0205 => logical(*data.get(6)?, *data.get(7)? != 0).to_owned(),
             _ => match data.get(6..14)? {
                 [0, .., 0xff, 0xff] => return Some(column),
-                [1, _, value, .., 0xff, 0xff] => logical(*value, false),
-                [2, _, value, .., 0xff, 0xff] => logical(*value, true),
+                [1, _, value, .., 0xff, 0xff] => logical(*value, false).to_owned(),
+                [2, _, value, .., 0xff, 0xff] => logical(*value, true).to_owned(),
                 [_, .., 0xff, 0xff] => return None,
                 _ => number(f64_at(data, 6)?, style),
             },
@@ -230,35 +236,6 @@ fn write_row(grid: &mut Grid, number: usize, row: &mut Vec<(usize, String)>, out
     row.sort_by_key(|(column, _)| *column);
     grid.row(number + 1, row.iter().map(|(column, text)| (*column, text.as_str())), output);
     row.clear();
-}
-
-fn f64_at(data: &[u8], at: usize) -> Option<f64> {
-    Some(f64::from_le_bytes(data.get(at..)?.first_chunk().copied()?))
-}
-
-/// A number of four bytes: an integer or the upper half of a float, perhaps in hundredths.
-fn packed(bits: u32) -> f64 {
-    let number = if bits & 2 != 0 {
-        f64::from(bits.cast_signed() >> 2)
-    } else {
-        f64::from_bits(u64::from(bits & !3) << 32)
-    };
-    if bits & 1 != 0 { number / 100.0 } else { number }
-}
-
-fn logical(value: u8, is_error: bool) -> String {
-    let text = match (is_error, value) {
-        (false, 0) => "FALSE",
-        (false, _) => "TRUE",
-        (true, 0x00) => "#NULL!",
-        (true, 0x07) => "#DIV/0!",
-        (true, 0x0f) => "#VALUE!",
-        (true, 0x17) => "#REF!",
-        (true, 0x1d) => "#NAME?",
-        (true, 0x24) => "#NUM!",
-        (true, _) => "#N/A",
-    };
-    text.to_owned()
 }
 
 /// A text of one byte a character with its length in one byte.

@@ -1,20 +1,26 @@
-//! XLSX to text: each sheet row by row, formulas as their values, dates as ISO dates.
+//! XLSX and XLSB to text: each sheet row by row, formulas as their values, dates as ISO dates.
 
+mod binary;
+mod codes;
 mod numbers;
 mod strings;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::archive::Archive;
 use crate::drawings;
+use crate::embedded::Embedded;
 use crate::grid::{Grid, place};
 use crate::guarded::Clock;
-use crate::ooxml::{Package, References, of_kind};
+use crate::ooxml::{Package, Reference, References, of_kind};
 use crate::output::Output;
 use crate::pptx::{settle, shapes};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
+use self::binary::Records;
+pub(crate) use self::codes::Pattern;
 pub(crate) use self::numbers::{Formats, plain};
 use self::strings::Strings;
 
@@ -37,22 +43,36 @@ const MAX_SHEETS: usize = 10_000;
 pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     let package = Package { archive: Archive::open(bytes, limits)?, clock };
     let name = package.main("xl/workbook.xml")?;
-    let references = package.references(&name)?;
-    let Some(Ok(xml)) = package.xml(&name) else {
-        return Err(ConvertError::Malformed { reason: "it has no workbook inside" });
-    };
+    let name = if package.archive.has(&name) { name } else { "xl/workbook.bin".to_owned() };
+    let mut references = package.references(&name)?;
     let mut book = Book::default();
-    match book.read(xml) {
+    let missing = ConvertError::Malformed { reason: "it has no workbook inside" };
+    let ended = if package.archive.recovered && !package.archive.has(&name) {
+        Ok(())
+    } else if is_binary(&name) {
+        book.read_binary(&mut Records::open(&package, &name).ok_or(missing.clone())?)
+    } else {
+        let Some(Ok(xml)) = package.xml(&name) else { return Err(missing) };
+        book.read(xml)
+    };
+    match ended {
         Err(Stop::Over(error)) => return Err(error),
-        Err(Stop::Damaged) if book.sheets.is_empty() => {
+        Err(Stop::Damaged) if book.sheets.is_empty() && !package.archive.recovered => {
             return Err(ConvertError::Malformed { reason: "its list of sheets is damaged" });
         }
         Ok(()) | Err(Stop::Damaged) => {}
     }
+    let mut output = Output::new(Unit::Sheet, limits);
+    if package.archive.recovered && book.find(&package, &mut references) {
+        output.note(Note::OrderGuessed { unit: Unit::Sheet });
+    }
+    if book.sheets.is_empty() && package.archive.recovered {
+        return Err(missing);
+    }
     let formats = Formats::read(&package, &references, book.since_1904)?;
     let (strings, strings_whole) = Strings::read(&package, &references, limits)?;
-    let mut output = Output::new(Unit::Sheet, limits);
     output.set_total(book.sheets.len());
+    let mut embedded = Embedded::new(limits);
     let mut formulas = 0;
     for sheet in &book.sheets {
         clock.check()?;
@@ -67,17 +87,24 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         let own = package.references(&reference.target)?;
         if reference.kind == "chartsheet" {
             drawn(&package, &own, &mut output)?;
+            embedded.give_on(&package, &reference.target, &mut output)?;
             continue;
         }
         let comments = comments(&package, &own)?;
         let mut reader =
-            Sheet { formats: &formats, strings: &strings, comments, clock, formulas: 0, lost: false };
-        let ended = match package.xml(&reference.target) {
-            Some(Ok(xml)) => reader.read(xml, &mut output),
-            _ => {
-                output.unread();
-                continue;
+            Cells { formats: &formats, strings: &strings, comments, clock, formulas: 0, lost: false };
+        let ended = if is_binary(&reference.target) {
+            Records::open(&package, &reference.target)
+                .map(|mut records| reader.read_binary(&mut records, &mut output))
+        } else {
+            match package.xml(&reference.target) {
+                Some(Ok(xml)) => Some(reader.read(xml, &mut output)),
+                _ => None,
             }
+        };
+        let Some(ended) = ended else {
+            output.unread();
+            continue;
         };
         match ended {
             Err(Stop::Over(error)) => return Err(error),
@@ -88,11 +115,18 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
         }
         formulas += reader.formulas;
         drawn(&package, &own, &mut output)?;
+        embedded.give_on(&package, &reference.target, &mut output)?;
     }
+    package.archive.tell(&mut output);
     if formulas > 0 {
         output.note(Note::FormulasWithoutValues { count: formulas });
     }
     output.finish()
+}
+
+/// Whether a part is one of XLSB.
+fn is_binary(name: &str) -> bool {
+    name.ends_with(".bin")
 }
 
 #[derive(Default)]
@@ -108,6 +142,33 @@ struct Listed {
 }
 
 impl Book {
+    /// Finds the sheets of a file that lost the list of them, or the list of where they are; whether it had to.
+    fn find(&mut self, package: &Package<'_>, references: &mut References) -> bool {
+        if self.sheets.iter().any(|sheet| references.contains_key(&sheet.id)) {
+            return false;
+        }
+        let mut refer = |id: &str, kind: &str, target: &str| {
+            references.insert(id.to_owned(), Reference { kind: kind.to_owned(), target: target.to_owned() });
+        };
+        for end in [".xml", ".bin"] {
+            for (index, target) in package.archive.numbered("xl/worksheets/", end).into_iter().enumerate() {
+                if index >= self.sheets.len() && index < MAX_SHEETS {
+                    self.sheets.push(Listed { name: String::new(), id: target.to_owned(), hidden: false });
+                }
+                if let Some(sheet) = self.sheets.get(index) {
+                    refer(&sheet.id, "worksheet", target);
+                }
+            }
+            for (kind, name) in [("sharedStrings", "sharedStrings"), ("styles", "styles")] {
+                let target = format!("xl/{name}{end}");
+                if package.archive.has(&target) {
+                    refer(kind, kind, &target);
+                }
+            }
+        }
+        true
+    }
+
     fn read(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
         loop {
             match xml.next()? {
@@ -131,6 +192,13 @@ impl Book {
 fn comments(package: &Package<'_>, references: &References) -> Result<HashMap<String, String>, ConvertError> {
     let mut found = HashMap::new();
     for name in of_kind(references, "comments") {
+        if is_binary(name) {
+            let Some(mut records) = Records::open(package, name) else { continue };
+            if let Err(Stop::Over(error)) = binary::comments(&mut records, &mut found) {
+                return Err(error);
+            }
+            continue;
+        }
         let Some(Ok(mut xml)) = package.xml(name) else { continue };
         let mut cell = None;
         loop {
@@ -170,13 +238,10 @@ fn drawn(package: &Package<'_>, references: &References, output: &mut Output) ->
         }
         drawings::charts(package, drawing, output)?;
     }
-    for _ in of_kind(references, "oleObject").into_iter().chain(of_kind(references, "package")) {
-        output.not_shown("embedded document");
-    }
     Ok(())
 }
 
-struct Sheet<'a> {
+struct Cells<'a> {
     formats: &'a Formats,
     strings: &'a Strings,
     comments: HashMap<String, String>,
@@ -206,7 +271,35 @@ struct Row {
     cells: Vec<(usize, usize)>,
 }
 
-impl Sheet<'_> {
+impl Row {
+    /// Adds a cell with its comment; whether there was room for it.
+    fn add(&mut self, column: usize, text: &str, comment: Option<String>) -> bool {
+        let start = self.texts.len();
+        if start > MAX_ROW || self.cells.len() >= MAX_COLUMNS {
+            return false;
+        }
+        self.texts.push_str(text);
+        if let Some(comment) = comment {
+            let space = if text.is_empty() { "" } else { " " };
+            self.texts.push_str(&format!("{space}[comment: {comment}]"));
+        }
+        if self.texts.len() > start {
+            self.cells.push((column, self.texts.len()));
+        }
+        true
+    }
+
+    fn write(&self, grid: &mut Grid, output: &mut Output) {
+        let cells = self.cells.iter().scan(0, |from, (column, to)| {
+            let text = self.texts.get(*from..*to).unwrap_or_default();
+            *from = *to;
+            Some((*column, text))
+        });
+        grid.row(self.number, cells, output);
+    }
+}
+
+impl Cells<'_> {
     fn read(&mut self, mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
         let mut grid = Grid::default();
         let mut row = Row::default();
@@ -247,12 +340,7 @@ impl Sheet<'_> {
                     "c" => self.add(&mut cell, &mut row),
                     "row" => {
                         self.clock.check()?;
-                        let cells = row.cells.iter().scan(0, |from, (column, to)| {
-                            let text = row.texts.get(*from..*to).unwrap_or_default();
-                            *from = *to;
-                            Some((*column, text))
-                        });
-                        grid.row(row.number, cells, output);
+                        row.write(&mut grid, output);
                         row = Row { number: row.number, ..Row::default() };
                     }
                     "sheetData" => return Ok(()),
@@ -274,39 +362,27 @@ impl Sheet<'_> {
     /// Adds a cell to its row.
     fn add(&mut self, cell: &mut Cell, row: &mut Row) {
         let cell = std::mem::take(cell);
-        let start = row.texts.len();
-        if start > MAX_ROW || row.cells.len() >= MAX_COLUMNS {
-            self.lost = true;
-            return;
-        }
         let value = cell.value.as_ref().filter(|value| !value.trim().is_empty() || cell.kind == "str");
-        match (value, &cell.formula) {
+        let text = match (value, &cell.formula) {
             (Some(value), _) => match cell.kind.as_str() {
                 "s" => match value.trim().parse().ok().and_then(|at| self.strings.get(at)) {
-                    Some(text) => row.texts.push_str(text),
+                    Some(text) => Cow::Borrowed(text),
                     None => {
                         self.lost = true;
-                        row.texts.push(char::REPLACEMENT_CHARACTER);
+                        Cow::Borrowed("\u{fffd}")
                     }
                 },
-                "b" => row.texts.push_str(if value.trim() == "1" { "TRUE" } else { "FALSE" }),
-                "str" | "e" | "inlineStr" => row.texts.push_str(value),
-                "d" => row.texts.push_str(value.trim()),
-                _ => row.texts.push_str(&self.formats.show(value.trim(), cell.style)),
+                "b" => Cow::Borrowed(if value.trim() == "1" { "TRUE" } else { "FALSE" }),
+                "str" | "e" | "inlineStr" => Cow::Borrowed(value.as_str()),
+                "d" => Cow::Borrowed(value.trim()),
+                _ => Cow::Owned(self.formats.show(value.trim(), cell.style)),
             },
             (None, Some(formula)) if !formula.trim().is_empty() => {
                 self.formulas += 1;
-                row.texts.push('=');
-                row.texts.push_str(formula.trim());
+                Cow::Owned(format!("={}", formula.trim()))
             }
-            _ => row.texts.push_str(&cell.text),
-        }
-        if let Some(comment) = cell.comment {
-            let space = if row.texts.len() > start { " " } else { "" };
-            row.texts.push_str(&format!("{space}[comment: {comment}]"));
-        }
-        if row.texts.len() > start {
-            row.cells.push((cell.column, row.texts.len()));
-        }
+            _ => Cow::Borrowed(cell.text.as_str()),
+        };
+        self.lost |= !row.add(cell.column, &text, cell.comment);
     }
 }

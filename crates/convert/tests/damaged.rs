@@ -62,9 +62,14 @@ fn annotations_that_lead_nowhere_are_said_and_do_not_hide_what_follows() {
     assert_whole_hello(with("[8 0 R 6 0 R]", "null"));
     // A box that is not ticked shows nothing.
     assert_whole_hello(with("[8 0 R 6 0 R]", &field("/AS /Off /AP << /N << /Yes 99 0 R >> >>")));
-    for annotations in ["[99 0 R 6 0 R]", "[6 0 R 99 0 R]", "[(x) 6 0 R]"] {
-        assert_incomplete_hello(with(annotations, "null"));
+    // An object that the file does not have is null; one that it has and that cannot be read is lost.
+    for annotations in ["[99 0 R 6 0 R]", "[6 0 R 99 0 R]"] {
+        assert_whole_hello(with(annotations, "null"));
     }
+    for annotations in ["[8 0 R 6 0 R]", "[6 0 R 8 0 R]"] {
+        assert_incomplete_hello(with(annotations, "<< /Subtype"));
+    }
+    assert_incomplete_hello(with("[(x) 6 0 R]", "null"));
     for appearance in [
         "/AP << /N 99 0 R >>",
         "/AP 99 0 R",
@@ -73,7 +78,26 @@ fn annotations_that_lead_nowhere_are_said_and_do_not_hide_what_follows() {
     ] {
         assert_incomplete_hello(with("[8 0 R 6 0 R]", &field(appearance)));
     }
-    assert_incomplete_hello(page("/Contents 4 0 R /Annots 99 0 R").finish());
+    assert_whole_hello(page("/Contents 4 0 R /Annots 99 0 R").finish());
+    assert_incomplete_hello(page("/Contents 4 0 R /Annots 6 0 R").object(6, "[ << ").finish());
+    // Where the file ends early, it may have had the object.
+    let cut = page("/Contents 4 0 R /Annots [99 0 R]").into_bytes();
+    let converted = read(cut).unwrap();
+    assert_eq!(converted.text, "[page 1]\n[parts of this page could not be read]\nHello\n");
+}
+
+#[test]
+fn annotations_of_object_streams_are_known_to_be_there() {
+    let file = |inside: &[(u32, &str)], annotations: &str| {
+        let (entries, data) = common::object_stream(inside);
+        let numbers: Vec<u32> = inside.iter().map(|(number, _)| *number).collect();
+        page(&format!("/Contents 4 0 R /Annots {annotations}"))
+            .stream(40, &format!("/Type /ObjStm {entries}"), &data)
+            .finish_with_stream(40, &numbers)
+    };
+    let link = "<< /Subtype /Link /Rect [0 0 9 9] >>";
+    assert_whole_hello(file(&[(6, link)], "[6 0 R 99 0 R]"));
+    assert_incomplete_hello(file(&[(6, link), (7, "<< /Subtype")], "[6 0 R 7 0 R]"));
 }
 
 #[test]
@@ -152,7 +176,7 @@ fn content_that_stops_making_sense_is_said() {
 
 #[test]
 fn a_document_of_which_nothing_could_be_read_is_not_said_to_be_empty() {
-    for contents in ["/Contents 99 0 R", "/Contents [99 0 R]", "/Annots 99 0 R"] {
+    for contents in ["/Contents 99 0 R", "/Contents [99 0 R]", "/Annots (x)"] {
         let error = read(page(contents).finish()).unwrap_err();
         assert_eq!(error, ConvertError::NothingRead { unit: Unit::Page, units: 1 }, "{contents}");
         assert_eq!(

@@ -138,7 +138,7 @@ fn parts_that_grow_are_left_out() {
     ];
     // Shared texts that nothing needs spoil nothing; a sheet says that it is missing.
     let converted = survive("bomb of shared texts", XLSX, bombed(&parts, "xl/t.xml")).unwrap();
-    assert_eq!(converted.text, "[sheet 1: One]\nseen\n");
+    assert_eq!(converted.text, "[sheet 1: One]\n1: seen\n");
     let result = survive("bomb of a sheet", XLSX, bombed(&parts[..3], "xl/s.xml"));
     assert!(matches!(result, Err(ConvertError::NothingRead { .. })), "{result:?}");
 
@@ -277,14 +277,14 @@ fn sheets_of_absurd_size_are_bounded() {
     let read = |rows: &str| survive("sheet", XLSX, xlsx(sheet(rows).as_bytes(), b"<sst/>", ""));
     let corners =
         read("<row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='XFD1048576'><v>2</v></c></row>");
-    assert_eq!(corners.unwrap().text, "[sheet 1: One]\n1\n[row 1048576]\n[column XFD] 2\n");
+    assert_eq!(corners.unwrap().text, "[sheet 1: One]\n1: 1\n1048576: [column XFD] 2\n");
     let nowhere = read(
         "<row r='99999999999999999999'><c r='ZZZZZZ9'><v>1</v></c><c r='A1' s='99999999999'><v>2</v></c></row>",
     );
     assert!(nowhere.is_ok());
     // Shared texts that are not there.
     let converted = read("<row><c t='s'><v>4294967295</v></c><c t='s'><v>-1</v></c></row>").unwrap();
-    assert_eq!(converted.text, "[sheet 1: One]\n\u{fffd} | \u{fffd}\n");
+    assert_eq!(converted.text, "[sheet 1: One]\n1: \u{fffd} | \u{fffd}\n");
 
     let made = |name: &str, sheet: Vec<u8>, strings: Vec<u8>| {
         let file = xlsx(&sheet, &strings, "");
@@ -324,7 +324,7 @@ fn sheets_of_absurd_size_are_bounded() {
         format!("<table:table-row table:number-rows-repeated='1048576'>{cells}</table:table-row>")
     };
     let text = content(&row(&wide)).unwrap().text;
-    assert_eq!(text, "[sheet 1: One]\nx [the same up to column XFD]\n[the same up to row 1048576]\n");
+    assert_eq!(text, "[sheet 1: One]\n1: x [the same up to column XFD]\n[the same up to row 1048576]\n");
     let _ = content(&row(&cell("table:number-columns-repeated='50'").repeat(2_000)).repeat(20));
     let _ = content(
         &format!("<table:table-row table:number-rows-repeated='50'>{}</table:table-row>", cell(""))

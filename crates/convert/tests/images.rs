@@ -276,7 +276,7 @@ fn what_nobody_decodes_here_is_an_honest_error() {
     let form = Form::of(["image/png"]);
     let heic = Bytes::from_static(b"\0\0\0\x18ftypheic....\0\0\0\x14ispe\0\0\0\0\0\0\x01\0\0\0\x01\0");
     let error = fit("image/heic", heic.clone(), &form, &Limits::new()).unwrap_err();
-    assert_eq!(error.to_string(), "no converter reads `image/heic`");
+    assert_eq!(error.to_string(), "no converter reads `image/heic`; saved as JPEG or PNG it can be shown");
     // Where it is taken, it goes as it is.
     let gemini = Form::of(["image/heic", "image/png"]).with_max_pixels(256);
     assert_eq!(fit("image/heic", heic.clone(), &gemini, &Limits::new()), Ok(Fitted::unchanged()));

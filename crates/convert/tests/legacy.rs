@@ -32,22 +32,22 @@ fn an_old_workbook_is_read_sheet_by_sheet() {
     assert_eq!((converted.unit, converted.units), (Unit::Sheet, 2));
     for line in [
         "[sheet 1: Costs]",
-        "Item | Due | Amount",
-        "Rent | 2026-04-17 | 4950",
-        "Heizung ä | 2026-04-18 | 310.25",
-        "Wasser 水 | 2026-04-19 | -12.5",
-        " |  | TRUE",
-        " |  | 5247.75",
+        "1: Item | Due | Amount",
+        "2: Rent | 2026-04-17 | 4950",
+        "3: Heizung ä | 2026-04-18 | 310.25",
+        "4: Wasser 水 | 2026-04-19 | -12.5",
+        "6:  |  | TRUE",
+        "7:  |  | 5247.75",
         "[sheet 2: Texts]",
-        "Row 0 кратко",
-        "Row 399 кратко",
+        "1: Row 0 кратко",
+        "400: Row 399 кратко",
     ] {
         assert!(text.lines().any(|other| other == line), "{line:?} is missing in:\n{}", &text[..800]);
     }
     // Texts that go on from record to record are whole.
-    for row in 0..400 {
+    for row in 0..400_usize {
         let rest = if row % 3 == 0 { "кратко".to_owned() } else { "long text ".repeat(12) };
-        let line = format!("Row {row} {rest}");
+        let line = format!("{}: Row {row} {rest}", row + 1);
         assert!(text.lines().any(|other| other == line.trim_end()), "{line:?}");
     }
     assert_eq!(converted.notes, []);
@@ -133,6 +133,24 @@ fn a_message_of_outlook_is_read_with_its_attachments() {
         (&attachment.bytes[..], attachment.file_name.as_deref()),
         (&b"a,b\n1,2\n"[..], Some("offer.csv"))
     );
+}
+
+#[test]
+fn a_message_of_outlook_with_a_formatted_body_alone_is_read() {
+    let body = br"{\rtf1\ansi\fromhtml1 {\*\htmltag64 <p>}\htmlrtf {\htmlrtf0 Dear Ben,\htmlrtf\par}\htmlrtf0{\*\htmltag72 </p>}see the offer.}";
+    let len = u32::try_from(body.len()).unwrap().to_le_bytes();
+    let stored = [&len[..], &len, b"MELA\0\0\0\0", body].concat();
+    let with = |body: &[u8]| {
+        message(&[
+            ("/__properties_version1.0", b""),
+            ("/__substg1.0_0037001F", &wide("Offer")),
+            ("/__substg1.0_10090102", body),
+        ])
+    };
+    let converted = read("application/vnd.ms-outlook", with(&stored)).unwrap();
+    assert_eq!(converted.text, "Subject: Offer\n\nDear Ben,\nsee the offer.\n");
+    let converted = read("application/vnd.ms-outlook", with(b"damaged")).unwrap();
+    assert_eq!(converted.notes, [Note::NotShown { what: "formatted body", count: 1 }]);
 }
 
 #[test]

@@ -123,18 +123,15 @@ fn notes_that_nothing_refers_to_are_not_lost() {
 }
 
 const BUDGET: &str = "[sheet 1: Budget]
-Item | Quantity | Price | Amount | Share | Ordered
-Desk [comment: Oak top] | 12 | 389 | 4668 | 61.3565% | 2026-04-17
-Chair | 12 | 245 | 2940 | 38.6435% | 2026-04-18 09:30
-Total |  |  | 7608 | 100%
-
-Checked by |  |  | Bob |  | 16:45 | 30:05:00 | TRUE
-[row 300]
-far below
+1: Item | Quantity | Price | Amount | Share | Ordered
+2: Desk [comment: Oak top] | 12 | 389 | 4,668.00 EUR | 61.3565% | 2026-04-17
+3: Chair | 12 | 245 | 2,940.00 EUR | 38.6435% | 2026-04-18 09:30
+4: Total |  |  | 7,608.00 EUR | 100.0%
+6: Checked by |  |  | Bob |  | 16:45 | 30:05:00 | TRUE
+300: far below
 
 [sheet 2: Internal, hidden]
-
- | margin 12%
+2:  | margin 12%
 
 [sheet 3: Empty]
 ";
@@ -160,8 +157,8 @@ fn the_far_corner_of_a_sheet_is_a_line_away() {
     let converted = read(XLSX, office("xlsxwriter.xlsx"));
     assert_eq!(
         converted.text,
-        "[sheet 1: Edges]\nfirst\n | rich text | #DIV/0! | 1999-12-31 | two / lines \\| and a bar\n\
-         [row 1048576]\n[column XFD] last\n"
+        "[sheet 1: Edges]\n1: first\n2:  | rich text | #DIV/0! | 1999-12-31 | two / lines \\| and a bar\n\
+         1048576: [column XFD] last\n"
     );
     assert_eq!(converted.notes, [Note::NotShown { what: "chart", count: 1 }]);
 }

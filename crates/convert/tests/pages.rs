@@ -133,6 +133,8 @@ fn pages_of_every_producer_read_as_before() {
         "encrypted-restricted-aes128",
         "encrypted-restricted-aes256",
         "encrypted-restricted-rc4",
+        "encrypted-restricted-tables",
+        "encrypted-restricted-tables-rc4",
         "fpdf2-scripts",
         "ghostscript-expenses",
         "latex-article",
@@ -163,10 +165,12 @@ fn a_scan_is_handed_on_page_by_page() {
 
 #[test]
 fn what_needs_a_password_is_an_error() {
-    let result = fit(PDF, fixture("encrypted-password"), &form(), &Limits::new());
-    assert_eq!(result.unwrap_err(), ConvertError::Encrypted { reason: "it needs a password" });
-    let result = pages(fixture("encrypted-password"), 1, 1);
-    assert!(matches!(result, Err(ConvertError::Encrypted { .. })), "{result:?}");
+    for name in ["encrypted-password", "encrypted-password-tables"] {
+        let result = fit(PDF, fixture(name), &form(), &Limits::new());
+        assert_eq!(result.unwrap_err(), ConvertError::Encrypted { reason: "it needs a password" });
+        let result = pages(fixture(name), 1, 1);
+        assert!(matches!(result, Err(ConvertError::Encrypted { .. })), "{result:?}");
+    }
 }
 
 #[test]
@@ -243,4 +247,60 @@ fn the_converter_takes_pages_out_too() {
     assert_eq!(locked, Err("it is encrypted: it needs a password".to_owned()));
     let text = take(Bytes::from_static(b"text"), "text/plain", 1, 1);
     assert_eq!(text, Err("no converter reads `text/plain`".to_owned()));
+}
+
+#[test]
+fn fields_of_forms_keep_their_values_and_their_form() {
+    let page = |number: u32, contents: u32, annotations: &str| {
+        format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {contents} 0 R /Annots [{annotations}] \
+             /Resources << /Font << /F1 5 0 R >> >> /Number {number} >>"
+        )
+    };
+    let pdf = Builder::new()
+        .object(1, "<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [10 0 R] /DR << /Font << /Helv 5 0 R >> >> /DA (/Helv 9 Tf) /XFA (x) >> >>")
+        .object(2, "<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>")
+        .object(3, &page(1, 6, "12 0 R 13 0 R"))
+        .object(4, &page(2, 7, "14 0 R"))
+        .object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+        .stream(6, "", b"BT /F1 12 Tf 72 700 Td (Rent) Tj ET")
+        .stream(7, "", b"BT /F1 12 Tf 72 700 Td (Heating) Tj ET")
+        .object(10, "<< /T (lease) /Kids [11 0 R 14 0 R] >>")
+        .object(11, "<< /Parent 10 0 R /T (rent) /FT /Tx /V (4,950.00) /DA (/Helv 12 Tf) /Kids [12 0 R] >>")
+        .object(12, "<< /Type /Annot /Subtype /Widget /Parent 11 0 R /P 3 0 R /Rect [200 695 400 715] >>")
+        .object(13, "<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents (Check) >>")
+        .object(14, "<< /Type /Annot /Subtype /Widget /Parent 10 0 R /FT /Tx /T <FEFF00E9> /V (77.50) /Rect [200 695 400 715] >>")
+        .finish();
+    assert_eq!(
+        text(pdf.clone()),
+        "[page 1]\nRent | 4,950.00\n[comment: Check]\n\n[page 2]\nHeating | 77.50\n"
+    );
+
+    let first = pages(pdf.clone(), 1, 1).unwrap().bytes;
+    assert_eq!(text(first.clone()), "[page 1]\nRent | 4,950.00\n[comment: Check]\n");
+    let source = String::from_utf8_lossy(&first).into_owned();
+    for part in [
+        "/AcroForm<</Fields[",
+        "/T(lease.rent)",
+        "/FT /Tx",
+        "/DA (/Helv 9 Tf)",
+        "/DA (/Helv 12 Tf)",
+        "/BaseFont /Helvetica",
+    ] {
+        assert!(source.contains(part), "{part} is missing in {source}");
+    }
+    assert!(!source.contains("77.50") && !source.contains("/XFA"), "{source}");
+    let second = pages(pdf.clone(), 2, 2).unwrap().bytes;
+    assert_eq!(text(second.clone()), "[page 1]\nHeating | 77.50\n");
+    let name: Vec<u8> = "lease.é".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let name = [&b"/T(\xfe\xff"[..], &name, b")"].concat();
+    assert!(second.windows(name.len()).any(|window| window == name));
+    // A page that does not fit takes its fields along; pages without fields have no form.
+    for limit in 900..2_500 {
+        let Ok(cut) = pdf_pages(pdf.clone().into(), 1..=2, Some(limit), &Limits::new()) else { continue };
+        assert!(cut.bytes.len() <= limit);
+        assert!(text(cut.bytes).starts_with("[page 1]\nRent | 4,950.00\n"));
+    }
+    let plain = pages(numbered(2), 1, 1).unwrap().bytes;
+    assert!(!String::from_utf8_lossy(&plain).contains("AcroForm"));
 }

@@ -48,6 +48,8 @@ impl MediaKind {
     }
 }
 
+const ZIP: &str = "application/zip";
+
 const OCTETS: &str = "application/octet-stream";
 
 impl MediaType {
@@ -138,7 +140,7 @@ impl MediaType {
     pub(crate) fn is_refined_by(&self, other: &MediaType) -> bool {
         match &*self.essence {
             "text/plain" => other.kind() == MediaKind::Text || other.essence() == "message/rfc822",
-            "application/zip" => ["openxmlformats", "opendocument", "epub+zip"]
+            "application/zip" => ["openxmlformats", "opendocument", "epub+zip", ".macroenabled."]
                 .iter()
                 .any(|format| other.essence.contains(format)),
             "application/x-ole-storage" => {
@@ -274,20 +276,60 @@ fn signature(bytes: &[u8]) -> Option<&'static str> {
         (b"{\\rtf", "application/rtf"),
     ];
     if let Some((_, media)) = SIGNATURES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return Some(media);
+        let inside = || if *media == ZIP { in_zip(bytes) } else { None };
+        return Some(inside().unwrap_or(media));
     }
     match (bytes.get(..4), bytes.get(4..8), bytes.get(8..12)) {
         (Some(b"RIFF"), _, Some(b"WEBP")) => Some("image/webp"),
         (Some(b"RIFF"), _, Some(b"WAVE")) => Some("audio/wav"),
         // The box that says it is small.
-        (Some([0, ..]), Some(b"ftyp"), Some(b"heic" | b"heix" | b"mif1")) => Some("image/heic"),
-        (Some([0, ..]), Some(b"ftyp"), Some(b"avif")) => Some("image/avif"),
+        (
+            Some([0, ..]),
+            Some(b"ftyp"),
+            Some(b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1"),
+        ) => Some("image/heic"),
+        (Some([0, ..]), Some(b"ftyp"), Some(b"avif" | b"avis")) => Some("image/avif"),
         (Some([0, ..]), Some(b"ftyp"), Some(_)) => Some("video/mp4"),
         (Some(magic), Some(size), _) if magic.starts_with(b"BM") && size.ends_with(b"\0\0") => {
             Some("image/bmp")
         }
         _ => None,
     }
+}
+
+/// The document that a zip archive is: by the type that it says at its begin, or by the names in its directory.
+fn in_zip(bytes: &[u8]) -> Option<&'static str> {
+    const MAIN_PARTS: [(&[u8], &str); 4] = [
+        (b"word/document.xml", "docx"),
+        (b"xl/workbook.xml", "xlsx"),
+        (b"ppt/presentation.xml", "pptx"),
+        (b"xl/workbook.bin", "xlsb"),
+    ];
+    // How far from the end of the file that of its directory is, and names that are looked at.
+    const MAX_COMMENT: usize = 66_000;
+    const MAX_NAMES: usize = 4_096;
+    let media = |extension: &str| EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|(_, m)| *m);
+    // The first file of OpenDocument and EPUB is stored as it is, and its name is 8 long.
+    let head = bytes.get(30..200.min(bytes.len()))?;
+    if let Some(said) = head.strip_prefix(b"mimetype") {
+        let types = EXTENSIONS.iter().filter(|(_, media)| said.starts_with(media.as_bytes()));
+        return types.map(|(_, media)| *media).max_by_key(|media| media.len());
+    }
+    let two = |at: usize| Some(usize::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?)));
+    let tail = bytes.len().saturating_sub(MAX_COMMENT);
+    let end = tail + bytes.get(tail..)?.windows(4).rposition(|window| window == b"PK\x05\x06")?;
+    let mut at = usize::try_from(u32::from_le_bytes(*bytes.get(end + 16..)?.first_chunk()?)).ok()?;
+    for _ in 0..MAX_NAMES {
+        if !bytes.get(at..)?.starts_with(b"PK\x01\x02") {
+            break;
+        }
+        let name = bytes.get(at + 46..)?.get(..two(at + 28)?)?;
+        if let Some((_, extension)) = MAIN_PARTS.iter().find(|(part, _)| *part == name) {
+            return media(extension);
+        }
+        at += 46 + name.len() + two(at + 30)? + two(at + 32)?;
+    }
+    None
 }
 
 /// The first 4 KiB hold nothing that text does not hold.
@@ -337,6 +379,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("tif", "image/tiff"),
     ("tiff", "image/tiff"),
     ("heic", "image/heic"),
+    ("heif", "image/heic"),
     ("avif", "image/avif"),
     ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
@@ -352,10 +395,21 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("xltx", "application/vnd.openxmlformats-officedocument.spreadsheetml.template"),
     ("potx", "application/vnd.openxmlformats-officedocument.presentationml.template"),
     ("ppsx", "application/vnd.openxmlformats-officedocument.presentationml.slideshow"),
+    ("dotm", "application/vnd.ms-word.template.macroenabled.12"),
+    ("xltm", "application/vnd.ms-excel.template.macroenabled.12"),
+    ("potm", "application/vnd.ms-powerpoint.template.macroenabled.12"),
+    ("ppsm", "application/vnd.ms-powerpoint.slideshow.macroenabled.12"),
+    ("dot", "application/msword"),
+    ("xlt", "application/vnd.ms-excel"),
+    ("pot", "application/vnd.ms-powerpoint"),
+    ("pps", "application/vnd.ms-powerpoint"),
     ("msg", "application/vnd.ms-outlook"),
     ("odt", "application/vnd.oasis.opendocument.text"),
     ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
     ("odp", "application/vnd.oasis.opendocument.presentation"),
+    ("ott", "application/vnd.oasis.opendocument.text-template"),
+    ("ots", "application/vnd.oasis.opendocument.spreadsheet-template"),
+    ("otp", "application/vnd.oasis.opendocument.presentation-template"),
     ("epub", "application/epub+zip"),
     ("rtf", "application/rtf"),
     ("eml", "message/rfc822"),
@@ -456,6 +510,71 @@ mod tests {
         }
         assert_eq!(resolve("text/csv", b"ID3\x04\0\0\0\0\0\x10"), "audio/mpeg");
         assert_eq!(resolve("text/plain", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"), "application/pdf");
+    }
+
+    /// A zip archive of these empty files, stored: local heads, the directory, its end.
+    fn zip(names: &[&str]) -> Vec<u8> {
+        let head = |signature: &[u8; 4], zeros: usize, name: &str| {
+            let mut head = signature.to_vec();
+            head.resize(4 + zeros, 0);
+            head.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
+            head
+        };
+        let mut bytes = Vec::new();
+        for name in names {
+            bytes.extend(head(b"PK\x03\x04", 22, name));
+            bytes.extend([0; 2]);
+            bytes.extend(name.bytes());
+        }
+        let directory = u32::try_from(bytes.len()).unwrap();
+        for name in names {
+            bytes.extend(head(b"PK\x01\x02", 24, name));
+            bytes.extend([0; 16]);
+            bytes.extend(name.bytes());
+        }
+        bytes.extend(b"PK\x05\x06");
+        bytes.extend([0; 12]);
+        bytes.extend(directory.to_le_bytes());
+        bytes.extend([0; 2]);
+        bytes
+    }
+
+    #[test]
+    fn office_files_without_a_name_are_told_by_what_is_inside() {
+        let sniff = |names: &[&str]| MediaType::sniff(&zip(names)).unwrap().extension();
+        assert_eq!(sniff(&["[Content_Types].xml", "word/document.xml"]), Some("docx"));
+        assert_eq!(sniff(&["xl/worksheets/sheet1.xml", "xl/workbook.xml"]), Some("xlsx"));
+        assert_eq!(sniff(&["ppt/presentation.xml"]), Some("pptx"));
+        assert_eq!(sniff(&["xl/workbook.bin"]), Some("xlsb"));
+        assert_eq!(sniff(&["mimetypeapplication/vnd.oasis.opendocument.text"]), Some("odt"));
+        assert_eq!(sniff(&["mimetypeapplication/vnd.oasis.opendocument.text-template"]), Some("ott"));
+        assert_eq!(sniff(&["mimetypeapplication/epub+zip"]), Some("epub"));
+        assert_eq!(sniff(&["folder/word/document.xml", "a.txt"]), Some("zip"));
+        assert_eq!(MediaType::sniff(b"PK\x03\x04").unwrap().extension(), Some("zip"));
+        // What is inside does not overrule what the sender says of it.
+        let docx = zip(&["word/document.xml"]);
+        assert_eq!(MediaType::resolve(None, Some(&docx), Some("x.docm")).extension(), Some("docm"));
+        assert_eq!(MediaType::resolve(Some("application/zip"), Some(&docx), None).extension(), Some("zip"));
+        assert_eq!(MediaType::resolve(Some("image/png"), Some(&docx), None).extension(), Some("docx"));
+    }
+
+    #[test]
+    fn names_of_office_files_say_their_types() {
+        for (name, part) in [
+            ("a.xlsm", "ms-excel.sheet.macroenabled"),
+            ("a.docm", "ms-word.document.macroenabled"),
+            ("a.pptm", "ms-powerpoint.presentation.macroenabled"),
+            ("a.xlsb", "ms-excel.sheet.binary"),
+            ("a.msg", "ms-outlook"),
+            ("a.odp", "opendocument.presentation"),
+            ("a.DOTX", "wordprocessingml.template"),
+            ("a.potm", "ms-powerpoint.template"),
+        ] {
+            let media = MediaType::from_file_name(name).unwrap();
+            assert!(media.essence().contains(part), "{name}: {media}");
+            let container = if name == "a.msg" { "application/x-ole-storage" } else { ZIP };
+            assert!(MediaType::parse(container).unwrap().is_refined_by(&media), "{name}");
+        }
     }
 
     #[test]

@@ -174,7 +174,9 @@ impl<'o, 'p> Body<'o, 'p> {
             "commentReference" => self.note("comment", tag),
             "docPr" => self.picture(tag),
             "blip" | "imagedata" => self.flow.output.not_shown("image"),
-            "OLEObject" | "altChunk" => self.flow.output.not_shown("embedded document"),
+            "OLEObject" if tag.attr("Type").is_some_and(|kind| kind == "Link") => {
+                self.flow.output.not_shown("linked document");
+            }
             "txbxContent" => {
                 if self.boxes.len() >= MAX_BOXES {
                     return true;

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::objects::Objects;
 use crate::Note;
 use crate::grid::Grid;
 use crate::guarded::Clock;
 use crate::output::Output;
-use crate::xlsx::plain;
+use crate::xlsx::Pattern;
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Columns and rows that a sheet can have.
@@ -40,14 +41,20 @@ struct Cell {
 }
 
 /// Reads all sheets.
-pub(super) fn read(mut xml: Xml<'_>, output: &mut Output, clock: Clock) -> Result<(), Stop> {
+pub(super) fn read(
+    mut xml: Xml<'_>,
+    objects: &mut Objects<'_, '_>,
+    output: &mut Output,
+    clock: Clock,
+) -> Result<(), Stop> {
     let mut hidden = HashSet::new();
     let (mut style, mut total, mut formulas) = (String::new(), 0_usize, 0_usize);
     let (mut grid, mut row, mut cell) = (Grid::default(), Row::default(), Cell::default());
     // Sheets hold no sheets, but their cells may hold drawn tables.
     let (mut in_sheet, mut shown, mut in_cell, mut paragraphs, mut in_comment) =
         (false, false, false, 0_usize, false);
-    let mut lost = false;
+    let (mut lost, mut in_shapes, mut pictured) = (false, false, false);
+    let mut boxes = String::new();
     loop {
         let mut skip = false;
         match xml.next()? {
@@ -56,8 +63,8 @@ pub(super) fn read(mut xml: Xml<'_>, output: &mut Output, clock: Clock) -> Resul
                 "table-properties" if tag.attr("display").is_some_and(|display| display == "false") => {
                     hidden.insert(std::mem::take(&mut style));
                 }
-                "tracked-changes" | "forms" | "shapes" | "dde-links" | "database-ranges" | "creator"
-                | "date" | "table-source" => skip = true,
+                "tracked-changes" | "forms" | "dde-links" | "database-ranges" | "creator" | "date"
+                | "table-source" => skip = true,
                 "table" if !in_sheet => {
                     total += 1;
                     let is_hidden = tag.attr("style-name").is_some_and(|style| hidden.contains(&style));
@@ -81,12 +88,18 @@ pub(super) fn read(mut xml: Xml<'_>, output: &mut Output, clock: Clock) -> Resul
                     in_cell = true;
                     cell = begin(&tag);
                 }
+                // What is drawn on the sheet, and belongs to no cell.
+                "shapes" => in_shapes = true,
                 "annotation" => in_comment = true,
                 "p" => paragraphs += 1,
                 "s" => target(&mut cell, in_comment).push(' '),
                 "tab" | "line-break" => target(&mut cell, in_comment).push('\n'),
-                "image" => output.not_shown("image"),
-                "object" => output.not_shown("embedded object"),
+                "frame" => pictured = false,
+                "image" if !pictured => output.not_shown("image"),
+                "object" | "object-ole" => {
+                    pictured = true;
+                    objects.refer(tag.attr("href"), output);
+                }
                 _ => {}
             },
             Node::Text(text) if in_cell && paragraphs > 0 => {
@@ -97,7 +110,15 @@ pub(super) fn read(mut xml: Xml<'_>, output: &mut Output, clock: Clock) -> Resul
                     lost = true;
                 }
             }
+            Node::Text(text) if in_shapes && paragraphs > 0 && boxes.len() + text.len() <= MAX_ROW => {
+                boxes.push_str(&text);
+            }
             Node::Close(name) => match &*name {
+                "shapes" => in_shapes = false,
+                "p" if in_shapes => {
+                    paragraphs = paragraphs.saturating_sub(1);
+                    boxes.push('\n');
+                }
                 "p" => {
                     paragraphs = paragraphs.saturating_sub(1);
                     target(&mut cell, in_comment).push('\n');
@@ -113,7 +134,12 @@ pub(super) fn read(mut xml: Xml<'_>, output: &mut Output, clock: Clock) -> Resul
                     clock.check()?;
                     row.write(&mut grid, output);
                 }
-                "table" if !in_cell => (in_sheet, shown) = (false, false),
+                "table" if !in_cell => {
+                    let boxes = std::mem::take(&mut boxes);
+                    boxes.lines().filter(|line| !line.trim().is_empty()).for_each(|line| output.line(line));
+                    objects.write(output)?;
+                    (in_sheet, shown) = (false, false);
+                }
                 _ => {}
             },
             Node::End => break,
@@ -158,9 +184,10 @@ impl Cell {
         match self.kind.as_str() {
             // A format may make words of numbers.
             "float" if !text.is_empty() && !text.contains(|c: char| c.is_ascii_digit()) => text.to_owned(),
-            "float" => number().map_or_else(|| text.to_owned(), plain),
-            "percentage" => {
-                number().map_or_else(|| text.to_owned(), |n| plain((n * 1e6).round() / 1e4) + "%")
+            "float" | "currency" | "percentage" => {
+                let percent = self.kind == "percentage";
+                let show = |number| Pattern::of_shown(text, number, percent).show(number);
+                number().map_or_else(|| text.to_owned(), show)
             }
             "date" if !self.value.is_empty() => {
                 let value = self.value.replacen('T', " ", 1);

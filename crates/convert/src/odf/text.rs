@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::lists::{HEADINGS, Lists};
+use super::objects::Objects;
 use crate::Unit;
 use crate::flow::Flow;
 use crate::output::Output;
@@ -44,13 +45,20 @@ const SKIPPED: &[&str] = &[
 ];
 
 /// Reads the content.
-pub(super) fn read(mut xml: Xml<'_>, lists: Lists, unit: Unit, output: &mut Output) -> Result<(), Stop> {
+pub(super) fn read(
+    mut xml: Xml<'_>,
+    lists: Lists,
+    objects: &mut Objects<'_, '_>,
+    unit: Unit,
+    output: &mut Output,
+) -> Result<(), Stop> {
     if unit == Unit::Whole {
         output.begin("");
     }
     let mut reader = Reader {
         flow: Flow::new(output),
         lists,
+        objects,
         slides: unit == Unit::Slide,
         hidden: HashSet::new(),
         style: String::new(),
@@ -69,13 +77,16 @@ pub(super) fn read(mut xml: Xml<'_>, lists: Lists, unit: Unit, output: &mut Outp
         notes: false,
     };
     let ended = reader.read(&mut xml);
+    reader.flow.end_paragraph();
+    let written = reader.objects.write(reader.flow.output);
     reader.flow.finish();
-    ended
+    ended.and(written)
 }
 
-struct Reader<'o> {
+struct Reader<'o, 'a, 'b> {
     flow: Flow<'o>,
     lists: Lists,
+    objects: &'o mut Objects<'a, 'b>,
     slides: bool,
     /// Styles of slides that are left out when the presentation is shown.
     hidden: HashSet<String>,
@@ -118,7 +129,7 @@ enum Kind {
     Comment,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_, '_> {
     fn read(&mut self, xml: &mut Xml<'_>) -> Result<(), Stop> {
         loop {
             if self.flow.is_full() && !self.slides {
@@ -126,7 +137,7 @@ impl Reader<'_> {
             }
             let skip = match xml.next()? {
                 Node::End => return Ok(()),
-                Node::Open(tag) => self.open(&tag),
+                Node::Open(tag) => self.open(&tag)?,
                 Node::Text(text) => {
                     if self.in_author {
                         self.author.extend(text.chars().take(200));
@@ -150,13 +161,13 @@ impl Reader<'_> {
     }
 
     /// An element begins; whether it is to be passed over.
-    fn open(&mut self, tag: &Tag<'_>) -> bool {
+    fn open(&mut self, tag: &Tag<'_>) -> Result<bool, Stop> {
         let name = tag.name();
         if SKIPPED.contains(&name) {
-            return true;
+            return Ok(true);
         }
         match name {
-            "page" if self.slides => self.begin_slide(tag),
+            "page" if self.slides => self.begin_slide(tag)?,
             "style" => self.style = tag.exact("style:name").unwrap_or_default(),
             "drawing-page-properties" => {
                 if tag.attr("visibility").is_some_and(|visibility| visibility == "hidden") {
@@ -199,13 +210,13 @@ impl Reader<'_> {
             }
             "note" => {
                 let endnote = tag.attr("note-class").is_some_and(|class| class == "endnote");
-                return !self.begin_aside(if endnote { Kind::Endnote } else { Kind::Footnote });
+                return Ok(!self.begin_aside(if endnote { Kind::Endnote } else { Kind::Footnote }));
             }
             "annotation" => {
                 self.author.clear();
-                return !self.begin_aside(Kind::Comment);
+                return Ok(!self.begin_aside(Kind::Comment));
             }
-            "text-box" => return !self.begin_aside(Kind::Box),
+            "text-box" => return Ok(!self.begin_aside(Kind::Box)),
             "creator" => self.in_author = self.asides.last().is_some_and(|aside| aside.kind == Kind::Comment),
             "frame" => {
                 self.pictured = false;
@@ -219,7 +230,7 @@ impl Reader<'_> {
             }
             "object" | "object-ole" => {
                 self.pictured = true;
-                self.flow.output.not_shown("embedded object");
+                self.objects.refer(tag.attr("href"), self.flow.output);
             }
             "plugin" => self.flow.output.not_shown("recording"),
             "desc" => self.description = Some(String::new()),
@@ -230,7 +241,7 @@ impl Reader<'_> {
             }
             _ => self.lists.style(tag),
         }
-        false
+        Ok(false)
     }
 
     fn close(&mut self, name: &str) {
@@ -263,8 +274,9 @@ impl Reader<'_> {
         }
     }
 
-    fn begin_slide(&mut self, tag: &Tag<'_>) {
+    fn begin_slide(&mut self, tag: &Tag<'_>) -> Result<(), Stop> {
         self.flow.end_paragraph();
+        self.objects.write(self.flow.output)?;
         self.slide += 1;
         self.open.clear();
         let hidden = tag.attr("style-name").is_some_and(|style| self.hidden.contains(&style));
@@ -279,6 +291,7 @@ impl Reader<'_> {
         };
         self.full = !self.flow.output.begin(&name);
         self.flow.output.set_total(self.slide);
+        Ok(())
     }
 
     fn begin_list(&mut self, tag: &Tag<'_>) {

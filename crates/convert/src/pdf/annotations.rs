@@ -1,13 +1,14 @@
 //! What annotations say: their appearances, the values of form fields, and comments.
 
 use hayro_font::kurbo::{Affine, Point, Vec2};
-use hayro_syntax::object::{Dict, Name, Object, Rect, Stream, String as PdfString};
+use hayro_syntax::object::{Dict, MaybeRef, Name, Object, Rect, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
+use super::attachments::file;
 use super::content::{Reader, matrix, text_string};
 use super::runs::Place;
 use super::state::State;
-use super::values::{Unreadable, entries, value};
+use super::values::{Unreadable, is_whole, value};
 use crate::ConvertError;
 
 /// Most annotations of a page whose appearance is read, and most bytes of their comments.
@@ -50,20 +51,37 @@ impl<'a> Reader<'_, 'a> {
         let list = match value(page.raw(), "Annots") {
             None => return Ok(()),
             Some(Ok(Object::Array(list))) => list,
-            Some(_) => {
+            found => {
+                if let (Some(Err(_)), Some(MaybeRef::Ref(id))) =
+                    (&found, page.raw().get_raw::<Object<'_>>("Annots"))
+                {
+                    self.found.dangling.push(id.obj_number);
+                    return Ok(());
+                }
                 self.found.partial = true;
                 return Ok(());
             }
         };
-        for (index, annotation) in entries(&list, page.xref()).enumerate() {
+        for (index, annotation) in list.raw_iter().enumerate() {
             self.step()?;
+            let annotation = match annotation {
+                _ if index >= MAX_ANNOTATIONS => None,
+                MaybeRef::NotRef(annotation) => Some(annotation),
+                MaybeRef::Ref(id) => match page.xref().get(id.into()) {
+                    None => {
+                        self.found.dangling.push(id.obj_number);
+                        continue;
+                    }
+                    annotation => annotation,
+                },
+            };
             match annotation {
-                Ok(Object::Dict(annotation)) if index < MAX_ANNOTATIONS => {
-                    self.annotation(&annotation, page.resources(), state)?;
-                }
+                Some(Object::Null(_)) => {}
+                Some(Object::Dict(annotation)) => self.annotation(&annotation, page.resources(), state)?,
                 _ => self.found.partial = true,
             }
         }
+        self.found.partial |= !is_whole(&list);
         Ok(())
     }
 
@@ -96,6 +114,9 @@ impl<'a> Reader<'_, 'a> {
             } else {
                 self.put_lines(&lines, annotation, state);
             }
+        }
+        if kind == b"FileAttachment" {
+            self.found.files.extend(file(annotation, "FS"));
         }
         if COMMENTS.contains(&kind) && kind != b"FreeText" {
             self.comment(annotation);

@@ -12,6 +12,7 @@ use hayro_syntax::content::ops::TypedInstruction;
 use hayro_syntax::object::{Dict, Name, Number, Object, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
+use super::attachments::File;
 use super::expand::{Refused, decode};
 use super::font::{Fonts, UNREADABLE};
 use super::rules::Drawing;
@@ -42,6 +43,10 @@ pub(super) struct Found {
     pub(super) drawing: Drawing,
     /// Whether parts were left out because they are too large, too deep or not decodable.
     pub(super) partial: bool,
+    /// Numbers of annotations that are not there, or cannot be read.
+    pub(super) dangling: Vec<u32>,
+    /// Files that are attached to places on the page.
+    pub(super) files: Vec<File>,
     /// How many images are shown.
     pub(super) images: usize,
     /// The comments, each a line.

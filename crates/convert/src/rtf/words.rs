@@ -6,7 +6,6 @@ use super::{Group, Kind, MAX_CELLS, MAX_FONTS, Reader, charsets};
 const SKIPPED: &[&str] = &[
     "colortbl",
     "info",
-    "objdata",
     "objclass",
     "objname",
     "themedata",
@@ -59,10 +58,22 @@ const SHOWN: &[&str] =
 impl Reader<'_> {
     pub(super) fn word(&mut self, word: &str, value: Option<i32>) {
         let starred = std::mem::take(&mut self.starred);
-        if SKIPPED.contains(&word) || starred && !SHOWN.contains(&word) {
+        let at_start = std::mem::take(&mut self.at_start);
+        if word == "objdata" && self.depth > 1 && self.is_text() {
             self.flush();
-            self.group.skipped = true;
+            self.group.kind = Kind::Object;
             return;
+        }
+        let known = SKIPPED.contains(&word);
+        if known || starred && !SHOWN.contains(&word) {
+            // A destination is a group. A word of one in the midst of text is nothing.
+            if self.depth <= 1 && known || self.depth > 1 && (at_start || starred) {
+                self.skip();
+            }
+            return;
+        }
+        if matches!(word, "par" | "pard" | "sect" | "sectd" | "page" | "trowd") {
+            self.end_stray();
         }
         let on = value != Some(0);
         match word {
@@ -137,7 +148,7 @@ impl Reader<'_> {
                 if self.is_text() {
                     self.flow.output.not_shown("image");
                 }
-                self.group.skipped = true;
+                self.skip();
             }
             "footnote" => self.aside(Kind::Note("footnote")),
             "annotation" => self.aside(Kind::Note("comment")),
@@ -149,6 +160,26 @@ impl Reader<'_> {
                     self.text(sign);
                 }
             }
+        }
+    }
+
+    /// Passes over the rest of the group; of the document itself, only up to the next paragraph.
+    fn skip(&mut self) {
+        self.flush();
+        self.group.skipped = true;
+        self.stray = self.depth <= 1;
+    }
+
+    /// What has no group of its own ends with its paragraph.
+    fn end_stray(&mut self) {
+        if self.depth > 1 {
+            return;
+        }
+        if std::mem::take(&mut self.stray) {
+            self.group.skipped = false;
+        }
+        if matches!(self.group.kind, Kind::Fonts | Kind::Styles) {
+            self.group.kind = Kind::Text;
         }
     }
 

@@ -1,7 +1,11 @@
-//! Numbers as a reader of a sheet sees them: dates, times, shares of a hundred, and plain numbers.
+//! Numbers as a reader of a sheet sees them: dates, times, and what formats make of others.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
+use super::binary::Records;
+use super::codes::Pattern;
+use super::is_binary;
 use crate::ConvertError;
 use crate::ooxml::{Package, References, of_kind};
 use crate::xml::{Node, Stop, Xml};
@@ -12,16 +16,16 @@ const MAX_STYLES: usize = 100_000;
 /// The formats of a workbook's cells.
 #[derive(Default)]
 pub(crate) struct Formats {
-    styles: Vec<Kind>,
-    since_1904: bool,
+    styles: Vec<Rc<Kind>>,
+    /// What the formats are by their numbers.
+    kinds: HashMap<u32, Rc<Kind>>,
+    pub(super) since_1904: bool,
 }
 
 /// What a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    #[default]
-    Plain,
-    Percent,
+    Number(Pattern),
     Date,
     Time,
     DateTime,
@@ -33,8 +37,25 @@ impl Formats {
     /// The formats of styles by their numbers, with the codes of those that are not built in.
     #[cfg(feature = "legacy")]
     pub(crate) fn of(codes: &HashMap<u32, String>, styles: &[u32], since_1904: bool) -> Self {
-        let kind = |id: &u32| codes.get(id).map_or_else(|| built_in(*id), |code| of_code(code));
-        Self { styles: styles.iter().map(kind).collect(), since_1904 }
+        let mut formats = Self { since_1904, ..Self::default() };
+        codes.iter().for_each(|(id, code)| formats.add_code(*id, code));
+        styles.iter().for_each(|id| formats.add_style(*id));
+        formats
+    }
+
+    /// Adds a format that is not built in.
+    pub(super) fn add_code(&mut self, id: u32, code: &str) {
+        if self.kinds.len() < MAX_STYLES {
+            self.kinds.insert(id, Rc::new(of_code(code)));
+        }
+    }
+
+    /// Adds the next style of cells, which has this format.
+    pub(super) fn add_style(&mut self, format: u32) {
+        if self.styles.len() < MAX_STYLES {
+            let kind = self.kinds.entry(format).or_insert_with(|| Rc::new(built_in(format)));
+            self.styles.push(Rc::clone(kind));
+        }
     }
 
     pub(super) fn read(
@@ -44,8 +65,14 @@ impl Formats {
     ) -> Result<Self, ConvertError> {
         let mut formats = Self { since_1904, ..Self::default() };
         for name in of_kind(references, "styles") {
-            let Some(Ok(xml)) = package.xml(name) else { continue };
-            match formats.add(xml) {
+            let ended = if is_binary(name) {
+                let Some(mut records) = Records::open(package, name) else { continue };
+                formats.read_binary(&mut records)
+            } else {
+                let Some(Ok(xml)) = package.xml(name) else { continue };
+                formats.add(xml)
+            };
+            match ended {
                 Err(Stop::Over(error)) => return Err(error),
                 // Without its format a number is shown as a number.
                 Ok(()) | Err(Stop::Damaged) => {}
@@ -55,21 +82,17 @@ impl Formats {
     }
 
     fn add(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
-        let mut codes: HashMap<u32, Kind> = HashMap::new();
         let mut in_cells = false;
         loop {
             match xml.next()? {
                 Node::Open(tag) => match tag.name() {
-                    "numFmt" if codes.len() < MAX_STYLES => {
+                    "numFmt" => {
                         if let (Some(id), Some(code)) = (tag.number("numFmtId"), tag.attr("formatCode")) {
-                            codes.insert(id, of_code(&code));
+                            self.add_code(id, &code);
                         }
                     }
                     "cellXfs" => in_cells = true,
-                    "xf" if in_cells && self.styles.len() < MAX_STYLES => {
-                        let id = tag.number("numFmtId").unwrap_or(0);
-                        self.styles.push(codes.get(&id).copied().unwrap_or_else(|| built_in(id)));
-                    }
+                    "xf" if in_cells => self.add_style(tag.number("numFmtId").unwrap_or(0)),
                     _ => {}
                 },
                 Node::Close(name) if name == "cellXfs" => in_cells = false,
@@ -89,18 +112,17 @@ impl Formats {
 
     /// A number in the style of its cell.
     pub(crate) fn show_number(&self, number: f64, style: usize) -> String {
-        let kind = self.styles.get(style).copied().unwrap_or_default();
-        let shown = match kind {
-            Kind::Plain => None,
-            Kind::Percent => Some(format!("{}%", plain((number * 100.0 * 1e4).round() / 1e4))),
-            Kind::Duration => Some(duration(number)),
-            Kind::Date | Kind::Time | Kind::DateTime => self.moment(number, kind),
+        let shown = match self.styles.get(style).map(Rc::as_ref) {
+            Some(Kind::Number(pattern)) => Some(pattern.show(number)),
+            Some(Kind::Duration) => Some(duration(number)),
+            Some(kind) => self.moment(number, kind),
+            None => None,
         };
         shown.unwrap_or_else(|| plain(number))
     }
 
     /// A date or time; `None` if the number is none.
-    fn moment(&self, number: f64, kind: Kind) -> Option<String> {
+    fn moment(&self, number: f64, kind: &Kind) -> Option<String> {
         if !(0.0..2_958_466.0).contains(&number) {
             return None;
         }
@@ -115,7 +137,7 @@ impl Formats {
         Some(match kind {
             Kind::Time if days == 0.0 => time,
             Kind::Date if seconds == days * 86_400.0 => date,
-            _ if seconds == days * 86_400.0 && kind != Kind::Time => date,
+            _ if seconds == days * 86_400.0 && *kind != Kind::Time => date,
             _ => format!("{date} {time}"),
         })
     }
@@ -170,18 +192,24 @@ fn civil(day: f64) -> String {
 /// The formats that every workbook has without saying so.
 fn built_in(id: u32) -> Kind {
     match id {
-        9 | 10 => Kind::Percent,
+        1 => Kind::Number(Pattern::of_code("0")),
+        2 => Kind::Number(Pattern::of_code("0.00")),
+        // The currency is that of whoever opens the workbook.
+        3 | 5 | 6 | 37 | 38 | 41 | 42 => Kind::Number(Pattern::of_code("#,##0")),
+        4 | 7 | 8 | 39 | 40 | 43 | 44 => Kind::Number(Pattern::of_code("#,##0.00")),
+        9 => Kind::Number(Pattern::of_code("0%")),
+        10 => Kind::Number(Pattern::of_code("0.00%")),
         14..=17 | 27..=31 | 36 | 50..=54 | 57 | 58 => Kind::Date,
         18..=21 | 32..=35 | 45 | 47 | 55 | 56 => Kind::Time,
         22 => Kind::DateTime,
         46 => Kind::Duration,
-        _ => Kind::Plain,
+        _ => Kind::Number(Pattern::default()),
     }
 }
 
 /// What a format makes of a number, by the letters of its first section.
 fn of_code(code: &str) -> Kind {
-    let (mut date, mut time, mut percent) = (false, false, false);
+    let (mut date, mut time) = (false, false);
     let mut characters = code.chars();
     while let Some(c) = characters.next() {
         match c.to_ascii_lowercase() {
@@ -203,31 +231,30 @@ fn of_code(code: &str) -> Kind {
             'h' | 's' => time = true,
             // A month alone is a date; minutes stand beside hours or seconds.
             'm' if !time => date |= !characters.as_str().to_ascii_lowercase().contains(['s', 'h']),
-            '%' => percent = true,
             // Years of the eras of Japan.
             'g' if !characters.as_str().to_ascii_lowercase().starts_with("eneral") => date = true,
-            'g' => return Kind::Plain,
-            '0' | '#' | '?' if !date && !time => {
-                return if code.contains('%') { Kind::Percent } else { Kind::Plain };
-            }
+            'g' => break,
+            '0' | '#' | '?' if !date && !time => break,
             _ => {}
         }
     }
-    match (date, time, percent) {
-        (true, true, _) => Kind::DateTime,
-        (true, false, _) => Kind::Date,
-        (false, true, _) => Kind::Time,
-        (false, false, true) => Kind::Percent,
-        (false, false, false) => Kind::Plain,
+    match (date, time) {
+        (true, true) => Kind::DateTime,
+        (true, false) => Kind::Date,
+        (false, true) => Kind::Time,
+        (false, false) => Kind::Number(Pattern::of_code(code)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
+    use super::super::codes::Pattern;
     use super::{Formats, Kind, of_code, plain};
 
     fn show(value: &str, kind: Kind) -> String {
-        Formats { styles: vec![kind], since_1904: false }.show(value, 0)
+        Formats { styles: vec![Rc::new(kind)], ..Formats::default() }.show(value, 0)
     }
 
     #[test]
@@ -244,30 +271,23 @@ mod tests {
         assert_eq!(show("2958465", Kind::Date), "9999-12-31");
         assert_eq!(show("1e300", Kind::Date), "1e300");
         assert_eq!(show("-1", Kind::Date), "-1");
-        let old = Formats { styles: vec![Kind::Date], since_1904: true };
+        let old = Formats { styles: vec![Rc::new(Kind::Date)], since_1904: true, ..Formats::default() };
         assert_eq!(old.show("44667", 0), "2026-04-17");
     }
 
     #[test]
     fn numbers_have_the_digits_that_a_reader_sees() {
-        assert_eq!(show("0.30000000000000004", Kind::Plain), "0.3");
-        assert_eq!(show("20904.97", Kind::Plain), "20904.97");
-        assert_eq!(show("1E+25", Kind::Plain), "1e25");
-        assert_eq!(show("0.125", Kind::Percent), "12.5%");
+        assert_eq!(show("0.30000000000000004", Kind::Number(Pattern::default())), "0.3");
+        assert_eq!(show("20904.97", Kind::Number(Pattern::default())), "20904.97");
+        assert_eq!(show("1E+25", Kind::Number(Pattern::default())), "1e25");
         assert_eq!(show("n/a", Kind::Date), "n/a");
         assert_eq!(plain(-0.0), "0");
         assert_eq!(plain(1e20), "100000000000000000000");
     }
 
     #[test]
-    fn formats_say_what_a_number_is() {
+    fn formats_say_what_is_a_moment() {
         for (code, kind) in [
-            ("General", Kind::Plain),
-            ("#,##0.00 \"EUR\"", Kind::Plain),
-            ("0.00E+00", Kind::Plain),
-            ("[Red]0.0;-0.0", Kind::Plain),
-            ("\"day\" 0", Kind::Plain),
-            ("0.0%", Kind::Percent),
             ("yyyy\\-mm\\-dd", Kind::Date),
             ("[$-407]d. mmmm yyyy", Kind::Date),
             ("mmm", Kind::Date),
@@ -277,9 +297,11 @@ mod tests {
             ("mm:ss.0", Kind::Time),
             ("dd/mm/yyyy hh:mm", Kind::DateTime),
             ("[h]:mm:ss", Kind::Duration),
-            ("@", Kind::Plain),
         ] {
             assert_eq!(of_code(code), kind, "{code}");
+        }
+        for code in ["General", "#,##0.00 \"EUR\"", "0.00E+00", "[Red]0.0;-0.0", "\"day\" 0", "0.0%", "@"] {
+            assert_eq!(of_code(code), Kind::Number(Pattern::of_code(code)), "{code}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The texts that the cells of a workbook share, in little memory.
 
+use super::binary::Records;
+use super::is_binary;
 use crate::ooxml::{Package, References, of_kind};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Limits};
@@ -22,9 +24,15 @@ impl Strings {
         let mut strings = Self::default();
         let mut whole = true;
         for name in of_kind(references, "sharedStrings") {
-            let ended = match package.xml(name) {
-                Some(Ok(xml)) => strings.add(xml, limits.max_decoded_bytes),
-                _ => Err(Stop::Damaged),
+            let ended = if is_binary(name) {
+                Records::open(package, name)
+                    .ok_or(Stop::Damaged)
+                    .and_then(|mut records| strings.read_binary(&mut records, limits.max_decoded_bytes))
+            } else {
+                match package.xml(name) {
+                    Some(Ok(xml)) => strings.add(xml, limits.max_decoded_bytes),
+                    _ => Err(Stop::Damaged),
+                }
             };
             match ended {
                 Err(Stop::Over(error)) => return Err(error),
@@ -44,22 +52,36 @@ impl Strings {
                     "rPh" => said_aloud = true,
                     _ => {}
                 },
-                Node::Text(text) if in_text => {
-                    if self.text.len() + text.len() > limit {
-                        return Err(Stop::Damaged);
-                    }
-                    self.text.push_str(&text);
-                }
+                Node::Text(text) if in_text => self.push_some(&text, limit)?,
                 Node::Close(name) => match &*name {
                     "t" => in_text = false,
                     "rPh" => said_aloud = false,
-                    "si" => self.ends.push(u32::try_from(self.text.len()).map_err(|_| Stop::Damaged)?),
+                    "si" => self.end()?,
                     _ => {}
                 },
                 Node::End => return Ok(()),
                 _ => {}
             }
         }
+    }
+
+    fn push_some(&mut self, text: &str, limit: usize) -> Result<(), Stop> {
+        if self.text.len() + text.len() > limit {
+            return Err(Stop::Damaged);
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Stop> {
+        self.ends.push(u32::try_from(self.text.len()).map_err(|_| Stop::Damaged)?);
+        Ok(())
+    }
+
+    /// Adds a text.
+    pub(super) fn push(&mut self, text: &str, limit: usize) -> Result<(), Stop> {
+        self.push_some(text, limit)?;
+        self.end()
     }
 
     pub(super) fn get(&self, at: usize) -> Option<&str> {

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Object, ObjectIdentifier, Stream};
+use hayro_syntax::object::{
+    Array, Dict, MaybeRef, Name, Object, ObjectIdentifier, Stream, String as PdfString,
+};
 use hayro_syntax::page::{Page, Rotation};
 use hayro_syntax::{Filter, Pdf};
 
@@ -15,6 +17,9 @@ const PAGE_TREE: u32 = 2;
 /// What an entry of the cross-reference table takes, and what stands around it at most.
 const ENTRY_BYTES: usize = 20;
 const FRAME_BYTES: usize = 512;
+
+/// What a reference takes at most, with the space behind it.
+const REFERENCE_BYTES: usize = 16;
 
 /// How deep objects may be nested into each other.
 const MAX_DEPTH: usize = 100;
@@ -45,6 +50,9 @@ const NOT_OF_A_PAGE: [&[u8]; 13] = [
 /// The same, of an annotation.
 const NOT_OF_AN_ANNOTATION: [&[u8]; 8] = [b"P", b"Popup", b"IRT", b"A", b"AA", b"PA", b"Dest", b"Kids"];
 
+/// What a field has from the fields above it.
+const INHERITED_BY_FIELDS: [&[u8]; 9] = [b"FT", b"V", b"DV", b"Ff", b"DA", b"Q", b"MaxLen", b"Opt", b"TU"];
+
 /// Objects of these types are not followed: they lead to all of the document.
 const NOT_FOLLOWED: [&[u8]; 7] =
     [b"Page", b"Pages", b"Catalog", b"StructTreeRoot", b"StructElem", b"ObjStm", b"XRef"];
@@ -61,6 +69,17 @@ pub(super) struct Writer<'a> {
     /// Objects that were referred to and are not written yet.
     pending: Vec<(ObjectIdentifier, u32)>,
     pages: Vec<u32>,
+    /// What the catalog says besides its pages.
+    catalog: Vec<u8>,
+    /// The form of the document, once a page with a field was written.
+    form: Option<Form>,
+}
+
+/// The form of a document.
+struct Form {
+    /// What it says besides its fields.
+    shared: Vec<u8>,
+    fields: Vec<u32>,
 }
 
 impl<'a> Writer<'a> {
@@ -75,17 +94,18 @@ impl<'a> Writer<'a> {
             numbers: HashMap::new(),
             pending: Vec::new(),
             pages: Vec::new(),
+            catalog: Vec::new(),
+            form: None,
         };
         let xref = pdf.xref();
         // Which layers are shown.
         let layers = xref.get::<Dict<'_>>(xref.root_id()).and_then(|catalog| catalog.get_raw("OCProperties"));
-        writer.begin(CATALOG);
-        writer.text("<</Type/Catalog/Pages 2 0 R");
         if let Some(layers) = layers {
-            writer.text("/OCProperties ");
-            writer.value(&layers, 0);
+            writer.catalog = writer.apart(|writer| {
+                writer.text("/OCProperties ");
+                writer.value(&layers, 0);
+            });
         }
-        writer.text(">>\nendobj\n");
         writer.write_pending()?;
         Ok(writer)
     }
@@ -93,11 +113,16 @@ impl<'a> Writer<'a> {
     /// Adds a page, a blank one for `None`; `false` if the file would become longer than `most_bytes`.
     pub(super) fn page(&mut self, page: Option<&Page<'a>>, most_bytes: usize) -> Result<bool, ConvertError> {
         let (length, objects) = (self.out.len(), self.offsets.len());
+        let fields = self.form.as_ref().map(|form| form.fields.len());
+        let annotations = match page {
+            Some(page) => self.annotations(page, most_bytes)?,
+            None => Vec::new(),
+        };
         let number = self.new_number();
         self.begin(number);
         self.text("<</Type/Page/Parent 2 0 R");
         match page {
-            Some(page) => self.page_entries(page, most_bytes)?,
+            Some(page) => self.page_entries(page, &annotations),
             None => self.text("/MediaBox[0 0 595 842]/Resources<<>>"),
         }
         self.text(">>\nendobj\n");
@@ -106,6 +131,10 @@ impl<'a> Writer<'a> {
             // Nothing else is added after this, so that what was numbered for it needs no undoing.
             self.out.truncate(length);
             self.offsets.truncate(objects);
+            match (&mut self.form, fields) {
+                (Some(form), Some(fields)) => form.fields.truncate(fields),
+                (form, _) => *form = None,
+            }
             return Ok(false);
         }
         self.pages.push(number);
@@ -114,6 +143,20 @@ impl<'a> Writer<'a> {
 
     /// The whole file.
     pub(super) fn finish(mut self) -> Vec<u8> {
+        self.begin(CATALOG);
+        self.text("<</Type/Catalog/Pages 2 0 R");
+        let catalog = std::mem::take(&mut self.catalog);
+        self.out.extend_from_slice(&catalog);
+        if let Some(form) = self.form.take() {
+            self.text("/AcroForm<</Fields[");
+            for field in form.fields {
+                self.text(&format!("{field} 0 R "));
+            }
+            self.text("]");
+            self.out.extend_from_slice(&form.shared);
+            self.text(">>");
+        }
+        self.text(">>\nendobj\n");
         self.begin(PAGE_TREE);
         self.text("<</Type/Pages/Kids[");
         let count = self.pages.len();
@@ -133,11 +176,13 @@ impl<'a> Writer<'a> {
 
     /// How long the file would be with so many pages more.
     fn length_at_end(&self, more: usize) -> usize {
-        let tree = (self.pages.len() + more) * 12;
+        let form =
+            self.form.as_ref().map_or(0, |form| form.shared.len() + form.fields.len() * REFERENCE_BYTES);
+        let tree = (self.pages.len() + more) * REFERENCE_BYTES + self.catalog.len() + form;
         self.out.len() + self.offsets.len() * ENTRY_BYTES + tree + FRAME_BYTES
     }
 
-    fn page_entries(&mut self, page: &Page<'a>, most_bytes: usize) -> Result<(), ConvertError> {
+    fn page_entries(&mut self, page: &Page<'a>, annotations: &[u8]) {
         let raw = page.raw();
         let (media, crop) = (page.media_box(), page.crop_box());
         for (key, rect) in [("MediaBox", media), ("CropBox", crop)] {
@@ -159,22 +204,84 @@ impl<'a> Writer<'a> {
             Some(resources) => self.value(&resources, 0),
             None => self.text("<<>>"),
         }
-        if let Some(annotations) = raw.get::<Array<'_>>("Annots") {
+        if !annotations.is_empty() {
             self.text("/Annots[");
-            for annotation in annotations.iter::<Dict<'_>>() {
-                self.clock.check()?;
-                // They are written in place, and many pages may name the same.
-                if self.out.len() > most_bytes {
-                    break;
-                }
-                self.text("<<");
-                self.entries(&annotation, &NOT_OF_AN_ANNOTATION, 1);
-                self.text(">>");
-            }
+            self.out.extend_from_slice(annotations);
             self.text("]");
         }
         self.entries(raw, &NOT_OF_A_PAGE, 0);
-        Ok(())
+    }
+
+    /// The annotations of a page as they stand in its list. Fields of forms become objects, as the form refers to them.
+    fn annotations(&mut self, page: &Page<'a>, most_bytes: usize) -> Result<Vec<u8>, ConvertError> {
+        let mut list = Vec::new();
+        let Some(annotations) = page.raw().get::<Array<'_>>("Annots") else { return Ok(list) };
+        for annotation in annotations.iter::<Dict<'_>>() {
+            self.clock.check()?;
+            // They are copied, and many pages may name the same.
+            if self.out.len() + list.len() > most_bytes {
+                break;
+            }
+            if annotation.get::<Name<'_>>("Subtype").is_some_and(|kind| kind.as_ref() == b"Widget") {
+                let number = self.new_number();
+                self.begin(number);
+                self.text("<<");
+                self.field(&annotation);
+                self.text(">>\nendobj\n");
+                self.form().fields.push(number);
+                list.extend_from_slice(format!("{number} 0 R ").as_bytes());
+            } else {
+                list.extend(self.apart(|writer| {
+                    writer.text("<<");
+                    writer.entries(&annotation, &NOT_OF_AN_ANNOTATION, 1);
+                    writer.text(">>");
+                }));
+            }
+        }
+        Ok(list)
+    }
+
+    /// Writes a field with what it has from the fields above it, as those are not copied.
+    fn field(&mut self, field: &Dict<'a>) {
+        let name = full_name(field);
+        let skipped: Vec<&[u8]> = NOT_OF_AN_ANNOTATION.into_iter().chain([&b"T"[..]]).collect();
+        self.entries(field, &skipped, 1);
+        if !name.is_empty() {
+            self.text("/T");
+            self.string(&name);
+        }
+        for key in INHERITED_BY_FIELDS {
+            if !field.contains_key(key)
+                && let Some(value) = inherited(field, key)
+            {
+                self.name(key);
+                self.text(" ");
+                self.value(&value, 1);
+            }
+        }
+    }
+
+    /// The form, with the fonts and the look that its fields share.
+    fn form(&mut self) -> &mut Form {
+        let shared = match self.form {
+            Some(_) => Vec::new(),
+            None => self.apart(|writer| {
+                let xref = writer.pdf.xref();
+                let catalog = xref.get::<Dict<'_>>(xref.root_id());
+                if let Some(form) = catalog.and_then(|catalog| catalog.get::<Dict<'_>>("AcroForm")) {
+                    // XFA and signatures are of the whole document.
+                    writer.entries(&form, &[b"Fields", b"XFA", b"SigFlags", b"CO"], 1);
+                }
+            }),
+        };
+        self.form.get_or_insert_with(|| Form { shared, fields: Vec::new() })
+    }
+
+    /// What `write` writes, apart from the file.
+    fn apart(&mut self, write: impl FnOnce(&mut Self)) -> Vec<u8> {
+        let start = self.out.len();
+        write(self);
+        self.out.split_off(start)
     }
 
     /// Writes what was referred to, and what that refers to.
@@ -331,7 +438,28 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What a page has for a key, or the nearest node of the page tree that it stands under.
+/// The name of a field behind those of the fields above it, in one of the two encodings of text strings.
+fn full_name(field: &Dict<'_>) -> Vec<u8> {
+    const WIDE: &[u8] = &[0xfe, 0xff];
+    let mut names = Vec::new();
+    let mut node = Some(field.clone());
+    for _ in 0..MAX_ANCESTORS {
+        let Some(field) = node else { break };
+        names.extend(field.get::<PdfString<'_>>("T").map(|name| name.as_bytes().to_vec()));
+        node = field.get::<Dict<'_>>("Parent");
+    }
+    names.reverse();
+    if !names.iter().any(|name| name.starts_with(WIDE)) {
+        return names.join(&b'.');
+    }
+    let wide = |name: &Vec<u8>| match name.strip_prefix(WIDE) {
+        Some(name) => name.to_vec(),
+        None => name.iter().flat_map(|byte| [0, *byte]).collect(),
+    };
+    [WIDE, &names.iter().map(wide).collect::<Vec<_>>().join(&[0, b'.'][..])].concat()
+}
+
+/// What a page has for a key, or the nearest node of the page tree that it stands under; likewise of fields.
 fn inherited<'a>(page: &Dict<'a>, key: &[u8]) -> Option<MaybeRef<Object<'a>>> {
     let mut seen = HashSet::new();
     let mut node = page.clone();

@@ -1,0 +1,189 @@
+//! What OpenDocument files hold as documents of their own: charts and formulas, which are read where they stand, and
+//! whole documents, which are given on.
+
+use crate::archive::{Archive, join};
+use crate::drawings;
+use crate::embedded::Embedded;
+use crate::guarded::Clock;
+use crate::output::Output;
+use crate::table::push_row;
+use crate::xlsx::plain;
+use crate::xml::{Node, Stop, Xml};
+use crate::{Attachment, Limits};
+
+/// Objects of one slide or sheet, cells of one chart, and the longest text in it.
+const MAX_OBJECTS: usize = 1_000;
+const MAX_CELLS: usize = 20_000;
+const MAX_TEXT: usize = 4 << 10;
+
+/// The objects of a file.
+pub(super) struct Objects<'a, 'b> {
+    archive: &'a Archive<'b>,
+    clock: Clock,
+    embedded: Embedded,
+    /// Those that were referred to and are not written yet.
+    pending: Vec<String>,
+}
+
+/// What an object is.
+enum Kind {
+    Chart,
+    Formula,
+    /// A document of this media type, with its extension.
+    Document(&'static str, &'static str),
+    Unknown,
+}
+
+impl<'a, 'b> Objects<'a, 'b> {
+    pub(super) fn new(archive: &'a Archive<'b>, limits: &Limits, clock: Clock) -> Self {
+        Self { archive, clock, embedded: Embedded::new(limits), pending: Vec::new() }
+    }
+
+    /// An object stands here, in this file or folder of the archive.
+    pub(super) fn refer(&mut self, target: Option<String>, output: &mut Output) {
+        match target {
+            Some(target) if self.pending.len() < MAX_OBJECTS => self.pending.push(join("", &target)),
+            _ => output.not_shown("embedded object"),
+        }
+    }
+
+    /// Writes what was referred to so far.
+    pub(super) fn write(&mut self, output: &mut Output) -> Result<(), Stop> {
+        for name in std::mem::take(&mut self.pending) {
+            let content = format!("{name}/content.xml");
+            let kind = match self.open(&content) {
+                Some(xml) => kind(xml)?,
+                None if self.archive.has(&name) => {
+                    self.embedded.part(self.archive, &name, self.clock, output)?;
+                    continue;
+                }
+                None => Kind::Unknown,
+            };
+            match (kind, self.open(&content)) {
+                (Kind::Chart, Some(xml)) => chart(xml, output)?,
+                (Kind::Formula, Some(xml)) => formula(xml, output)?,
+                (Kind::Document(media_type, extension), _) => {
+                    match self.archive.folder(&name, media_type, self.embedded.room(), self.clock)? {
+                        Some(bytes) => {
+                            self.embedded.take(bytes.len());
+                            output.attach(Attachment {
+                                bytes: bytes.into(),
+                                media_type: media_type.to_owned(),
+                                file_name: Some(format!("{name}.{extension}")),
+                            });
+                        }
+                        None => output.not_shown("embedded document"),
+                    }
+                }
+                _ => output.not_shown("embedded object"),
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, name: &str) -> Option<Xml<'a>> {
+        Some(Xml::new(self.archive.part(name)?.ok()?, self.clock))
+    }
+}
+
+fn kind(mut xml: Xml<'_>) -> Result<Kind, Stop> {
+    let mut in_body = false;
+    loop {
+        match xml.next() {
+            Ok(Node::Open(tag)) => match tag.name() {
+                "math" => return Ok(Kind::Formula),
+                "body" => in_body = true,
+                "chart" if in_body => return Ok(Kind::Chart),
+                "text" if in_body => {
+                    return Ok(Kind::Document("application/vnd.oasis.opendocument.text", "odt"));
+                }
+                "spreadsheet" if in_body => {
+                    return Ok(Kind::Document("application/vnd.oasis.opendocument.spreadsheet", "ods"));
+                }
+                "presentation" if in_body => {
+                    return Ok(Kind::Document("application/vnd.oasis.opendocument.presentation", "odp"));
+                }
+                _ if in_body => return Ok(Kind::Unknown),
+                _ => {}
+            },
+            Ok(Node::End) | Err(Stop::Damaged) => return Ok(Kind::Unknown),
+            Err(over) => return Err(over),
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Writes a chart as the table that it was drawn from.
+fn chart(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
+    let (mut titles, mut rows, mut cells) = (Vec::new(), Vec::<Vec<String>>::new(), 0_usize);
+    let mut damaged = false;
+    loop {
+        let (mut title, mut cell) = (false, None);
+        match xml.next() {
+            Ok(Node::Open(tag)) => match tag.name() {
+                "title" | "subtitle" => title = true,
+                "table-row" => rows.push(Vec::new()),
+                "table-cell" => cell = Some(tag.exact("office:value")),
+                _ => {}
+            },
+            Ok(Node::End) => break,
+            Err(Stop::Damaged) => {
+                damaged = true;
+                break;
+            }
+            Err(over) => return Err(over),
+            Ok(_) => {}
+        }
+        if title || cell.is_some() {
+            cells += 1;
+            if cells > MAX_CELLS {
+                output.truncated();
+                damaged = true;
+                break;
+            }
+            let text = xml.text(MAX_TEXT)?.split_whitespace().collect::<Vec<_>>().join(" ");
+            let value = cell.flatten().and_then(|value| value.parse::<f64>().ok());
+            let text = match value {
+                Some(value) if value.is_finite() => plain(value),
+                Some(_) => String::new(),
+                None => text,
+            };
+            match rows.last_mut() {
+                Some(row) if !title => row.push(text),
+                _ if text.is_empty() => {}
+                _ => titles.push(text),
+            }
+        }
+    }
+    output.end_line();
+    output.line(&drawings::head(&titles));
+    for row in rows {
+        let mut line = String::new();
+        push_row(&mut line, row.iter().map(String::as_str).enumerate());
+        if !line.is_empty() {
+            output.line(&line);
+        }
+    }
+    if damaged {
+        output.partial();
+    }
+    Ok(())
+}
+
+/// Writes a formula as it was typed.
+fn formula(mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
+    loop {
+        match xml.next()? {
+            Node::Open(tag) if tag.name() == "annotation" => break,
+            Node::End => {
+                output.not_shown("formula");
+                return Ok(());
+            }
+            _ => {}
+        }
+    }
+    let text = xml.text(MAX_TEXT)?;
+    output.end_line();
+    output.line(&format!("[formula: {}]", text.split_whitespace().collect::<Vec<_>>().join(" ")));
+    Ok(())
+}
