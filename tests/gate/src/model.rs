@@ -51,7 +51,7 @@ impl LlmProvider for Instant {
         let part = if step < self.calls {
             ToolCall::new("lookup", Arguments::new(format!("{{\"query\":\"record {step}\"}}"))).into()
         } else {
-            AssistantPart::text("All is found.").into()
+            AssistantPart::text("All is found.")
         };
         let message = AssistantMessage::new([part]);
         let reason = FinishReason::Stop.for_message(message.has_tool_calls());
