@@ -140,6 +140,8 @@ mod plain;
 mod ppt;
 #[cfg(feature = "office")]
 mod pptx;
+#[cfg(feature = "render")]
+mod render;
 #[cfg(feature = "office")]
 mod rtf;
 mod table;
@@ -160,6 +162,8 @@ pub use fit::{PdfPages, pdf_pages};
 pub use fit::{can_fit, fit};
 use format::Format;
 pub use limits::Limits;
+#[cfg(feature = "render")]
+pub use render::{can_render, render_pages};
 
 /// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
 pub fn can_convert(media_type: &str) -> bool {

@@ -8,7 +8,7 @@ mod audit;
 mod bill;
 mod columns;
 mod content;
-mod expand;
+pub(crate) mod expand;
 mod filters;
 mod font;
 mod grids;
@@ -107,6 +107,8 @@ struct Output<'l> {
     cut: bool,
     has_text: bool,
     images: usize,
+    /// Those of them that are on pages with text: a page without text is named as one.
+    images_beside_text: usize,
     unreadable: usize,
     unread: Vec<usize>,
     partial: Vec<usize>,
@@ -124,6 +126,7 @@ impl<'l> Output<'l> {
             cut: false,
             has_text: false,
             images: 0,
+            images_beside_text: 0,
             unreadable: 0,
             unread: Vec::new(),
             partial: Vec::new(),
@@ -175,6 +178,7 @@ impl<'l> Output<'l> {
         let page = self.text.get(start..).unwrap_or_default();
         if page.chars().any(|c| !c.is_whitespace() && c != char::REPLACEMENT_CHARACTER) {
             self.has_text = true;
+            self.images_beside_text += found.images;
         } else if !found.partial {
             self.empty.push(number);
         }
@@ -210,7 +214,8 @@ impl<'l> Output<'l> {
             (!self.unread.is_empty()).then_some(Note::Unread { unit, numbers: self.unread }),
             (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
             (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
-            (self.images > 0).then_some(Note::NotShown { what: "image", count: self.images }),
+            (self.images_beside_text > 0)
+                .then_some(Note::NotShown { what: "image", count: self.images_beside_text }),
             (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable }),
         ];
         Ok(Converted {
