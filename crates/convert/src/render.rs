@@ -166,10 +166,10 @@ impl<'a> Rendering<'a> {
         let Some((scale, size)) = size(page, self.form) else { return Ok(Drawn::Failed) };
         let transform = Affine::scale(scale) * Affine::new(page.initial_transform(true).as_coeffs());
         let largest = self.reach.page(page)?;
-        let mut steps = Steps::new(self.clock, size);
+        let mut steps = Steps::new(self.clock, size, largest.function);
         steps.page(page, transform)?;
         // Large images take turns, as those do that are fitted.
-        let turn = large_image(largest, self.clock)?;
+        let turn = large_image(largest.pixels, self.clock)?;
         let missing = Arc::new(AtomicBool::new(false));
         let drawn = {
             let (cache, missing) = (&self.cache, Arc::clone(&missing));

@@ -368,6 +368,14 @@ fn what_asks_for_too_much_is_refused() {
     );
     let inks = pages(&["q 600 0 0 800 0 0 cm /Im Do Q"], "/XObject << /Im 9 0 R >>", "");
     assert_refused("inks", inks.stream(9, &entries, &common::bomb(1 << 20)).finish());
+    // A megabyte of blanks, two hundred times.
+    let blanks = format!("/Contents [{}]", "9 0 R ".repeat(200));
+    let mut often = Builder::new()
+        .object(1, "<< /Type /Catalog /Pages 2 0 R >>")
+        .object(2, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
+        .object(3, &format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] {blanks} >>"));
+    often = often.stream(9, "/Filter /FlateDecode", &common::bomb(1 << 20));
+    assert_refused("content again and again", often.finish());
     // The same image again and again.
     let often = "q 600 0 0 800 0 0 cm /Im Do Q ".repeat(50);
     let page = pages(&[&often], "/XObject << /Im 9 0 R >>", "").stream(

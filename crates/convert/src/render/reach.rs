@@ -56,8 +56,28 @@ pub(super) struct Reach {
     clock: Clock,
     /// What may still be decoded of all streams that are no images.
     left: usize,
-    /// Those that were measured, with the pixels of those that are images.
-    measured: HashMap<ObjectIdentifier, u64>,
+    /// Those that were measured.
+    measured: HashMap<ObjectIdentifier, Measured>,
+}
+
+/// What decoding a stream makes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Measured {
+    /// Pixels, if it is an image.
+    pixels: u64,
+    /// Bytes, if it is none.
+    bytes: usize,
+    /// Whether it is a function, which is decoded whenever it is used.
+    is_function: bool,
+}
+
+/// The most that a page makes its reader decode at once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Largest {
+    /// The pixels of an image.
+    pub(super) pixels: u64,
+    /// The bytes of a function.
+    pub(super) function: usize,
 }
 
 impl Reach {
@@ -66,8 +86,8 @@ impl Reach {
         Self { limit, clock, left: limit.saturating_mul(STREAMS), measured: HashMap::new() }
     }
 
-    /// Fails if a stream that the page leads to is more than the limits allow; yields the pixels of its largest image.
-    pub(super) fn page<'a>(&mut self, page: &Page<'a>) -> Result<u64, ConvertError> {
+    /// Fails if a stream that the page leads to is more than the limits allow, or if its content is.
+    pub(super) fn page<'a>(&mut self, page: &Page<'a>) -> Result<Largest, ConvertError> {
         let resources = page.resources();
         let dicts = [
             page.raw(),
@@ -80,31 +100,47 @@ impl Reach {
         ];
         let mut walk = Walk { xref: page.xref(), seen: HashSet::new(), ahead: Vec::new(), objects: 0 };
         dicts.into_iter().for_each(|dict| walk.dict(dict));
-        let mut largest = 0;
+        let mut largest = Largest::default();
         while let Some(object) = walk.next()? {
             match object {
                 Object::Dict(dict) => walk.dict(&dict),
                 Object::Array(list) => walk.list(&list),
                 Object::Stream(stream) => {
                     self.clock.check()?;
-                    largest = largest.max(self.stream(&stream)?);
+                    let measured = self.stream(&stream)?;
+                    largest.pixels = largest.pixels.max(measured.pixels);
+                    if measured.is_function {
+                        largest.function = largest.function.max(measured.bytes);
+                    }
                     walk.dict(stream.dict());
                 }
                 _ => {}
             }
         }
+        self.content(page)?;
         Ok(largest)
     }
 
-    /// Fails if a stream is more than the limits allow; yields its pixels, if it is an image.
-    fn stream(&mut self, stream: &Stream<'_>) -> Result<u64, ConvertError> {
+    /// Fails if the streams of a page's content are too much together, each as often as it stands there.
+    fn content(&self, page: &Page<'_>) -> Result<(), ConvertError> {
+        let Some(parts) = page.raw().get::<Array<'_>>("Contents") else { return Ok(()) };
+        let length = |part: MaybeRef<Object<'_>>| match part {
+            MaybeRef::Ref(id) => self.measured.get(&id.into()).map_or(0, |measured| measured.bytes),
+            MaybeRef::NotRef(_) => 0,
+        };
+        let total = parts.raw_iter().map(length).fold(0, usize::saturating_add);
+        if total > self.limit { Err(self.refusal(Refused::TooLong)) } else { Ok(()) }
+    }
+
+    /// Fails if a stream is more than the limits allow.
+    fn stream(&mut self, stream: &Stream<'_>) -> Result<Measured, ConvertError> {
         let id = stream.dict().obj_id();
-        if let Some(pixels) = id.and_then(|id| self.measured.get(&id)) {
-            return Ok(*pixels);
+        if let Some(known) = id.and_then(|id| self.measured.get(&id)) {
+            return Ok(*known);
         }
         let is_image = stream.dict().get::<Name<'_>>("Subtype").is_some_and(|name| name.as_ref() == b"Image");
-        let pixels = match is_image {
-            true => image(stream, self.clock)?,
+        let measured = match is_image {
+            true => Measured { pixels: image(stream, self.clock)?, ..Measured::default() },
             false => {
                 let most = self.limit.min(self.left);
                 let length = match decoded_len(stream, most, self.clock) {
@@ -114,11 +150,12 @@ impl Reach {
                     Err(refused) => return Err(self.refusal(refused)),
                 };
                 self.left -= length.min(self.left);
-                0
+                let is_function = stream.dict().contains_key("FunctionType");
+                Measured { pixels: 0, bytes: length, is_function }
             }
         };
-        self.measured.extend(id.map(|id| (id, pixels)));
-        Ok(pixels)
+        self.measured.extend(id.map(|id| (id, measured)));
+        Ok(measured)
     }
 
     fn refusal(&self, refused: Refused) -> ConvertError {

@@ -22,6 +22,9 @@ const MAX_STEPS: u64 = 4_000_000;
 /// The pixels of a step.
 const PIXELS: u64 = 100;
 
+/// The bytes of a step: what is decoded, and gone through whether it says anything or not.
+const BYTES: u64 = 64;
+
 /// Steps of what is drawn apart and put on the page afterwards.
 const GROUP: u64 = 100;
 
@@ -46,6 +49,8 @@ pub(super) struct Steps {
     clock: Clock,
     /// The pixels of the page's image.
     area: u64,
+    /// The steps of decoding the largest function.
+    function: u64,
     left: u64,
     unchecked: u64,
     /// The forms that are open, one in the other.
@@ -93,10 +98,12 @@ impl Path {
 }
 
 impl Steps {
-    pub(super) fn new(clock: Clock, (width, height): (u16, u16)) -> Self {
+    /// For an image of this size, of a page whose largest function has so many bytes.
+    pub(super) fn new(clock: Clock, (width, height): (u16, u16), function: usize) -> Self {
         Self {
             clock,
             area: u64::from(width) * u64::from(height),
+            function: function as u64 / BYTES,
             left: MAX_STEPS,
             unchecked: 0,
             open: Vec::new(),
@@ -109,7 +116,8 @@ impl Steps {
     pub(super) fn page<'a>(&mut self, page: &Page<'a>, transform: Affine) -> Result<(), ConvertError> {
         let state = State::new(transform);
         let resources = page.resources();
-        self.content(page.page_stream().unwrap_or_default(), resources, state, 0)?;
+        let content = page.page_stream().unwrap_or_default();
+        self.content(content, resources, state, 0)?;
         let annotations = page.raw().get::<Array<'a>>("Annots");
         for annotation in annotations.iter().flat_map(|list| list.iter::<Dict<'a>>()) {
             self.charge(GROUP)?;
@@ -155,6 +163,7 @@ impl Steps {
         mut state: State,
         depth: usize,
     ) -> Result<(), ConvertError> {
+        self.charge(content.len() as u64 / BYTES)?;
         let root = state.ctm;
         let mut saved = Vec::new();
         let mut path = Path::default();
@@ -211,13 +220,19 @@ impl Steps {
                 Op::NonStrokeColor(_)
                 | Op::NonStrokeColorDeviceGray(_)
                 | Op::NonStrokeColorDeviceRgb(_)
-                | Op::NonStrokeColorCmyk(_)
-                | Op::ColorSpaceNonStroke(_) => state.fill = 0,
+                | Op::NonStrokeColorCmyk(_) => state.fill = 0,
+                Op::ColorSpaceNonStroke(_) => {
+                    self.charge(self.function)?;
+                    state.fill = 0;
+                }
                 Op::StrokeColor(_)
                 | Op::StrokeColorDeviceGray(_)
                 | Op::StrokeColorDeviceRgb(_)
-                | Op::StrokeColorCmyk(_)
-                | Op::ColorSpaceStroke(_) => state.stroke = 0,
+                | Op::StrokeColorCmyk(_) => state.stroke = 0,
+                Op::ColorSpaceStroke(_) => {
+                    self.charge(self.function)?;
+                    state.stroke = 0;
+                }
                 Op::SetGraphicsState(name) => {
                     if let Some(set) = resources.get_ext_g_state(name.0) {
                         self.graphics_state(&set, resources, &mut state, depth)?;
@@ -237,7 +252,7 @@ impl Steps {
                         Some(Object::Stream(mesh)) => mesh.raw_data().len() as u64,
                         _ => 0,
                     };
-                    self.charge(GROUP.saturating_add(mesh))?;
+                    self.charge(GROUP.saturating_add(mesh).saturating_add(self.function))?;
                 }
                 Op::InlineImage(inline) => {
                     let pixels = image(inline.0, self.clock)?;
@@ -360,7 +375,7 @@ impl Steps {
         let cell = match pattern {
             None => return Ok(0),
             Some(Object::Stream(cell)) => cell,
-            Some(_) => return Ok(GROUP),
+            Some(_) => return Ok(GROUP.saturating_add(self.function)),
         };
         let dict = cell.dict();
         let step = |key: &str| dict.get::<f64>(key).unwrap_or_default().abs();
