@@ -10,7 +10,7 @@ mod columns;
 mod content;
 pub(crate) mod expand;
 mod filters;
-mod font;
+pub(crate) mod font;
 mod grids;
 mod guess;
 mod layout;

@@ -11,6 +11,7 @@ use super::jpx;
 use crate::fit::coefficient_bytes;
 use crate::guarded::Clock;
 use crate::pdf::expand::{Refused, decoded_len, packed_image};
+use crate::pdf::font::has_sane_widths;
 use crate::{ConvertError, Limits};
 
 /// Most pixels of one image: a sheet of A4 scanned at 600 for an inch has 35 million.
@@ -103,6 +104,9 @@ impl Reach {
         let mut largest = Largest::default();
         while let Some(object) = walk.next()? {
             match object {
+                Object::Dict(dict) if !has_sane_widths(&dict) => {
+                    return Err(ConvertError::TooLarge { what: "widths in a font", limit: 0xffff });
+                }
                 Object::Dict(dict) => walk.dict(&dict),
                 Object::Array(list) => walk.list(&list),
                 Object::Stream(stream) => {
