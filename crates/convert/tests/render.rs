@@ -1,5 +1,4 @@
 //! Pages as images: what is on them, how many, in which form, and what hostile ones cost.
-#![cfg(feature = "render")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
