@@ -97,7 +97,7 @@ impl<'a> Sent<'a> {
         }
         let wrong = pages.iter().find_map(|(page, image)| {
             let marker = format!("[page {page} of {total}]");
-            let is_marked = self.texts.iter().any(|text| *text == marker);
+            let is_marked = self.texts.contains(&marker);
             self.held(&sha256_hex(image), SeenPlace::User)
                 .or_else(|| (!is_marked).then(|| format!("nothing says {marker}")))
         });
