@@ -44,7 +44,7 @@ const MAX_PAGES: u64 = 20;
 /// Most bytes of all images of one document.
 const MAX_TOTAL_BYTES: usize = 24 << 20;
 
-/// Whether [`render_pages`] can render documents of this media type as images in `form`. Parameters and case do not
+/// True if [`render_pages`] can render documents of this media type as images in `form`. Parameters and case do not
 /// matter.
 pub fn can_render(media_type: &str, form: &Form) -> bool {
     is_pdf(essence(media_type)) && makes_images(form)
@@ -126,7 +126,7 @@ impl<'a> Rendering<'a> {
         let places = self.opened.pages.pages().enumerate().map(|(at, place)| (at + 1, place));
         let mut longest = Duration::ZERO;
         for (number, place) in places.filter(|(number, _)| asked(*number)) {
-            // What is there by now is better than nothing.
+            // A few pages are better than none.
             let is_late = !rendered.images.is_empty() && self.clock.left() < longest * 2;
             if is_late || rendered.images.len() as u64 >= most {
                 break;

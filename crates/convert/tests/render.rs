@@ -263,7 +263,7 @@ fn protected_files_open_only_without_a_password() {
 }
 
 #[test]
-fn what_programs_write_is_drawn_whole() {
+fn pages_of_usual_programs_are_drawn_whole() {
     for name in [
         "typst-report",
         "latex-article",
@@ -310,7 +310,7 @@ fn assert_refused(what: &str, pdf: Vec<u8>) {
 }
 
 #[test]
-fn what_asks_for_too_much_is_refused() {
+fn pages_that_ask_for_too_much_are_refused() {
     let form = "/Type /XObject /Subtype /Form /BBox [0 0 600 800]";
     // Ten forms, each of which shows the next ten times.
     let mut tower = pages(&["/F0 Do"], "/XObject << /F0 200 0 R >>", "");

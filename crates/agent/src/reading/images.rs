@@ -13,7 +13,7 @@ use super::native::{MAX_PAGES, named_as, output, pages};
 use super::ranges::{self, Range};
 use super::request::Part;
 
-/// Who renders pages, and in which form the model takes their images.
+/// The renderer of pages, and the form in which the model takes their images.
 pub(super) type Painter<'c> = (&'c dyn Converter, Form);
 
 /// The first converter that renders documents of this type for a place where a tool's documents stand.

@@ -98,7 +98,7 @@ pub(crate) fn pages_of(
     Ok(if held < taken.total { fitted.with_pages_held(held as u64) } else { fitted })
 }
 
-/// Whether a media type without parameters is that of PDFs.
+/// True if a media type without parameters is that of PDFs.
 pub(crate) fn is_pdf(essence: &str) -> bool {
     essence.eq_ignore_ascii_case(PDF) || essence.eq_ignore_ascii_case("application/x-pdf")
 }

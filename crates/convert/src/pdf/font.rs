@@ -314,7 +314,7 @@ fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize, clock: Clo
     (cost <= limit).then_some(cost)
 }
 
-/// Whether a font, or the font that it is made of, gives widths to a sane number of codes; `true` for what is no font.
+/// True if a font, or the font that it is made of, gives widths to a sane number of codes; `true` for what is no font.
 pub(crate) fn has_sane_widths(dict: &Dict<'_>) -> bool {
     // The library fills the widths below the first one up.
     dict.get::<usize>("FirstChar").is_none_or(|first| first <= 0xffff) && widths_are_bounded(dict)

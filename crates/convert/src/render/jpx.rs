@@ -1,4 +1,4 @@
-//! What a JPEG 2000 image says about its size (ITU-T T.800, A.5.1).
+//! The size of a JPEG 2000 image by its header (ITU-T T.800, A.5.1).
 
 /// The size of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -55,20 +55,20 @@ const MALFORMED: ConvertError = ConvertError::Malformed { reason: "an image on t
 pub(super) struct Reach {
     limit: usize,
     clock: Clock,
-    /// What may still be decoded of all streams that are no images.
+    /// The bytes that may still be decoded of all streams that are no images.
     left: usize,
     /// Those that were measured.
     measured: HashMap<ObjectIdentifier, Measured>,
 }
 
-/// What decoding a stream makes.
+/// The result of decoding a stream.
 #[derive(Debug, Clone, Copy, Default)]
 struct Measured {
     /// Pixels, if it is an image.
     pixels: u64,
     /// Bytes, if it is none.
     bytes: usize,
-    /// Whether it is a function, which is decoded whenever it is used.
+    /// True for a function, which is decoded whenever it is used.
     is_function: bool,
 }
 

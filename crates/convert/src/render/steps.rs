@@ -1,4 +1,4 @@
-//! What drawing a page would take, in steps.
+//! The steps that drawing a page would take.
 //!
 //! A page of a few lines can ask for more than a machine does in a year: forms that show forms, cells that are laid out
 //! a million times, lines of dashes shorter than an atom. So its content is gone through once, painting nothing, and
@@ -55,13 +55,13 @@ pub(super) struct Steps {
     unchecked: u64,
     /// The forms that are open, one in the other.
     open: Vec<ObjectIdentifier>,
-    /// Whether the page shows text.
+    /// True if the page shows text.
     pub(super) shows_text: bool,
     /// The steps of a character, by its font.
     characters: HashMap<ObjectIdentifier, u64>,
 }
 
-/// What later operators depend on.
+/// The state that later operators depend on.
 #[derive(Clone, Copy)]
 struct State {
     ctm: Affine,

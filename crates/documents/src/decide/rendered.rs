@@ -80,7 +80,7 @@ impl Decider<'_> {
                 false => "they are damaged, or ask for too much".to_owned(),
             });
         }
-        // What an author attached loses no page.
+        // An author's document loses no page.
         let is_current = occurrence.origin == Origin::Author { current: true };
         if is_current && !is_whole {
             let (shown, total) = (rendered.images.len(), rendered.total);
@@ -118,7 +118,7 @@ impl Decider<'_> {
         Sight::Shown(Box::new(treatment.costing(estimate::Estimate { tokens, is_guess }, None)))
     }
 
-    /// What became of the pages, for the model.
+    /// A word on the pages, for the model.
     fn note_on_pages(&self, document: &Document, rendered: &Rendered, has_text: bool) -> String {
         let pages: Vec<usize> = rendered.images.iter().map(|(page, _)| *page).collect();
         let mut note = format!("{} of {} as images", numbers(&pages), rendered.total);

@@ -1,4 +1,4 @@
-//! What converters answered about documents.
+//! The answers of converters about documents.
 
 use std::collections::HashMap;
 

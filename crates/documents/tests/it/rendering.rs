@@ -113,7 +113,7 @@ fn of_a_mixed_document_only_pages_without_text_are_images() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn pages_that_are_left_out_are_named() {
     let (scan, mut capabilities) = (pdf("scan.pdf"), images_only());
     capabilities.beside_result.max_count = Some(3);
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
@@ -175,7 +175,7 @@ fn pages_that_cannot_be_rendered_leave_a_note_with_both_reasons() {
 }
 
 #[test]
-fn what_an_author_attached_is_rendered_whole_or_not_at_all() {
+fn an_authors_scan_is_rendered_whole_or_not_at_all() {
     let (scan, capabilities) = (pdf("scan.pdf"), images_only());
     let chat = Chat::new().push(Message::User(UserMessage::new([scan.clone().into()])));
     let mut have = Materials::new();

@@ -26,7 +26,7 @@ impl Canvas {
         Self(Raster { width: width.into(), height: height.into(), layout, data })
     }
 
-    /// Whether all of it has one colour.
+    /// True if all of it has one colour.
     pub(crate) fn is_uniform(&self) -> bool {
         let mut pixels = self.0.pixels();
         let first = pixels.next();
@@ -34,7 +34,7 @@ impl Canvas {
     }
 }
 
-/// Whether an image can be made in the form.
+/// True if an image can be made in the form.
 pub(crate) fn makes_images(form: &Form) -> bool {
     let makes = Encodings::of(form);
     makes.png || makes.jpeg
