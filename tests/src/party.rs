@@ -47,6 +47,11 @@ impl Party {
         APIS.into_iter().map(Self::from).chain(compatible).collect()
     }
 
+    /// A compatible server whose model takes images and no PDF.
+    pub fn of_images() -> Self {
+        Self { api: Api::OpenAiChat, server: Some(("xai-chat", Server::Xai, "grok-4")) }
+    }
+
     /// The name of the API, or of the server's profile.
     pub fn name(self) -> &'static str {
         self.server.map_or_else(|| self.api.name(), |(name, ..)| name)

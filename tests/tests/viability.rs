@@ -14,20 +14,65 @@ use attache_tests::viability::{fixtures, parties, table, viability};
 
 /// Cells as the providers' documentation has them: written down by hand, so that a wrong row of the capability table,
 /// which decides what is sent and what is expected, is not proof of itself. The APIs stand in the order of `parties`.
-const DOCUMENTED: [(&str, &str, [&str; 6]); 8] = [
+const DOCUMENTED: [(&str, &str, [&str; 7]); 14] = [
     // A file in a prompt: openai.md B.2 and A.3, anthropic.md 4, gemini.md 5, bedrock.md 3; deepseek: openai.md C.1.
-    ("single", "user", ["native", "native", "native", "native", "native", "error"]),
+    ("single", "user", ["native", "native", "native", "native", "native", "error", "error"]),
     // Messages of the role `tool` are text in Chat Completions; all others take files in results.
-    ("single", "tool_result", ["native", "synthetic", "native", "native", "native", "converted"]),
+    (
+        "single",
+        "tool_result",
+        ["native", "synthetic", "native", "native", "native", "converted", "converted"],
+    ),
     // 100 pages with a window of 200,000 tokens for Claude, wherever it runs; 1,000 for Gemini.
-    ("pages_200", "user", ["native", "native", "error", "native", "error", "error"]),
-    ("pages_200", "tool_result", ["reencoded", "reencoded", "reencoded", "native", "reencoded", "converted"]),
+    ("pages_200", "user", ["native", "native", "error", "native", "error", "error", "error"]),
+    (
+        "pages_200",
+        "tool_result",
+        ["reencoded", "reencoded", "reencoded", "native", "reencoded", "converted", "converted"],
+    ),
     // 8,000 pixels on a side for Claude, wherever it runs; others scale by themselves.
-    ("image_8k", "user", ["native", "native", "reencoded", "native", "reencoded", "error"]),
-    ("image_8k", "tool_result", ["native", "synthetic", "reencoded", "native", "reencoded", "note"]),
+    ("image_8k", "user", ["native", "native", "reencoded", "native", "reencoded", "error", "native"]),
+    (
+        "image_8k",
+        "tool_result",
+        ["native", "synthetic", "reencoded", "native", "reencoded", "note", "synthetic"],
+    ),
+    // xAI's Grok takes PNG and JPEG, and nothing else: openai.md C.2.
+    ("scan", "user", ["native", "native", "native", "native", "native", "error", "rendered"]),
+    ("scan", "tool_result", ["native", "synthetic", "native", "native", "native", "note", "rendered"]),
+    (
+        "mixed_pdf",
+        "tool_result",
+        ["native", "synthetic", "native", "native", "native", "converted", "rendered"],
+    ),
+    (
+        "table_with_gaps",
+        "tool_result",
+        ["native", "synthetic", "native", "native", "native", "converted", "converted"],
+    ),
+    (
+        "old_office",
+        "tool_result",
+        ["converted", "converted", "converted", "converted", "converted", "converted", "converted"],
+    ),
+    // No more than 20 images on Claude if one has more than 2,000 pixels on a side: anthropic.md 4. No more than 20 at
+    // all on Bedrock: bedrock.md 3.
+    (
+        "screenshots_25",
+        "user",
+        ["native", "native", "reencoded", "native", "native + error", "error", "native"],
+    ),
     // No API takes BMP.
-    ("other_image", "user", ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "error"]),
-    ("other_image", "tool_result", ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "note"]),
+    (
+        "other_image",
+        "user",
+        ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "error", "reencoded"],
+    ),
+    (
+        "other_image",
+        "tool_result",
+        ["reencoded", "reencoded", "reencoded", "reencoded", "reencoded", "note", "reencoded"],
+    ),
 ];
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! Guards around stores, fetchers and converters: a panic in one is an error, and a document is converted once.
 
 use std::future::Future;
+use std::ops::RangeInclusive;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, FetchError, FetchErrorKind,
-    Fetched, Fetcher, Fitted, Form, MediaType, StoreError, StoreErrorKind,
+    Fetched, Fetcher, Fitted, Form, MediaType, RenderedPages, StoreError, StoreErrorKind,
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -148,5 +149,19 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         last: usize,
     ) -> BoxFuture<'a, Result<Fitted, String>> {
         Box::pin(caught(async move { self.converter.pages(document, bytes, first, last).await }, failed))
+    }
+
+    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+        self.converter.renders(media_type, form)
+    }
+
+    fn render<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        pages: &'a [RangeInclusive<usize>],
+        form: &'a Form,
+    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+        Box::pin(caught(async move { self.converter.render(document, bytes, pages, form).await }, failed))
     }
 }

@@ -43,6 +43,7 @@
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
 //! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models; `GuardedFetcher` for documents at addresses |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
+//! | `render` | `convert` | pages of PDFs as images, for models that take images and no PDF |
 
 #[doc(inline)]
 pub use attache_core as core;

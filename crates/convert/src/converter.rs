@@ -73,6 +73,23 @@ impl Converter for DocumentConverter {
         let limits = self.limits;
         Box::pin(on_thread(move || pages_of(&media_type, bytes, first..=last, &limits).map_err(refusal)))
     }
+
+    #[cfg(feature = "render")]
+    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+        crate::can_render(media_type.essence(), form)
+    }
+
+    #[cfg(feature = "render")]
+    fn render<'a>(
+        &'a self,
+        _: &'a Document,
+        bytes: Bytes,
+        pages: &'a [std::ops::RangeInclusive<usize>],
+        form: &'a Form,
+    ) -> BoxFuture<'a, Result<attache_core::RenderedPages, String>> {
+        let (pages, form, limits) = (pages.to_vec(), form.clone(), self.limits);
+        Box::pin(on_thread(move || crate::render_pages(bytes, &pages, &form, &limits).map_err(refusal)))
+    }
 }
 
 /// Why a document was not brought into another form.

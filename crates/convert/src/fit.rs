@@ -10,10 +10,14 @@ use bytes::Bytes;
 
 use crate::{ConvertError, Limits, guarded};
 
+#[cfg(feature = "render")]
+pub(crate) use image::{Canvas, coefficient_bytes, encode_page, large_image, makes_images};
 #[cfg(feature = "pdf")]
 pub(crate) use pdf::pages_of;
 #[cfg(feature = "pdf")]
 pub use pdf::{PdfPages, pdf_pages};
+#[cfg(feature = "render")]
+pub(crate) use pdf::{is_pdf, open_checked};
 
 /// Whether [`fit`] can bring documents of this media type into `form`, or say why it cannot. Parameters and case do
 /// not matter.
@@ -77,7 +81,7 @@ pub fn fit(media_type: &str, bytes: Bytes, form: &Form, limits: &Limits) -> Resu
     })
 }
 
-fn essence(media_type: &str) -> &str {
+pub(crate) fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 

@@ -29,12 +29,14 @@
 //! of Office from before 97 are not read: [`ConvertError::OldFormat`] says so. Charts are tables of their values;
 //! documents that are embedded in office files or attached to PDFs are [`Converted::attachments`] as those of e-mails
 //! are, whatever they are wrapped in: at most 200, and so many bytes together as a part may decode to. The workbook
-//! behind a chart is not among them. Pictures and what else is no text is counted in [`Note::NotShown`]. All features
-//! are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any library.
+//! behind a chart is not among them. Pictures and what else is no text is counted in [`Note::NotShown`]. These
+//! features are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any
+//! library.
 //!
 //! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
-//! `pdf` reads and cuts PDF. Both are on by default.
+//! `pdf` reads and cuts PDF. Both are on by default. `render`, which is not, makes images of the pages of PDFs for
+//! models that take images and no PDF: `render_pages`.
 //!
 //! # Hostile documents
 //!
@@ -42,7 +44,7 @@
 //! hold [`Limits`] on input, output, pages, decoded bytes and time. Archives are decoded piece by piece: a part
 //! counts against [`Limits::max_decoded_bytes`], all parts against four times that. Of XML and HTML no tree is made;
 //! depth and length of one node are bounded, and neither external entities nor a document's own are ever resolved.
-//! Three things they cannot do:
+//! Some things they cannot do:
 //!
 //! - **A thread cannot be killed.** Our own code looks at its clock all the time, but a call into a library
 //!   does not. When such a call outlives the time limit, [`convert`] returns [`ConvertError::TimedOut`] and
@@ -50,6 +52,8 @@
 //!   process does. At most four threads are left behind like this; after that, conversions are refused with
 //!   [`ConvertError::Busy`] until one of them ends. Who converts documents of strangers for many users puts
 //!   the conversion into a process of its own.
+//! - **Nor can a page that is being drawn be stopped.** What drawing it will take is counted before it begins, and a page
+//!   that asks for too much is refused; what is not foreseen ends as a thread left behind.
 //! - **Memory is counted, not measured.** What a document will take is reckoned from its headers before it is decoded,
 //!   and large images wait for each other. A process that does one conversion at a time stays below 300 MB on all of the
 //!   files that `attache-testkit` makes to break it; one that does ten takes more.
@@ -150,6 +154,8 @@ mod plain;
 mod ppt;
 #[cfg(feature = "office")]
 mod pptx;
+#[cfg(feature = "render")]
+mod render;
 #[cfg(feature = "office")]
 mod rtf;
 mod table;
@@ -170,6 +176,8 @@ pub use fit::{PdfPages, pdf_pages};
 pub use fit::{can_fit, fit};
 use format::Format;
 pub use limits::Limits;
+#[cfg(feature = "render")]
+pub use render::{can_render, render_pages};
 
 /// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
 pub fn can_convert(media_type: &str) -> bool {

@@ -10,9 +10,9 @@ mod bill;
 mod columns;
 mod content;
 mod defined;
-mod expand;
+pub(crate) mod expand;
 mod filters;
-mod font;
+pub(crate) mod font;
 mod grids;
 mod guess;
 mod layout;
@@ -123,6 +123,8 @@ struct Output<'l> {
     images: usize,
     /// Files that are attached, and how many more there are that could not be given on.
     attached: Attached,
+    /// Those of them that are on pages with text: a page without text is named as one.
+    images_beside_text: usize,
     unreadable: usize,
     unread: Vec<usize>,
     partial: Vec<usize>,
@@ -141,6 +143,7 @@ impl<'l> Output<'l> {
             has_text: false,
             images: 0,
             attached: Attached::default(),
+            images_beside_text: 0,
             unreadable: 0,
             unread: Vec::new(),
             partial: Vec::new(),
@@ -192,6 +195,7 @@ impl<'l> Output<'l> {
         let page = self.text.get(start..).unwrap_or_default();
         if page.chars().any(|c| !c.is_whitespace() && c != char::REPLACEMENT_CHARACTER) {
             self.has_text = true;
+            self.images_beside_text += found.images;
         } else if !found.partial {
             self.empty.push(number);
         }
@@ -241,7 +245,8 @@ impl<'l> Output<'l> {
             (!self.unread.is_empty()).then_some(Note::Unread { unit, numbers: self.unread }),
             (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
             (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
-            (self.images > 0).then_some(Note::NotShown { what: "image", count: self.images }),
+            (self.images_beside_text > 0)
+                .then_some(Note::NotShown { what: "image", count: self.images_beside_text }),
             (self.attached.lost > 0)
                 .then_some(Note::NotShown { what: "embedded document", count: self.attached.lost }),
             (self.unreadable > 0).then_some(Note::UnreadableCharacters { count: self.unreadable }),

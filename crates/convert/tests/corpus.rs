@@ -13,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use attache_convert::{DocumentConverter, Limits};
-use attache_core::{Converter, Document, Matrix};
+use attache_core::{Converter, Document, Form, Matrix, RenderedPages};
 use attache_testkit::hostile;
 
 /// What the process may take at most, the document and what is made of it included.
@@ -29,7 +29,7 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
     let limits = Limits::new();
     let converter = DocumentConverter::new(limits);
     let claude = Matrix::bundled().resolve("anthropic", "claude-opus-4-8");
-    let (mut converted, mut fitted, mut peaks) = (0, 0, Vec::new());
+    let (mut converted, mut fitted, mut rendered, mut peaks) = (0, 0, 0, Vec::new());
     let all = Instant::now();
     for file in hostile::corpus() {
         forget_peak();
@@ -47,7 +47,7 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
         }
         let start_of_fit = Instant::now();
         if let Some(form) = claude.user.form(&media).filter(|form| converter.fits(&media, form)) {
-            let result = runtime.block_on(converter.fit(&document, bytes, &form));
+            let result = runtime.block_on(converter.fit(&document, bytes.clone(), &form));
             fitted += 1;
             if let Ok(Some((bytes, media))) = result.as_ref().map(|fitted| &fitted.content) {
                 assert!(form.allows(media), "{}: {media}", file.name);
@@ -56,6 +56,18 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
             outcomes.push(result.map(|fitted| format!("{:?} {:?}", fitted.note, fitted.pages)));
             let took = start_of_fit.elapsed();
             assert!(took < limits.max_time + PATIENCE, "{}: {took:?}", file.name);
+        }
+        let images = Form::of(["image/png", "image/jpeg"]);
+        if converter.renders(&media, &images) {
+            let start = Instant::now();
+            let result = runtime.block_on(converter.render(&document, bytes, &[1..=3], &images));
+            rendered += 1;
+            assert!(start.elapsed() < limits.max_time + PATIENCE, "{}: {:?}", file.name, start.elapsed());
+            let pages = |pages: RenderedPages| {
+                let (images, blank, failed) = (pages.images.len(), pages.blank.len(), pages.failed.len());
+                format!("{images} pages as images, {blank} blank, {failed} not drawn")
+            };
+            outcomes.push(result.map(pages));
         }
         for outcome in &outcomes {
             // Threads that were left behind make others wait, and panics that were caught are bugs still.
@@ -77,8 +89,12 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
         peaks.push((peak, file.name));
     }
     let highest = peaks.iter().max().unwrap();
-    println!("{converted} converted, {fitted} fitted in {:?}; {highest:?}", all.elapsed());
+    println!(
+        "{converted} converted, {fitted} fitted, {rendered} rendered in {:?}; {highest:?}",
+        all.elapsed()
+    );
     assert!(converted >= 20 && fitted >= 40, "{converted} converted, {fitted} fitted");
+    assert!(rendered >= 10, "{rendered} rendered");
     assert!(highest.0 < MEMORY, "{highest:?}");
 }
 

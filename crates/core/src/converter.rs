@@ -1,7 +1,9 @@
-//! Turning documents into forms that a model takes: into text, or into a smaller or other encoding of themselves.
+//! Turning documents into forms that a model takes: into text, into a smaller or other encoding of themselves, or
+//! into images of their pages.
 
 use std::borrow::Cow;
 use std::future::ready;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -64,6 +66,30 @@ pub trait Converter: Send + Sync {
     ) -> BoxFuture<'a, Result<Fitted, String>> {
         let _ = (document, bytes, first, last);
         Box::pin(ready(Err("its pages cannot be taken out".to_owned())))
+    }
+
+    /// True if it can render pages of documents of this media type as images in `form`.
+    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+        let _ = (media_type, form);
+        false
+    }
+
+    /// Renders pages of a document whose bytes are at hand as images, each in `form`.
+    ///
+    /// `pages` are counted from 1, ascending and apart; `1..=usize::MAX` stands for all of them. Of these it renders as
+    /// many, from the first, as [`Form::max_pages`] and its own limits allow.
+    ///
+    /// # Errors
+    /// No page can be rendered. One line that the model and the operator read: lower case, no full stop, no content.
+    fn render<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        pages: &'a [RangeInclusive<usize>],
+        form: &'a Form,
+    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+        let _ = (document, bytes, pages, form);
+        Box::pin(ready(Err("its pages cannot be rendered".to_owned())))
     }
 }
 
@@ -154,6 +180,50 @@ impl Fitted {
     }
 }
 
+/// Pages of a document as images.
+///
+/// Pages that were asked for and are named nowhere in it were left out to keep a limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RenderedPages {
+    /// The images, in ascending order of their pages.
+    pub images: Vec<PageImage>,
+    /// The number of pages the document has.
+    pub total: usize,
+    /// Pages on which there is nothing to see, ascending.
+    pub blank: Vec<usize>,
+    /// Pages that could not be rendered, ascending.
+    pub failed: Vec<usize>,
+    /// Pages among `images` of which something is missing, ascending.
+    pub partial: Vec<usize>,
+}
+
+impl RenderedPages {
+    /// Images of pages of a document that has `total` of them.
+    pub fn new(images: Vec<PageImage>, total: usize) -> Self {
+        Self { images, total, ..Self::default() }
+    }
+}
+
+/// A page as an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PageImage {
+    /// The number of the page, from 1.
+    pub page: usize,
+    /// The image.
+    pub bytes: Bytes,
+    /// Its media type.
+    pub media_type: MediaType,
+}
+
+impl PageImage {
+    /// The image of a page.
+    pub fn new(page: usize, bytes: impl Into<Bytes>, media_type: MediaType) -> Self {
+        Self { page, bytes: bytes.into(), media_type }
+    }
+}
+
 /// The text that a converter made of a document.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -228,5 +298,25 @@ impl ConvertedText {
         let from = *starts.get(first.checked_sub(1)?)?;
         let to = starts.get(last).copied().unwrap_or(self.text.len());
         self.text.get(from..to.max(from))
+    }
+
+    /// The units, counted from 1, that hold no text: nothing but lines in brackets, as markers are, and characters that
+    /// could not be read.
+    ///
+    /// ```
+    /// use attache_core::{ConvertedText, Units};
+    /// let text = ConvertedText::new("[page 1]\none\n[page 2]\n\n").with_units(Units::new("page", vec![0, 13], 2));
+    /// assert_eq!(text.units_without_text(), [2]);
+    /// ```
+    pub fn units_without_text(&self) -> Vec<usize> {
+        let count = self.units.as_ref().map_or(0, |units| units.starts.len());
+        let unread = |c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER;
+        let says_nothing = |line: &str| {
+            let line = line.trim();
+            line.starts_with('[') && line.ends_with(']') || line.chars().all(unread)
+        };
+        let is_blank =
+            |number: &usize| self.units(*number, *number).is_none_or(|unit| unit.lines().all(says_nothing));
+        (1..=count).filter(is_blank).collect()
     }
 }

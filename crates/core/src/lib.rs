@@ -66,7 +66,7 @@ pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use compiled::{OutputSchema, StructuredError};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
-pub use converter::{ConvertedText, Converter, Fitted, Form, Units};
+pub use converter::{ConvertedText, Converter, Fitted, Form, PageImage, RenderedPages, Units};
 pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};

@@ -134,6 +134,8 @@ pub enum Outcome {
     /// It stands in another encoding, natively: an image re-encoded or scaled, a PDF cut to its first pages with the
     /// text of the others.
     Reencoded,
+    /// Its pages are shown as images, those with text as text.
+    Rendered,
     /// Text that a converter made of it is shown.
     Converted,
     /// A label says why it is not shown, or where it is shown.
@@ -152,6 +154,7 @@ impl Outcome {
             Self::Synthetic => "synthetic",
             Self::Text => "text",
             Self::Reencoded => "reencoded",
+            Self::Rendered => "rendered",
             Self::Converted => "converted",
             Self::Note => "note",
             Self::Withheld => "withheld",
@@ -217,6 +220,8 @@ pub enum ReasonKind {
     MadeText,
     /// A converter brought it into a form that the place takes.
     Fitted,
+    /// A converter made images of its pages.
+    Rendered,
     /// Its content stands in the window already.
     ShownBefore,
     /// The tool's handler keeps it from the model.
@@ -261,6 +266,7 @@ impl ReasonKind {
             | Self::ReadsAsText
             | Self::MadeText
             | Self::Fitted
+            | Self::Rendered
             | Self::Withheld
             | Self::Cancelled => None,
         }

@@ -5,7 +5,7 @@ use attache_documents::{Decision, Outcome};
 use attache_testkit::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 use serde_json::Value;
 
-use super::fixture::{Fixture, Item};
+use super::fixture::{Fixture, Item, Kind};
 use super::{Remembering, is_native};
 use crate::Api;
 
@@ -72,6 +72,7 @@ impl<'a> Sent<'a> {
                 }
                 self.says(item.says)
             }
+            Outcome::Rendered => self.rendered(item),
             Outcome::Text | Outcome::Converted => self.says(item.says),
             Outcome::Note => {
                 let short = item.document.id().short();
@@ -80,6 +81,27 @@ impl<'a> Sent<'a> {
             }
             other => Some(format!("it is {other}")),
         }
+    }
+
+    /// Each page without text stands there as the image that was made of it, behind the line that says which page it
+    /// is; what other pages say is said.
+    fn rendered(&self, item: &Item) -> Option<String> {
+        let pages = self.converter.pages(item.document.id());
+        let (expected, total): (&[usize], usize) = match item.kind {
+            Kind::Scan(2) => (&[1, 2], 2),
+            _ => (&[2], 3),
+        };
+        let made: Vec<usize> = pages.iter().map(|(page, _)| *page).collect();
+        if made != expected {
+            return Some(format!("the pages {made:?} were made images"));
+        }
+        let wrong = pages.iter().find_map(|(page, image)| {
+            let marker = format!("[page {page} of {total}]");
+            let is_marked = self.texts.contains(&marker);
+            self.held(&sha256_hex(image), SeenPlace::User)
+                .or_else(|| (!is_marked).then(|| format!("nothing says {marker}")))
+        });
+        wrong.or_else(|| self.says(item.says))
     }
 
     fn is_text(&self, decision: &Decision) -> bool {

@@ -4,7 +4,7 @@ use attache_core::{Document, DocumentId, MediaType, ModelCapabilities, Place, Pl
 use attache_documents::Outcome;
 use serde::Serialize;
 
-use super::made;
+use super::made::{self, Page};
 
 /// Some documents, and how a tool returns them.
 #[derive(Clone, Debug)]
@@ -54,6 +54,16 @@ pub(crate) enum Kind {
     Empty,
     /// Text in a charset that it does not name.
     Unnamed,
+    /// A PDF whose pages are images, so many.
+    Scan(u64),
+    /// A PDF of which only some pages have text.
+    Mixed,
+    /// A picture of a screen: which it is, of how many, and the pixels on its longer side.
+    Screenshot {
+        at: u64,
+        of: u64,
+        pixels: u64,
+    },
 }
 
 /// What a tool returns.
@@ -122,6 +132,10 @@ impl Fixture {
 }
 
 impl Item {
+    fn takes_images(&self, places: &[&PlaceCapabilities]) -> bool {
+        MediaType::parse("image/png").is_some_and(|png| places.iter().any(|place| place.accepts(&png)))
+    }
+
     fn of(name: &str, bytes: impl Into<bytes::Bytes>, kind: Kind, says: &'static str) -> Self {
         Self { document: Document::from_bytes(bytes, "").with_file_name(name), kind, says }
     }
@@ -147,6 +161,33 @@ impl Item {
             Kind::Empty => Outcome::Note,
             Kind::Opaque => lost,
             Kind::Unnamed | Kind::Office => read,
+            Kind::Scan(_) => match (takes(media), self.takes_images(&places)) {
+                (Some(at), _) => standing(at),
+                (None, true) => Outcome::Rendered,
+                (None, false) => lost,
+            },
+            // An author is asked before text stands in for pages.
+            Kind::Mixed => match (takes(media), self.takes_images(&places)) {
+                (Some(at), _) => standing(at),
+                (None, true) if !author => Outcome::Rendered,
+                (None, _) => read,
+            },
+            Kind::Screenshot { at, of, pixels } => match takes(media) {
+                None => lost,
+                Some(place) => {
+                    let many = row.files.many_images.is_some_and(|most| of > most)
+                        && row.files.many_images_pixels.is_some_and(|most| pixels > most);
+                    let count = places.get(place).and_then(|place| place.max_count);
+                    match (author, many) {
+                        // None is left out, so each has to be smaller, and too many are too many.
+                        (true, _) if count.is_some_and(|most| at >= most) => Outcome::Error,
+                        (true, true) => Outcome::Reencoded,
+                        (true, false) => standing(place),
+                        (false, _) if at < left_out(row, of, many, count) => Outcome::Note,
+                        (false, _) => standing(place),
+                    }
+                }
+            },
             Kind::Plain if text => Outcome::Text,
             Kind::Plain => match takes(media) {
                 Some(at) => standing(at),
@@ -187,6 +228,19 @@ impl Item {
             },
         }
     }
+}
+
+/// How many of so many large images are left out of a request, the oldest: in blocks of a quarter of a limit.
+fn left_out(row: &ModelCapabilities, of: u64, many: bool, count: Option<u64>) -> u64 {
+    /// An image costs at most this, as the guide says.
+    const TOKENS: u64 = 5_000;
+    let over = |most: u64| of.saturating_sub(most).div_ceil((most / 4).max(1)) * (most / 4).max(1);
+    let by_number =
+        row.files.many_images.filter(|_| many).into_iter().chain(count).map(over).max().unwrap_or(0);
+    let budget = row.context_window.map_or(u64::MAX, |window| window / 4 * 3);
+    let (all, block) = (of * TOKENS, budget / 4);
+    let by_tokens = all.saturating_sub(budget).div_ceil(block) * block / TOKENS;
+    by_number.max(by_tokens)
 }
 
 /// Every fixture, with names that differ.
@@ -342,6 +396,69 @@ pub fn fixtures() -> Vec<Fixture> {
             "a PDF that opens with a password",
             Shape::One,
             vec![Item::of("secret.pdf", made::encrypted_pdf(), Kind::Opaque, "")],
+        ),
+        Fixture::new(
+            "scan",
+            "a PDF of two pages that are images",
+            Shape::One,
+            vec![Item::of(
+                "scan.pdf",
+                made::mixed_pdf(&[Page::Scan([200, 0, 0]), Page::Scan([0, 0, 200])]),
+                Kind::Scan(2),
+                "",
+            )],
+        ),
+        Fixture::new(
+            "mixed_pdf",
+            "a PDF of which the second of three pages is an image",
+            Shape::One,
+            vec![Item::of(
+                "lease.pdf",
+                made::mixed_pdf(&[
+                    Page::Text("The tenant is Anna"),
+                    Page::Scan([0, 120, 0]),
+                    Page::Text("Signed in Brno"),
+                ]),
+                Kind::Mixed,
+                "Signed in Brno",
+            )],
+        ),
+        Fixture::new(
+            "table_with_gaps",
+            "a PDF with a table that has empty cells",
+            Shape::One,
+            vec![Item::of(
+                "costs.pdf",
+                made::table_pdf(&[
+                    ["Item", "Paid", "Due"],
+                    ["Rent", "940", "0"],
+                    ["Water", "", "35"],
+                    ["Heating", "120", ""],
+                ]),
+                Kind::Plain,
+                "Water | | 35",
+            )],
+        ),
+        Fixture::new(
+            "old_office",
+            "a DOC and an XLS",
+            Shape::List,
+            vec![
+                Item::of("letter.doc", made::DOC, Kind::Office, "Desk | 12 | 4,668.00"),
+                Item::of("costs.xls", made::XLS, Kind::Office, "Heizung ä | 2026-04-18 | 310.25"),
+            ],
+        ),
+        Fixture::new(
+            "screenshots_25",
+            "25 PNGs of 2560 by 1600 pixels",
+            Shape::List,
+            (0..25)
+                .map(|at| {
+                    let pixels = made::png_of(2_560, 1_600, at);
+                    let kind = Kind::Screenshot { at: at.into(), of: 25, pixels: 2_560 };
+                    Item::of(&format!("screen {at}.png"), pixels, kind, "")
+                })
+                .collect(),
         ),
         Fixture::new(
             "empty_file",

@@ -12,6 +12,46 @@ pub(super) fn pdf(texts: &[&str]) -> Vec<u8> {
     written(&owned, "", "")
 }
 
+/// A page of a [`PDF`](mixed_pdf).
+pub(super) enum Page {
+    /// It says this.
+    Text(&'static str),
+    /// It is an image, as a scanner makes them, of one colour on the left and white on the right.
+    Scan([u8; 3]),
+}
+
+/// A PDF of these pages.
+pub(super) fn mixed_pdf(pages: &[Page]) -> Vec<u8> {
+    let texts: Vec<String> = pages
+        .iter()
+        .map(|page| match page {
+            Page::Text(text) => (*text).to_owned(),
+            // An image in the content itself, of two pixels.
+            Page::Scan([red, green, blue]) => format!(
+                "%scan\nq 612 0 0 792 0 0 cm BI /W 2 /H 1 /BPC 8 /CS /RGB /F /AHx ID \
+                 {red:02x}{green:02x}{blue:02x}ffffff> EI Q"
+            ),
+        })
+        .collect();
+    written(&texts, "", "")
+}
+
+/// A PDF with a ruled table of three columns, given row by row; empty texts are empty cells.
+pub(super) fn table_pdf(rows: &[[&str; 3]]) -> Vec<u8> {
+    const LEFT: [u32; 4] = [72, 232, 392, 540];
+    let mut content = "%table\n".to_owned();
+    for (line, row) in rows.iter().enumerate() {
+        let bottom = 700 - 24 * line;
+        for ((text, left), right) in row.iter().zip(LEFT).zip(LEFT.into_iter().skip(1)) {
+            let _ = writeln!(content, "{left} {bottom} {} 24 re S", right - left);
+            if !text.is_empty() {
+                let _ = writeln!(content, "BT /F1 12 Tf {} {} Td ({text}) Tj ET", left + 6, bottom + 8);
+            }
+        }
+    }
+    written(&[content], "", "")
+}
+
 /// A PDF of so many pages that say their numbers.
 pub(super) fn long_pdf(pages: usize) -> Vec<u8> {
     let texts: Vec<String> = (1..=pages).map(|page| format!("the number of this page is {page}")).collect();
@@ -74,14 +114,24 @@ fn written(texts: &[String], encrypt: &str, trailer: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// Office before 2007, as the tests of the converters have them.
+pub(super) const DOC: &[u8] = include_bytes!("../../../crates/convert/tests/fixtures/legacy.doc");
+pub(super) const XLS: &[u8] = include_bytes!("../../../crates/convert/tests/fixtures/legacy.xls");
+
 /// A PNG in black and white: a checkerboard of 8 pixels.
 pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
+    png_of(width, height, 0)
+}
+
+/// The same with its first rows all black, so many, so that no two are the same.
+pub(super) fn png_of(width: u32, height: u32, black: u32) -> Vec<u8> {
     let row = width.div_ceil(8) as usize;
     let mut pixels = Vec::with_capacity((row + 1) * height as usize);
     for line in 0..height {
         pixels.push(0);
         let odd = (line / 8) % 2 == 1;
-        pixels.extend((0..row).map(|at| if (at % 2 == 1) == odd { 0xff } else { 0 }));
+        let is_white = |at: usize| line >= black && (at % 2 == 1) == odd;
+        pixels.extend((0..row).map(|at| if is_white(at) { 0xff } else { 0 }));
     }
     encoded(width, height, 1, 0, &pixels, Compression::fast())
 }

@@ -6,12 +6,13 @@ mod fixture;
 mod made;
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_core::{
     BoxFuture, Content, ConvertedText, Converter, Document, DocumentId, Fitted, Form, MediaType, Message,
-    Place, ProviderConfig, ToolError, UserMessage,
+    Place, ProviderConfig, RenderedPages, ToolError, UserMessage,
 };
 use attache_documents::{Decision, Outcome};
 use attache_testkit::Reply;
@@ -54,9 +55,14 @@ pub async fn viability() -> Vec<Cell> {
     cells
 }
 
-/// The APIs, and one server that takes text alone.
+/// The APIs, a server that takes images and no PDF, and one that takes text alone.
 pub fn parties() -> Vec<Party> {
-    Party::all().into_iter().filter(|party| !party.is_compatible() || party.name() == "deepseek").collect()
+    let mut parties: Vec<_> = Party::all()
+        .into_iter()
+        .filter(|party| !party.is_compatible() || party.name() == "deepseek")
+        .collect();
+    parties.push(Party::of_images());
+    parties
 }
 
 async fn cell(fixture: &Fixture, party: Party, place: Place, converter: &Arc<Remembering>) -> Cell {
@@ -163,6 +169,7 @@ pub(crate) struct Remembering {
     inner: attache::convert::DocumentConverter,
     fitted: Mutex<HashMap<(DocumentId, Form), Result<Fitted, String>>>,
     texts: Mutex<HashMap<DocumentId, Result<ConvertedText, String>>>,
+    rendered: Mutex<HashMap<(DocumentId, Form), Result<RenderedPages, String>>>,
 }
 
 impl Remembering {
@@ -171,6 +178,14 @@ impl Remembering {
         let fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
         let of = fitted.iter().filter(|((id, _), _)| id == document);
         of.filter_map(|(_, made)| Some(made.as_ref().ok()?.content.as_ref()?.0.clone())).collect()
+    }
+
+    /// The pages of a document that were made images, each with its image.
+    pub(crate) fn pages(&self, document: &DocumentId) -> Vec<(usize, Bytes)> {
+        let rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = rendered.iter().filter(|((id, _), _)| id == document);
+        let images = of.filter_map(|(_, pages)| pages.as_ref().ok()).flat_map(|pages| &pages.images);
+        images.map(|image| (image.page, image.bytes.clone())).collect()
     }
 }
 
@@ -220,6 +235,29 @@ impl Converter for Shared {
             made
         })
     }
+
+    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+        self.0.inner.renders(media_type, form)
+    }
+
+    fn render<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        pages: &'a [RangeInclusive<usize>],
+        form: &'a Form,
+    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+        Box::pin(async move {
+            let key = (document.id().clone(), form.clone());
+            let known = self.0.rendered.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+            if let Some(known) = known {
+                return known;
+            }
+            let made = self.0.inner.render(document, bytes, pages, form).await;
+            self.0.rendered.lock().unwrap_or_else(PoisonError::into_inner).insert(key, made.clone());
+            made
+        })
+    }
 }
 
 /// The table for people: a row for each fixture and place, a column for each API.
@@ -249,5 +287,5 @@ pub fn table(cells: &[Cell]) -> String {
 
 /// Whether an outcome shows content natively.
 pub(crate) fn is_native(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Native | Outcome::Synthetic | Outcome::Reencoded)
+    matches!(outcome, Outcome::Native | Outcome::Synthetic | Outcome::Reencoded | Outcome::Rendered)
 }

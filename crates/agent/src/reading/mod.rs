@@ -1,5 +1,6 @@
 //! The tool with which a model asks for more of a document.
 
+mod images;
 mod memo;
 mod native;
 mod ranges;
@@ -85,12 +86,16 @@ impl ReadDocument {
             Err(why) => why.to_string(),
         };
         let takes = native::takes(self.model.capabilities(), document.media_type());
-        if takes && query.is_none() {
+        let painter = images::painter(self.model.capabilities(), document.media_type(), &self.converters);
+        if (takes || painter.is_some()) && query.is_none() {
             let (document, bytes) = load(&document, context).await?;
-            return native::show(&document, bytes, &part, &why, &self.converters).await;
+            return match painter.filter(|_| !takes) {
+                Some(painter) => images::show(&document, bytes, &part, &why, painter).await,
+                None => native::show(&document, bytes, &part, &why, &self.converters).await,
+            };
         }
         let mut problem = format!("no text of this document can be had: {}", tame(&why));
-        problem.push_str(match takes {
+        problem.push_str(match takes || painter.is_some() {
             true => "; ask for it, or for its pages, without a query",
             false => ", and this model does not take it as it is",
         });
@@ -168,10 +173,10 @@ impl ReadDocument {
         let says = |(first, last): &ranges::Range| {
             (*first..=(*last).min(held)).any(|unit| reading.unit_says_something(unit))
         };
-        if asked.is_empty()
-            || asked.iter().any(says)
-            || !native::takes(self.model.capabilities(), document.media_type())
-        {
+        let (capabilities, media_type) = (self.model.capabilities(), document.media_type());
+        let is_seen = native::takes(capabilities, media_type)
+            || images::painter(capabilities, media_type, &self.converters).is_some();
+        if asked.is_empty() || asked.iter().any(says) || !is_seen {
             return None;
         }
         Some(match asked.iter().all(|(first, _)| *first > held) {

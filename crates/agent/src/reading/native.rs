@@ -14,7 +14,7 @@ use super::ranges::{self, Range};
 use super::request::Part;
 
 /// The most pages of one answer: a page costs a model about as much as two pages of text.
-const MAX_PAGES: usize = 10;
+pub(super) const MAX_PAGES: usize = 10;
 
 /// What the model reads beside the documents.
 #[derive(Serialize)]
@@ -49,14 +49,7 @@ pub(super) async fn show(
         let shown = format!("the whole document as it is, since no text of it can be had: {why}");
         return output(shown, vec![document.clone()]);
     }
-    let asked = match part {
-        Part::All => vec![(1, usize::MAX)],
-        Part::Units(asked) => asked.clone(),
-        Part::Lines(_) => {
-            let problem = format!("no text of this document can be had: {why}; ask for its pages");
-            return Err(ToolError::new(problem).with_kind(ToolErrorKind::InvalidArguments));
-        }
-    };
+    let asked = pages(part, &why)?;
     let mut cut = Cut { document, bytes, converters, total: None };
     let (mut documents, mut shown) = (Vec::new(), Vec::new());
     let mut left = MAX_PAGES;
@@ -112,7 +105,22 @@ pub(super) async fn show(
     output(text, documents)
 }
 
-fn output(shown: String, documents: Vec<Document>) -> Result<ToolOutput, ToolError> {
+/// The pages that a part stands for.
+///
+/// # Errors
+/// The model reads that lines are none; `why` says why there is no text.
+pub(super) fn pages(part: &Part, why: &str) -> Result<Vec<Range>, ToolError> {
+    match part {
+        Part::All => Ok(vec![(1, usize::MAX)]),
+        Part::Units(asked) => Ok(asked.clone()),
+        Part::Lines(_) => {
+            let problem = format!("no text of this document can be had: {why}; ask for its pages");
+            Err(ToolError::new(problem).with_kind(ToolErrorKind::InvalidArguments))
+        }
+    }
+}
+
+pub(super) fn output(shown: String, documents: Vec<Document>) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::new(Capture::new().finish(&Shown { shown, documents })?))
 }
 
@@ -172,8 +180,14 @@ impl Cut<'_> {
 
 /// `lease, pages 3-5.pdf`
 fn named(name: Option<&str>, pages: Range) -> String {
-    let name = name.unwrap_or("document.pdf");
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "pdf"));
+    let extension = name.and_then(|name| name.rsplit_once('.')).map_or("pdf", |(_, extension)| extension);
+    named_as(name, pages, extension)
+}
+
+/// `lease, pages 3-5` with an extension.
+pub(super) fn named_as(name: Option<&str>, pages: Range, extension: &str) -> String {
+    let name = name.unwrap_or("document");
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let word = if pages.0 == pages.1 { "page" } else { "pages" };
     format!("{stem}, {word} {}.{extension}", ranges::written(&[pages]))
 }

@@ -13,6 +13,8 @@ pub(super) struct Reading {
     /// What the fence says of it.
     pub(super) about: Vec<String>,
     units: Option<Divided>,
+    /// The units that hold nothing but markers, ascending.
+    without_text: Vec<usize>,
     /// Where each line begins, in bytes.
     lines: Vec<usize>,
 }
@@ -29,11 +31,12 @@ impl Reading {
     /// Text, with lines of at most `max_line` bytes: longer ones count as several.
     pub(super) fn new(text: Arc<str>, about: Vec<String>, max_line: usize) -> Self {
         let lines = line_starts(&text, max_line);
-        Self { text, about, units: None, lines }
+        Self { text, about, units: None, without_text: Vec::new(), lines }
     }
 
     /// Text that a converter made.
     pub(super) fn converted(converted: ConvertedText, from: &str, max_line: usize) -> Self {
+        let without_text = converted.units_without_text();
         let ConvertedText { text, notes, units, .. } = converted;
         let about = [format!("text converted from {from}")].into_iter().chain(notes).collect();
         // Units that do not fit the text could not be cited, so there are none then.
@@ -47,7 +50,7 @@ impl Reading {
             name: units.name,
             starts: units.starts,
         });
-        Self { units, ..Self::new(text, about, max_line) }
+        Self { units, without_text, ..Self::new(text, about, max_line) }
     }
 
     /// What its units are called, one and many of them; `None` if it has none.
@@ -84,10 +87,9 @@ impl Reading {
         Some(starts.partition_point(|start| *start <= byte).max(1))
     }
 
-    /// Whether a unit holds anything but markers: lines in brackets.
+    /// Whether a unit is in the text and holds anything but markers.
     pub(super) fn unit_says_something(&self, number: usize) -> bool {
-        let marker = |line: &str| line.is_empty() || line.starts_with('[') && line.ends_with(']');
-        self.piece(self.unit(number)).lines().any(|line| !marker(line.trim()))
+        (1..=self.units_held()).contains(&number) && self.without_text.binary_search(&number).is_err()
     }
 
     /// How many lines there are.

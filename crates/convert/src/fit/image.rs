@@ -1,5 +1,7 @@
 //! Images in a form that a model takes: PNG or JPEG, no larger than allowed.
 
+#[cfg(feature = "render")]
+mod canvas;
 mod colour;
 mod decode;
 mod encode;
@@ -17,6 +19,9 @@ use decode::{Decoded, Parts};
 use header::{Kind, dimensions, is_whole};
 use raster::Raster;
 use scale::Room;
+
+#[cfg(feature = "render")]
+pub(crate) use canvas::{Canvas, coefficient_bytes, encode_page, large_image, makes_images};
 
 /// Most pixels of an image that is made here. No model is known to look at more; most shrink it further.
 const MAX_AREA: u64 = 10 << 20;

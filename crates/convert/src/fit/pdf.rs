@@ -98,7 +98,8 @@ pub(crate) fn pages_of(
     Ok(if held < taken.total { fitted.with_pages_held(held as u64) } else { fitted })
 }
 
-fn is_pdf(essence: &str) -> bool {
+/// True if a media type without parameters is that of PDFs.
+pub(crate) fn is_pdf(essence: &str) -> bool {
     essence.eq_ignore_ascii_case(PDF) || essence.eq_ignore_ascii_case("application/x-pdf")
 }
 
@@ -140,7 +141,7 @@ pub(super) fn fit(bytes: Bytes, form: &Form, limits: &Limits, clock: Clock) -> R
     Ok(if held < total { fitted.with_pages_held(held as u64) } else { fitted })
 }
 
-fn open_checked(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Opened, ConvertError> {
+pub(crate) fn open_checked(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Opened, ConvertError> {
     if bytes.is_empty() {
         return Err(ConvertError::Malformed { reason: "it is empty" });
     }

@@ -26,7 +26,7 @@ const FLUSHED: &[u8] = &[0, 0, 0xff, 0xff];
 
 /// Why a stream is not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// It would be longer than allowed.
     TooLong,
     /// It is an image, which the library refuses to decode as text as well.
@@ -39,16 +39,16 @@ pub(super) enum Refused {
 
 /// The bytes of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Decoded {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Decoded {
+    pub(crate) bytes: Vec<u8>,
     /// Whether nothing of it is missing.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
     /// Whether only the mark of its end is missing.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// The decoded bytes of a stream, at most `limit`; what can be had of a damaged one.
-pub(super) fn decode(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<Decoded, Refused> {
+pub(crate) fn decode(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<Decoded, Refused> {
     let chain = Chain::of(stream)?;
     let raw = stream.raw_data();
     if !names_its_filters(stream) || (raw.is_empty() && claims_data(stream)) {
@@ -87,7 +87,7 @@ fn claims_data(stream: &Stream<'_>) -> bool {
 /// How many bytes the library makes of a stream, or that it would be more than `limit`.
 ///
 /// Predictors only shrink data, so that they are not applied.
-pub(super) fn decoded_len(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<usize, Refused> {
+pub(crate) fn decoded_len(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<usize, Refused> {
     Chain::of(stream)?.measure(&stream.raw_data(), limit, clock).map(|(len, _)| len)
 }
 
@@ -113,6 +113,36 @@ pub(super) fn decode_like_library<'a>(
     Ok(stream.decoded_data().unwrap_or_default())
 }
 
+/// An image as a stream holds it: the filter that undoes it, and the bytes that the filter gets.
+#[cfg(feature = "render")]
+pub(crate) type PackedImage<'a> = (Filter, Cow<'a, [u8]>);
+
+/// The image that a stream holds, in at most `limit` bytes; `None` if no filter of the stream is one of images.
+#[cfg(feature = "render")]
+pub(crate) fn packed_image<'a>(
+    stream: &Stream<'a>,
+    limit: usize,
+    clock: Clock,
+) -> Result<Option<PackedImage<'a>>, Refused> {
+    let filters = stream.filters();
+    let Some(at) = filters.iter().position(|filter| is_of_images(*filter)) else { return Ok(None) };
+    let chain = Chain::of_first(stream, at)?;
+    // Nobody writes more filters around an image than are undone before it, or rows that are predicted.
+    let (Some(filter), 1, false) = (filters.get(at), filters.len() - at, chain.predicted) else {
+        return Err(Refused::Image);
+    };
+    let expanded = chain.expand(stream.raw_data(), limit, clock)?;
+    match expanded.worst {
+        End::Broken => Err(Refused::TooLong),
+        End::Marked | End::Cut => Ok(Some((*filter, expanded.bytes))),
+    }
+}
+
+#[cfg(feature = "render")]
+fn is_of_images(filter: Filter) -> bool {
+    matches!(filter, Filter::CcittFaxDecode | Filter::Jbig2Decode | Filter::DctDecode | Filter::JpxDecode)
+}
+
 struct Chain {
     /// The filters in the order in which they are undone, with the `EarlyChange` of LZW.
     filters: Vec<(Filter, bool)>,
@@ -130,10 +160,15 @@ struct Expanded<'r> {
 
 impl Chain {
     fn of(stream: &Stream<'_>) -> Result<Self, Refused> {
+        Self::of_first(stream, usize::MAX)
+    }
+
+    /// The first `count` filters.
+    fn of_first(stream: &Stream<'_>, count: usize) -> Result<Self, Refused> {
         let parameters = parameters(stream.dict());
         let mut filters = Vec::new();
         let mut predicted = false;
-        for (index, filter) in stream.filters().into_iter().enumerate() {
+        for (index, filter) in stream.filters().into_iter().take(count).enumerate() {
             let number = |key: &str| {
                 let dict = parameters.get(index)?;
                 dict.get::<hayro_syntax::object::Number>(key).map(|n| n.as_i64())

@@ -295,8 +295,7 @@ fn descendant<'a>(dict: &Dict<'a>) -> Option<Dict<'a>> {
 fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize, clock: Clock) -> Option<usize> {
     let mut cost = 0_usize;
     for dict in std::iter::once(dict).chain(descendant) {
-        // The library fills the widths below the first one up.
-        if dict.get::<usize>("FirstChar").is_some_and(|first| first > 0xffff) || !widths_are_bounded(dict) {
+        if !has_sane_widths(dict) {
             return None;
         }
         let descriptor = dict.get::<Dict<'_>>("FontDescriptor").unwrap_or_default();
@@ -313,6 +312,12 @@ fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize, clock: Clo
         }
     }
     (cost <= limit).then_some(cost)
+}
+
+/// True if a font, or the font that it is made of, gives widths to a sane number of codes; `true` for what is no font.
+pub(crate) fn has_sane_widths(dict: &Dict<'_>) -> bool {
+    // The library fills the widths below the first one up.
+    dict.get::<usize>("FirstChar").is_none_or(|first| first <= 0xffff) && widths_are_bounded(dict)
 }
 
 /// Whether the widths of a composite font are given to a sane number of codes. The lists are read as the

@@ -84,7 +84,7 @@ fn with_attachments<'m>(
         while let Some(occurrence) = ahead.pop() {
             let mut treatment = decider.decide(&occurrence);
             let depth = occurrence.inside.map_or(0, |inside| inside.depth);
-            if treatment.outcome == Outcome::Converted {
+            if matches!(treatment.outcome, Outcome::Converted | Outcome::Rendered) {
                 let all = materials.attachments(occurrence.document);
                 let most = if depth < MAX_DEPTH { MAX_INSIDE - found } else { 0 };
                 let inner = all.get(..most).unwrap_or(all);

@@ -41,6 +41,11 @@ pub(crate) fn pages(tokens: u64, rules: &FileRules) -> u64 {
     (tokens / rules.page_tokens.unwrap_or(PAGE).max(1)).max(1)
 }
 
+/// The images of pages that so many tokens pay for, at least one.
+pub(crate) fn images(tokens: u64) -> u64 {
+    (tokens / IMAGE.1).max(1)
+}
+
 /// The cost of a document that stands there natively.
 pub(crate) fn of_document(document: &Document, pages: Option<u64>, rules: &FileRules) -> Estimate {
     let bytes = content_bytes(document).unwrap_or_default();

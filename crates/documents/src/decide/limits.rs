@@ -82,9 +82,7 @@ impl Request<'_, '_, '_> {
     ) {
         self.keep_messages(capabilities);
         if let Some(limit) = self.count_limit(capabilities) {
-            self.keep(Limit::Documents(limit), limit, &|_, treatment| {
-                u64::from(native_place(treatment).is_some())
-            });
+            self.keep(Limit::Documents(limit), limit, &|_, treatment| count(treatment));
         }
         if let Some(limit) = capabilities.files.max_pages {
             self.keep(Limit::Pages(limit), limit, &|_, treatment| treatment.pages.unwrap_or_default());
@@ -126,7 +124,8 @@ impl Request<'_, '_, '_> {
         let mut held = (0, 0);
         for at in 0..self.occurrences.len() {
             let Some((occurrence, treatment)) = self.own(at) else { continue };
-            let is_image = occurrence.document.media_type().kind() == MediaKind::Image;
+            let is_image = occurrence.document.media_type().kind() == MediaKind::Image
+                || matches!(treatment.shown, Shown::Pages { .. });
             let place = native_place(treatment).filter(|_| !is_image);
             let Some(limit) = place.and_then(|place| capabilities.place(place).max_files_per_message) else {
                 continue;
@@ -210,7 +209,8 @@ impl Request<'_, '_, '_> {
         let count = |(occurrence, treatment): (&Occurrence<'_>, &Treatment)| match image(
             occurrence, treatment, pixels,
         ) {
-            None => (0, 0),
+            // Images of pages are small enough for many of them.
+            None => (treatment.page_images().count() as i128, 0),
             Some(is_large) => (1, i128::from(is_large)),
         };
         let add = |(a, b): (i128, i128), (c, d): (i128, i128)| (a + c, b + d);
@@ -292,8 +292,11 @@ pub(crate) fn author_has_many_images(
 ) -> bool {
     let Some((most, pixels)) = files.many_images.zip(files.many_images_pixels) else { return false };
     let pairs = occurrences.iter().zip(treatments).filter(|(occurrence, _)| is_current(occurrence));
-    let images = pairs.filter(|(occurrence, treatment)| image(occurrence, treatment, pixels).is_some());
-    images.count() as u64 > most
+    let images = pairs.map(|(occurrence, treatment)| match image(occurrence, treatment, pixels) {
+        Some(_) => 1,
+        None => treatment.page_images().count() as u64,
+    });
+    images.sum::<u64>() > most
 }
 
 /// The reason for leaving a content out; `newer` says that there are newer ones which are shown.
@@ -339,10 +342,18 @@ fn full(limit: Limit) -> Reason {
     }
 }
 
+/// How many documents stand in the request for one, or will once it is loaded.
+fn count(treatment: &Treatment) -> u64 {
+    match &treatment.shown {
+        Shown::Pages { .. } => treatment.page_images().count() as u64,
+        _ => u64::from(native_place(treatment).is_some()),
+    }
+}
+
 /// Where the document stands as it is, or will once it is loaded.
 fn native_place(treatment: &Treatment) -> Option<Place> {
     match (&treatment.shown, treatment.expected) {
-        (Shown::Native(_) | Shown::Adapted { .. }, _) => treatment.place,
+        (Shown::Native(_) | Shown::Adapted { .. } | Shown::Pages { .. }, _) => treatment.place,
         (_, expected) => expected?.native,
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod estimate;
 pub(crate) mod limits;
 pub(crate) mod one;
 pub(crate) mod place;
+pub(crate) mod rendered;
 pub(crate) mod repeats;
 pub(crate) mod treatment;
 mod url;

@@ -6,6 +6,7 @@ use attache_core::{Document, DocumentSource, MediaKind, MediaType, ModelCapabili
 
 use crate::decide::estimate::{self, Estimate};
 use crate::decide::place::{Adapted, Misfit, Stand};
+use crate::decide::rendered::Sight;
 use crate::decide::treatment::{Expected, Need, Purpose, Shown, Treatment};
 use crate::find::{Excluded, Occurrence, Origin};
 use crate::materials::{Content, Materials, Readable, content_bytes};
@@ -125,32 +126,50 @@ impl Decider<'_> {
         }
         second.unwrap_or_else(|| {
             let why = why.unwrap_or(Misfit::Type);
-            Treatment { expected: hoped, ..self.as_other_text(occurrence, document, places, &why) }
+            Treatment { expected: hoped, ..self.otherwise(occurrence, document, places, &why) }
         })
     }
 
-    /// No place takes the document itself; text may have been made of it.
-    fn as_other_text(
+    /// No place takes the document itself; text may have been made of it, and images of its pages.
+    fn otherwise(
         &self,
         occurrence: &Occurrence<'_>,
         document: &Document,
         places: &[Place],
         why: &Misfit,
     ) -> Treatment {
+        let sight = self.sight(occurrence, document, places);
+        let need = match &sight {
+            Sight::Shown(treatment) => return Treatment::clone(treatment),
+            Sight::Render(request) => Some(Need::Render(document.clone(), request.clone())),
+            Sight::Convert => Some(Need::Convert(document.clone())),
+            Sight::None | Sight::Failed(_) => None,
+        };
         if let Some(converted) = self.converted(occurrence, document, places) {
-            return converted;
+            return Treatment { need, ..converted };
         }
         let note = self.misfit(document, places, why);
-        if !self.may_convert(occurrence) {
-            return note;
-        }
-        match self.materials.unconvertible(occurrence.document) {
-            Some(tried) => {
-                let text = format!("{}, and it could not be converted to text: {tried}", note.reason);
-                self.note(places, note.reason.kind(), text)
+        let unrendered = match &sight {
+            Sight::Failed(why) => format!(", and its pages cannot be shown as images: {why}"),
+            _ => String::new(),
+        };
+        let note = match self.materials.unconvertible(occurrence.document) {
+            Some(tried) if self.may_convert(occurrence) || !unrendered.is_empty() => {
+                let kind = note.reason.kind();
+                let text =
+                    format!("{}, and it could not be converted to text: {tried}{unrendered}", note.reason);
+                self.note(places, kind, text)
             }
-            None => Treatment { need: Some(Need::Convert(document.clone())), ..note },
-        }
+            Some(_) => note,
+            None if !self.may_convert(occurrence) => note,
+            None => return Treatment { need: Some(Need::Convert(document.clone())), ..note },
+        };
+        // Its images take their part of the limits, as far as that is known.
+        let expected = matches!(need, Some(Need::Render(..))).then(|| Expected {
+            native: places.last().copied(),
+            bytes: content_bytes(document).map_or(0, <[u8]>::len) as u64,
+        });
+        Treatment { need, expected, ..note }
     }
 
     /// The note that no place takes the document, and why.
@@ -236,8 +255,9 @@ impl Decider<'_> {
         let (mut rest, mut need) = (None, None);
         if part_of.is_some() && self.capabilities.place(place).accepts_text() {
             let first = pages.map_or(1, |held| usize::try_from(held).unwrap_or(usize::MAX).saturating_add(1));
+            let units = first..=usize::MAX;
             let limit = self.converted_limit(occurrence);
-            rest = self.materials.conversion(occurrence.document, document.media_type(), first, limit);
+            rest = self.materials.conversion(occurrence.document, document.media_type(), &units, limit);
             let tried = rest.is_some()
                 || self.materials.unconvertible(occurrence.document).is_some()
                 || self.materials.is_converted(occurrence.document);
@@ -309,7 +329,7 @@ impl Decider<'_> {
         let fenced = self.materials.conversion(
             occurrence.document,
             document.media_type(),
-            1,
+            &(1..=usize::MAX),
             self.converted_limit(occurrence),
         )?;
         let reason = Reason::new(ReasonKind::MadeText, shown_as("converted text", &fenced));
@@ -320,6 +340,9 @@ impl Decider<'_> {
 
     /// The content cannot be had; text made of it earlier may still be there.
     fn without_content(&self, occurrence: &Occurrence<'_>, places: &[Place], why: String) -> Treatment {
+        if let Sight::Shown(treatment) = self.sight(occurrence, occurrence.document, places) {
+            return *treatment;
+        }
         self.converted(occurrence, occurrence.document, places)
             .unwrap_or_else(|| self.note(places, ReasonKind::Missing, why))
     }
@@ -332,8 +355,13 @@ impl Decider<'_> {
         let native = native.or_else(|| {
             places.iter().copied().find(|place| self.may_fit(document, *place, is_author(occurrence)))
         });
+        let sight = if native.is_none() { self.sight(occurrence, document, places) } else { Sight::None };
+        let needs_bytes = matches!(sight, Sight::Convert | Sight::Render(_));
+        if let Sight::Shown(treatment) = sight {
+            return *treatment;
+        }
         // Bytes of unknown type may be anything.
-        if native.is_none() && !is_text(document) && *media != MediaType::octet_stream() {
+        if native.is_none() && !is_text(document) && *media != MediaType::octet_stream() && !needs_bytes {
             if let Some(converted) = self.converted(occurrence, document, places) {
                 return converted;
             }
@@ -387,12 +415,12 @@ impl Decider<'_> {
 
     /// True if text may be made of it: of a document that its author attached to this turn, only if that is asked for.
     /// One of an earlier turn, which this model does not take, is better read as text than not at all.
-    fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
+    pub(super) fn may_convert(&self, occurrence: &Occurrence<'_>) -> bool {
         occurrence.origin != Origin::Author { current: true } || self.options.convert_author_documents
     }
 
     /// The most bytes of text made of it. A text that was whole in its own turn stays so.
-    fn converted_limit(&self, occurrence: &Occurrence<'_>) -> usize {
+    pub(super) fn converted_limit(&self, occurrence: &Occurrence<'_>) -> usize {
         match self.options.convert_author_documents {
             true => self.limit(occurrence),
             false => self.options.max_text_bytes,

@@ -104,7 +104,7 @@ impl Decider<'_> {
     }
 
     /// The form in which a place takes documents of this kind in this request.
-    fn form(&self, media: &MediaType, place: Place, is_author: bool) -> Option<Form> {
+    pub(super) fn form(&self, media: &MediaType, place: Place, is_author: bool) -> Option<Form> {
         let mut form = self.capabilities.place(place).form(media)?;
         if self.many_images && media.kind() == MediaKind::Image {
             let many = self.capabilities.files.many_images_pixels;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_core::{Document, Form, Place};
 
 use crate::decide::estimate::Estimate;
-use crate::materials::content_bytes;
+use crate::materials::{PageRequest, content_bytes};
 use crate::report::{Outcome, Reason};
 use crate::text::fence::Fenced;
 
@@ -43,8 +43,24 @@ pub(crate) enum Shown {
         note: String,
         rest: Option<Arc<Fenced>>,
     },
+    /// Its pages in order, some as images and some as text.
+    Pages {
+        pieces: Vec<Piece>,
+        note: String,
+        /// True if no page is left out.
+        is_whole: bool,
+    },
     /// A sentence about it.
     Note,
+}
+
+/// Pages of a document.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    /// The text of some of them.
+    Text(Arc<Fenced>),
+    /// One as an image.
+    Image { page: usize, total: usize, document: Document },
 }
 
 /// The likely form of a document that is not loaded.
@@ -61,6 +77,7 @@ pub(crate) enum Need {
     Load(Document),
     Convert(Document),
     Fit(Document, Form),
+    Render(Document, PageRequest),
 }
 
 impl Treatment {
@@ -85,7 +102,8 @@ impl Treatment {
     /// How good the form is in which the content is shown: 0 where it is not. A plan hopes for the best.
     pub(crate) fn rank(&self, purpose: Purpose) -> u8 {
         match (&self.shown, self.outcome, self.expected) {
-            (Shown::Native(_) | Shown::Adapted { .. }, ..) | (Shown::Text(_), Outcome::Text, _) => 2,
+            (Shown::Native(_) | Shown::Adapted { .. } | Shown::Pages { .. }, ..)
+            | (Shown::Text(_), Outcome::Text, _) => 2,
             (Shown::Text(_), ..) => 1,
             (_, _, Some(expected)) if purpose == Purpose::Plan => 1 + u8::from(expected.native.is_some()),
             (Shown::Nothing | Shown::Note, ..) => 0,
@@ -101,7 +119,29 @@ impl Treatment {
                 let text = rest.as_ref().map_or(0, |rest| rest.shown);
                 content_bytes(document).map_or(0, <[u8]>::len) as u64 + text as u64
             }
+            Shown::Pages { pieces, .. } => pieces.iter().map(Piece::bytes).sum(),
             Shown::Nothing | Shown::Note => 0,
+        }
+    }
+
+    /// The images of pages that stand in the request.
+    pub(crate) fn page_images(&self) -> impl Iterator<Item = &Document> {
+        let pieces = match &self.shown {
+            Shown::Pages { pieces, .. } => pieces.as_slice(),
+            _ => &[],
+        };
+        pieces.iter().filter_map(|piece| match piece {
+            Piece::Image { document, .. } => Some(document),
+            Piece::Text(_) => None,
+        })
+    }
+}
+
+impl Piece {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Text(fenced) => fenced.shown as u64,
+            Self::Image { document, .. } => content_bytes(document).map_or(0, <[u8]>::len) as u64,
         }
     }
 }

@@ -5,13 +5,15 @@ use std::collections::{HashMap, HashSet};
 use attache_core::{Document, DocumentId};
 
 use super::transcoded::Fit;
-use super::{Key, Loaded, Materials, content_bytes};
+use super::{Key, Loaded, Materials, Rendering, content_bytes};
 
 /// Something that can be let go.
 enum Piece {
     Loaded(DocumentId),
     /// The form that was inserted then.
     Fitted(Key, u64),
+    /// The images that were inserted then.
+    Rendered(Key, u64),
     Converted(Key),
 }
 
@@ -40,6 +42,7 @@ impl Materials {
         }
         let mut keep = |id: &DocumentId| keep(id) || inside.contains(id);
         self.fits.retain(&mut keep);
+        self.renderings.retain(&mut keep);
         self.loaded.retain(|id, _| keep(id));
         self.said.retain(|id, _| keep(id));
         self.latest.retain(|id, _| keep(id));
@@ -89,6 +92,7 @@ impl Materials {
                 Some(Loaded::LetGo(_) | Loaded::Missing(_)) | None => {}
             },
             Piece::Fitted(key, since) => self.fits.let_go(&key, since),
+            Piece::Rendered(key, since) => self.renderings.let_go(&key, since),
             Piece::Converted(key) => _ = self.converted.remove(&key),
         }
     }
@@ -105,12 +109,19 @@ impl Materials {
             }
             Fit::AsIs { .. } | Fit::Failed(_) | Fit::Unknown => None,
         });
+        let rendered = self.renderings.iter().filter_map(|(key, rendering, since)| match rendering {
+            Rendering::Done(rendered) => {
+                let bytes = rendered.images.iter().map(|(_, image)| size(image)).sum();
+                Some((bytes, since, Piece::Rendered(key.clone(), since)))
+            }
+            Rendering::Failed(_) | Rendering::Unknown => None,
+        });
         let converted = self.converted.iter().filter_map(|(key, known)| {
             let text = known.text.as_ref().ok()?;
             let inside: u64 = text.attachments.iter().map(size).sum();
             Some((text.text.len() as u64 + inside, known.since, Piece::Converted(key.clone())))
         });
-        loaded.chain(fitted).chain(converted)
+        loaded.chain(fitted).chain(rendered).chain(converted)
     }
 }
 

@@ -6,20 +6,20 @@ use std::task::Poll;
 
 use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentSource, DocumentStore, Fetched, Fetcher, Fitted,
-    Form, Message, ModelCapabilities, StoreErrorKind,
+    Form, Message, ModelCapabilities, RenderedPages, StoreErrorKind,
 };
 use bytes::Bytes;
 
 use super::fetched;
-use crate::materials::Materials;
 use crate::materials::plan::plan;
+use crate::materials::{Materials, PageRequest};
 use crate::options::RouteOptions;
 
 /// Loads from `store`, fetches with `fetcher` and converts with `converters` what routing of `messages` for a model needs
 /// and `materials` say nothing about.
 ///
 /// It never fails: what cannot be had is noted in the materials, and the model reads why. Each document is loaded at
-/// most once, and fitted and converted at most once, by the first converter that knows its type. Eight are in hand at a
+/// most once, and fitted, converted and rendered at most once, by the first converter that knows its type. Eight are in hand at a
 /// time, and what comes of them does not depend on which is ready first.
 ///
 /// External documents are fetched only where their content will be shown, never for a label, and only if there is a
@@ -71,7 +71,11 @@ pub async fn gather(
             .convert
             .iter()
             .map(|document| -> BoxFuture<'_, Brought<'_>> { Box::pin(convert(document, converters)) });
-        side_by_side(load.chain(fit).chain(convert), |brought| brought.put_into(materials)).await;
+        let render = wanted.render.iter().map(|(document, request)| -> BoxFuture<'_, Brought<'_>> {
+            Box::pin(render(document, request, converters))
+        });
+        side_by_side(load.chain(fit).chain(convert).chain(render), |brought| brought.put_into(materials))
+            .await;
     }
 }
 
@@ -113,6 +117,9 @@ pub(crate) enum Brought<'p> {
     Unchecked(&'p Document, &'p Form),
     Converted(&'p Document, ConvertedText),
     Unconvertible(&'p Document, String),
+    Rendered(&'p Document, &'p PageRequest, RenderedPages),
+    Unrenderable(&'p Document, &'p PageRequest, String),
+    Unrendered(&'p Document, &'p PageRequest),
 }
 
 impl Brought<'_> {
@@ -126,6 +133,11 @@ impl Brought<'_> {
             Self::Unchecked(document, form) => materials.insert_unchecked(document, form),
             Self::Converted(document, text) => materials.insert_converted(document, text),
             Self::Unconvertible(document, why) => materials.insert_unconvertible(document, why),
+            Self::Rendered(document, request, pages) => materials.insert_rendered(document, request, pages),
+            Self::Unrenderable(document, request, why) => {
+                materials.insert_unrenderable(document, request, why);
+            }
+            Self::Unrendered(document, request) => materials.insert_unrendered(document, request),
         }
     }
 }
@@ -165,5 +177,21 @@ async fn convert<'p>(document: &'p Document, converters: &[Arc<dyn Converter>]) 
     match converter.convert(document, bytes).await {
         Ok(text) => Brought::Converted(document, text),
         Err(reason) => Brought::Unconvertible(document, reason),
+    }
+}
+
+async fn render<'p>(
+    document: &'p Document,
+    request: &'p PageRequest,
+    converters: &[Arc<dyn Converter>],
+) -> Brought<'p> {
+    let media_type = document.media_type();
+    let converter = converters.iter().find(|converter| converter.renders(media_type, &request.form));
+    let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
+        return Brought::Unrendered(document, request);
+    };
+    match converter.render(document, bytes, &request.pages, &request.form).await {
+        Ok(pages) => Brought::Rendered(document, request, pages),
+        Err(reason) => Brought::Unrenderable(document, request, reason),
     }
 }

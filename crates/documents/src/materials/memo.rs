@@ -1,6 +1,7 @@
 //! The results of reading contents, so that each is read once.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use attache_core::{Document, DocumentId, MediaType};
@@ -28,8 +29,8 @@ struct Read {
 #[derive(Clone, PartialEq, Eq)]
 struct Way {
     media_type: MediaType,
-    /// The unit from which converted text is shown, from 1.
-    converted: Option<usize>,
+    /// The units of converted text that are shown, from 1.
+    converted: Option<RangeInclusive<usize>>,
     limit: usize,
 }
 
@@ -54,12 +55,12 @@ impl Memo {
         &self,
         key: Key,
         media_type: &MediaType,
-        (first, limit): (usize, usize),
+        (units, limit): (RangeInclusive<usize>, usize),
         text: &str,
         about: impl FnOnce() -> String,
     ) -> Readable {
         let id = key.id.clone();
-        let way = Way { media_type: media_type.clone(), converted: Some(first), limit };
+        let way = Way { media_type: media_type.clone(), converted: Some(units), limit };
         self.readable(key, way, || {
             let decoded = Decoded { text: text.into(), guessed: None };
             readable(fence(&id, &decoded, &about(), limit))

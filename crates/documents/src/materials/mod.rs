@@ -1,25 +1,32 @@
 //! Contents, forms and texts that were brought for routing.
 
+mod answers;
 mod bounds;
 mod fetched;
 pub(crate) mod gather;
 mod memo;
 pub(crate) mod pages;
 pub(crate) mod plan;
+mod rendered;
 mod said;
 mod transcoded;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use attache_core::{ConvertedText, Document, DocumentId, DocumentSource, Fetched, Fitted, Form, MediaType};
+use attache_core::{
+    ConvertedText, Document, DocumentId, DocumentSource, Fetched, Fitted, Form, MediaType, RenderedPages,
+};
 use bytes::Bytes;
 
+use answers::Answers;
 use memo::Memo;
+pub use rendered::PageRequest;
+pub(crate) use rendered::{Rendered, Rendering};
 use said::Said;
 pub(crate) use transcoded::Fit;
-use transcoded::Fits;
 
 use crate::materials::pages::Pages;
 use crate::text::decode::one_line;
@@ -52,7 +59,8 @@ use crate::text::fence::Fenced;
 pub struct Materials {
     loaded: HashMap<DocumentId, Loaded>,
     converted: HashMap<Key, Converted>,
-    fits: Fits,
+    fits: Answers<Form, Fit>,
+    renderings: Answers<PageRequest, Rendering>,
     /// The answers of servers about fetched documents.
     said: HashMap<DocumentId, Said>,
     /// The content that was last at hand when something was inserted about an id.
@@ -93,7 +101,30 @@ enum Loaded {
 #[derive(Clone)]
 struct Converted {
     text: Result<Arc<ConvertedText>, String>,
+    pages: PageTexts,
     since: u64,
+}
+
+/// Which units of a text say something.
+#[derive(Clone, Default)]
+struct PageTexts {
+    with: Vec<RangeInclusive<usize>>,
+    without: Vec<usize>,
+}
+
+impl PageTexts {
+    fn of(text: &ConvertedText) -> Self {
+        let without = text.units_without_text();
+        let held = text.units.as_ref().map_or(0, |units| units.starts.len());
+        let mut next = 1;
+        let ends = without.iter().copied().chain([held + 1]);
+        let runs = ends.filter_map(|end| {
+            let run = next..=end.saturating_sub(1);
+            next = end + 1;
+            (!run.is_empty()).then_some(run)
+        });
+        Self { with: runs.collect(), without }
+    }
 }
 
 /// The content of a document, as far as two documents of one id are to be told apart.
@@ -156,6 +187,7 @@ impl Materials {
         let loaded = document.clone().with_bytes(bytes);
         let any = Key { id: document.id().clone(), content: None };
         self.fits.forget(&any);
+        self.renderings.forget(&any);
         self.said.remove(document.id());
         let since = self.next();
         self.loaded.insert(any.id, Loaded::Here(loaded, since));
@@ -194,7 +226,8 @@ impl Materials {
     fn insert_text(&mut self, document: &Document, text: Result<Arc<ConvertedText>, String>) {
         let (key, since) = (self.key_for_insertion(document), self.next());
         self.memo.forget(&key);
-        self.converted.insert(key, Converted { text, since });
+        let pages = text.as_ref().map(|text| PageTexts::of(text)).unwrap_or_default();
+        self.converted.insert(key, Converted { text, pages, since });
     }
 
     /// A converter's answer about a document and a form: that it fits, or the content to show in its place. An answer
@@ -217,6 +250,32 @@ impl Materials {
     fn insert_fit(&mut self, document: &Document, form: &Form, fit: Fit) {
         let (key, since) = (self.key_for_insertion(document), self.next());
         self.fits.insert(key, form, fit, since);
+    }
+
+    /// Pages of a document as images, as a converter rendered them. An answer that is not what was asked for counts as
+    /// none.
+    pub fn insert_rendered(&mut self, document: &Document, request: &PageRequest, rendered: RenderedPages) {
+        self.insert_rendering(document, request, Rendering::of(document, request, rendered));
+    }
+
+    /// Pages of a document cannot be rendered. The model reads the reason: one line, no full stop, no secrets.
+    pub fn insert_unrenderable(
+        &mut self,
+        document: &Document,
+        request: &PageRequest,
+        reason: impl Into<String>,
+    ) {
+        self.insert_rendering(document, request, Rendering::Failed(one_line(&reason.into())));
+    }
+
+    /// Nobody can render pages of a document.
+    pub fn insert_unrendered(&mut self, document: &Document, request: &PageRequest) {
+        self.insert_rendering(document, request, Rendering::Unknown);
+    }
+
+    fn insert_rendering(&mut self, document: &Document, request: &PageRequest, rendering: Rendering) {
+        let (key, since) = (self.key_for_insertion(document), self.next());
+        self.renderings.insert(key, request, rendering, since);
     }
 
     fn next(&mut self) -> u64 {
@@ -279,26 +338,26 @@ impl Materials {
     }
 
     /// The conversion of a document, and its key.
-    fn conversion_of(&self, document: &Document) -> Option<(Key, &Result<Arc<ConvertedText>, String>)> {
+    fn conversion_of(&self, document: &Document) -> Option<(Key, &Converted)> {
         if self.converted.is_empty() {
             return None;
         }
         let key = self.key(document);
         if let Some(known) = self.converted.get(&key) {
-            return Some((key, &known.text));
+            return Some((key, known));
         }
         let any = key.of_any_content();
-        self.converted.get(&any).map(|known| (any, &known.text))
+        self.converted.get(&any).map(|known| (any, known))
     }
 
     /// True if text was made of a document.
     pub(crate) fn is_converted(&self, document: &Document) -> bool {
-        self.conversion_of(document).is_some_and(|(_, text)| text.is_ok())
+        self.conversion_of(document).is_some_and(|(_, known)| known.text.is_ok())
     }
 
     /// Why no text can be made of a document, if that was tried.
     pub(crate) fn unconvertible(&self, document: &Document) -> Option<&str> {
-        self.conversion_of(document)?.1.as_ref().err().map(String::as_str)
+        self.conversion_of(document)?.1.text.as_ref().err().map(String::as_str)
     }
 
     /// The text of a document whose content is in `document`.
@@ -327,29 +386,58 @@ impl Materials {
 
     /// The documents inside a document, as far as a converter found them.
     pub(crate) fn attachments(&self, document: &Document) -> &[Document] {
-        let converted = self.conversion_of(document).and_then(|(_, text)| text.as_ref().ok());
+        let converted = self.conversion_of(document).and_then(|(_, known)| known.text.as_ref().ok());
         converted.map(|converted| &*converted.attachments).unwrap_or_default()
     }
 
-    /// The converted text of a document from its `first` unit on, if there is one.
+    /// The units of a document's text that say nothing, if text was made of it.
+    pub(crate) fn pages_without_text(&self, document: &Document) -> Option<&[usize]> {
+        let (_, known) = self.conversion_of(document)?;
+        known.text.as_ref().ok().map(|_| &*known.pages.without)
+    }
+
+    /// The units of a document's text that say something.
+    pub(crate) fn pages_with_text(&self, document: &Document) -> &[RangeInclusive<usize>] {
+        self.conversion_of(document).map_or(&[], |(_, known)| &known.pages.with)
+    }
+
+    /// The remarks on the text that was made of a document.
+    pub(crate) fn remarks(&self, document: &Document) -> &[String] {
+        let converted = self.conversion_of(document).and_then(|(_, known)| known.text.as_ref().ok());
+        converted.map_or(&[], |converted| &converted.notes)
+    }
+
+    /// The knowledge about pages of a document as images.
+    pub(crate) fn rendering(&self, document: &Document, request: &PageRequest) -> Option<&Rendering> {
+        if self.renderings.is_empty() {
+            return None;
+        }
+        let key = self.key(document);
+        let known = self.renderings.get(&key, request);
+        known.or_else(|| self.renderings.get(&key.of_any_content(), request))
+    }
+
+    /// The converted text of these units of a document, with the remarks on it if they go on to its end.
     pub(crate) fn conversion(
         &self,
         document: &Document,
         media_type: &MediaType,
-        first: usize,
+        units: &RangeInclusive<usize>,
         limit: usize,
     ) -> Option<Arc<Fenced>> {
         let (key, converted) = self.conversion_of(document)?;
-        let converted = converted.as_ref().ok()?;
-        let text = if first == 1 { &*converted.text } else { converted.units(first, usize::MAX)? };
+        let converted = converted.text.as_ref().ok()?;
+        let (first, last) = (*units.start(), *units.end());
+        let goes_on = last == usize::MAX;
+        let text = if first == 1 && goes_on { &*converted.text } else { converted.units(first, last)? };
         let about = || {
             let mut about = format!("text converted from {}", one_line(media_type.essence()));
-            for note in &converted.notes {
+            for note in converted.notes.iter().filter(|_| goes_on) {
                 about.extend(["; ", &one_line(note)]);
             }
             about
         };
-        match self.memo.conversion(key, media_type, (first, limit), text, about) {
+        match self.memo.conversion(key, media_type, (units.clone(), limit), text, about) {
             Readable::Text(fenced) => Some(fenced),
             Readable::Blank | Readable::Undecodable => None,
         }
@@ -376,10 +464,11 @@ fn is_same_memory(a: &Document, b: &Document) -> bool {
 impl Clone for Materials {
     /// The copy remembers no decoded texts.
     fn clone(&self) -> Self {
-        let Self { loaded, converted, fits, said, latest, memo: _, inserted } = self;
+        let Self { loaded, converted, fits, renderings, said, latest, memo: _, inserted } = self;
         let (loaded, converted, fits) = (loaded.clone(), converted.clone(), fits.clone());
         let (said, latest, memo) = (said.clone(), latest.clone(), Memo::default());
-        Self { loaded, converted, fits, said, latest, memo, inserted: *inserted }
+        let renderings = renderings.clone();
+        Self { loaded, converted, fits, renderings, said, latest, memo, inserted: *inserted }
     }
 }
 

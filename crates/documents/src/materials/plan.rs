@@ -7,7 +7,7 @@ use attache_core::{Document, Form, Message, ModelCapabilities};
 
 use crate::decide::all::decide_all;
 use crate::decide::treatment::{Need, Purpose};
-use crate::materials::Materials;
+use crate::materials::{Materials, PageRequest};
 use crate::options::RouteOptions;
 
 /// The documents whose bytes or texts routing needs, each once.
@@ -22,21 +22,23 @@ pub struct Plan {
     pub fit: Vec<(Document, Form)>,
     /// Documents of which text is to be made, with their bytes in memory, in message order.
     pub convert: Vec<Document>,
+    /// Documents of which pages are to be rendered as images, with their bytes in memory, in message order.
+    pub render: Vec<(Document, PageRequest)>,
 }
 
 impl Plan {
     /// True if nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.load.is_empty() && self.fit.is_empty() && self.convert.is_empty()
+        self.load.is_empty() && self.fit.is_empty() && self.convert.is_empty() && self.render.is_empty()
     }
 }
 
-/// Finds out which documents of `messages` must be loaded, which fitted to a place and which converted to text, of those
-/// that will be shown and that `have` says nothing about.
+/// Finds out which documents of `messages` must be loaded, which fitted to a place, which converted to text and which
+/// rendered as images of their pages, of those that will be shown and that `have` says nothing about.
 ///
 /// The type of a document may show only in its bytes, so plan again after loading, until the plan is
-/// [empty](Plan::is_empty): each document is loaded at most once, fitted at most once to a form and converted at most
-/// once.
+/// [empty](Plan::is_empty): each document is loaded at most once, fitted at most once to a form, converted at most
+/// once, and each request for its pages is made at most once.
 ///
 /// ```
 /// use attache_core::{Document, Matrix, Message, UserMessage, Content};
@@ -59,6 +61,7 @@ pub fn plan(
     let decided = decide_all(messages, capabilities, have, options, Purpose::Plan);
     let mut plan = Plan::default();
     let (mut loading, mut converting, mut fitting) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut rendering = HashSet::new();
     for (occurrence, treatment) in decided.occurrences.iter().zip(decided.treatments) {
         match treatment.need {
             Some(Need::Load(document)) if loading.insert(occurrence.identity) => plan.load.push(document),
@@ -67,6 +70,11 @@ pub fn plan(
             }
             Some(Need::Fit(document, form)) if fitting.insert((occurrence.identity, form.clone())) => {
                 plan.fit.push((document, form));
+            }
+            Some(Need::Render(document, request))
+                if rendering.insert((occurrence.identity, request.clone())) =>
+            {
+                plan.render.push((document, request));
             }
             _ => {}
         }

@@ -1,10 +1,7 @@
 //! The forms into which converters brought documents.
 
-use std::collections::HashMap;
+use attache_core::{Document, Fitted, Form, MediaKind, MediaType};
 
-use attache_core::{Document, DocumentId, Fitted, Form, MediaKind, MediaType};
-
-use super::Key;
 use crate::decide::place::{Adapted, pixels};
 use crate::materials::pages::Pages;
 use crate::text::decode::one_line;
@@ -20,48 +17,6 @@ pub(crate) enum Fit {
     Failed(String),
     /// There is nobody who could say.
     Unknown,
-}
-
-/// A form, what is known of it, and since which insertion.
-type Answer = (Form, Fit, u64);
-
-/// By document, since few forms are asked for of each.
-#[derive(Clone, Default)]
-pub(super) struct Fits(HashMap<Key, Vec<Answer>>);
-
-impl Fits {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn get(&self, key: &Key, form: &Form) -> Option<&Fit> {
-        self.0.get(key)?.iter().find(|(known, ..)| known == form).map(|(_, fit, _)| fit)
-    }
-
-    pub(super) fn insert(&mut self, key: Key, form: &Form, fit: Fit, since: u64) {
-        let known = self.0.entry(key).or_default();
-        known.retain(|(known, ..)| known != form);
-        known.push((form.clone(), fit, since));
-    }
-
-    pub(super) fn forget(&mut self, key: &Key) {
-        self.0.remove(key);
-    }
-
-    /// Lets go what was inserted then.
-    pub(super) fn let_go(&mut self, key: &Key, since: u64) {
-        if let Some(known) = self.0.get_mut(key) {
-            known.retain(|(_, _, at)| *at != since);
-        }
-    }
-
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&DocumentId) -> bool) {
-        self.0.retain(|key, _| keep(&key.id));
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &Fit, u64)> {
-        self.0.iter().flat_map(|(key, known)| known.iter().map(move |(_, fit, since)| (key, fit, *since)))
-    }
 }
 
 impl Fit {
@@ -98,7 +53,7 @@ impl Fit {
 }
 
 /// The file name with the extension of the new type: some APIs believe the name.
-fn renamed(name: &str, from: &MediaType, to: &MediaType) -> String {
+pub(super) fn renamed(name: &str, from: &MediaType, to: &MediaType) -> String {
     let Some(extension) = to.extension().filter(|_| from.essence() != to.essence()) else {
         return name.to_owned();
     };

@@ -46,10 +46,12 @@ pub struct Routing {
 /// 5. the user message after the results takes them: it stands there, in the synthetic message;
 /// 6. [`Materials`] hold it in a form that the tool result or the message after it takes, an image re-encoded or
 ///    scaled, a PDF cut to its first pages: that form stands there natively, the other pages as text;
-/// 7. [`Materials`] hold text made of it: that text, as in 3, and the documents that were found inside it, each by these
+/// 7. [`Materials`] hold images of its pages, and the first place that takes images is one of the two: there they stand,
+///    in order, those pages that hold text as text in between;
+/// 8. [`Materials`] hold text made of it: that text, as in 3, and the documents that were found inside it, each by these
 ///    steps; also where its bytes are missing, or are said to be text and fit no charset, and for HTML and long tables,
 ///    which read better so;
-/// 8. a note with the reason, in the tool result if that takes text.
+/// 9. a note with the reason, in the tool result if that takes text.
 ///
 /// Documents of events and authors stand in their own message, with the same steps for the one place that they have.
 /// A document that an author attached in the last turn, and that the model cannot take, is an error instead of a note.
@@ -231,6 +233,7 @@ fn log(report: &RoutingReport) {
         native = report.count(Outcome::Native),
         synthetic = report.count(Outcome::Synthetic),
         text = report.count(Outcome::Text),
+        rendered = report.count(Outcome::Rendered),
         converted = report.count(Outcome::Converted),
         notes = report.count(Outcome::Note),
         withheld = report.count(Outcome::Withheld),

@@ -2,7 +2,7 @@
 
 use attache_core::{Content, Document, DocumentSource, Routed};
 
-use crate::decide::treatment::{Shown, Treatment};
+use crate::decide::treatment::{Piece, Shown, Treatment};
 use crate::find::Occurrence;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
 use crate::materials::content_bytes;
@@ -113,6 +113,30 @@ impl Pieces {
                         "{label}\n{} more documents in it are not shown.",
                         treatment.not_opened
                     ));
+                }
+            }
+            Shown::Pages { pieces, note, is_whole } => {
+                if labelling.text {
+                    let label = labelling.label(document, None);
+                    self.text(&format!("{label}\nShown in another form: {note}."));
+                }
+                let mut is_cut = !is_whole;
+                for piece in pieces {
+                    match piece {
+                        Piece::Text(fenced) => {
+                            is_cut |= fenced.shown < fenced.total;
+                            self.fenced(fenced);
+                        }
+                        Piece::Image { page, total, document: image } => {
+                            if labelling.text {
+                                self.text(&format!("[page {page} of {total}]"));
+                            }
+                            self.native(image, content_bytes(image).map_or(0, <[u8]>::len) as u64);
+                        }
+                    }
+                }
+                if is_cut && labelling.text {
+                    self.more(document, labelling);
                 }
             }
             Shown::Note => {

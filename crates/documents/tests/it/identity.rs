@@ -83,6 +83,8 @@ fn texts_and_forms_belong_to_a_version() {
     have.insert_unfit(&wanted[0].0, &wanted[0].1, "it is encrypted");
     have.insert_unconvertible(&wanted[0].0, "it is encrypted");
     have.insert_fitted(&wanted[1].0, &wanted[1].1, Fitted::unchanged());
+    let pages = plan(&chat.messages, &claude, &options, &have).render.remove(0);
+    have.insert_unrenderable(&pages.0, &pages.1, "it is encrypted");
     assert!(plan(&chat.messages, &claude, &options, &have).is_empty());
     assert_eq!(outcomes(&chat.routed(&claude, &have, &options).unwrap()), ["note", "native"]);
     // Documents inside both have the same ids, too.

@@ -69,7 +69,7 @@ fn one_line_sums_up() {
     assert_eq!(
         lines,
         ["DEBUG message=routed the documents of tool results, events and prompts results=2 \
-          results_with_documents=1 documents=2 native=0 synthetic=1 text=1 converted=0 notes=0 withheld=0"]
+          results_with_documents=1 documents=2 native=0 synthetic=1 text=1 rendered=0 converted=0 notes=0 withheld=0"]
     );
 }
 

@@ -29,6 +29,7 @@ mod memory;
 mod pages;
 mod properties;
 mod random;
+mod rendering;
 mod repeats;
 mod results;
 mod switching;

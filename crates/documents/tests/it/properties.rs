@@ -137,7 +137,7 @@ proptest! {
         let own =
             |outcomes: &[Outcome]| report.decisions.iter().filter(|d| outcomes.contains(&d.outcome)).count();
         let natives = emitted.iter().filter(|(_, content)| matches!(content, Content::Document(_))).count();
-        prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic, Outcome::Reencoded]));
+        prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic, Outcome::Reencoded, Outcome::Rendered]));
         let texts = |test: &dyn Fn(&str) -> bool| {
             emitted.iter().filter(|(_, content)| matches!(content, Content::Text(text) if test(text.text()))).count()
         };
@@ -168,9 +168,16 @@ proptest! {
                 continue;
             }
             let shows = |earlier: &&attache_documents::Decision| {
-                let there =
-                    [Outcome::Native, Outcome::Synthetic, Outcome::Reencoded, Outcome::Text, Outcome::Converted];
-                earlier.document_id == decision.document_id && there.contains(&earlier.outcome)
+                let is_there = matches!(
+                    earlier.outcome,
+                    Outcome::Native
+                        | Outcome::Synthetic
+                        | Outcome::Reencoded
+                        | Outcome::Rendered
+                        | Outcome::Text
+                        | Outcome::Converted
+                );
+                earlier.document_id == decision.document_id && is_there
             };
             prop_assert!(report.decisions[..at].iter().any(|earlier| shows(&earlier)), "{:?}", decision);
         }
@@ -231,8 +238,12 @@ proptest! {
                 let rests = synthetic.parts.windows(2).filter(|pair| {
                     matches!(pair, [Content::Document(_), Content::Text(text)] if unfence(text.text()).is_some())
                 });
-                let pairs = synthetic.parts.len() - notes.count() - rests.count();
-                prop_assert_eq!(pairs % 2, 1, "1 + 2n, the notes, and the rests of PDFs");
+                // Each page that is an image has a marker; the document's label stands before them.
+                let marked = synthetic.parts.windows(2).filter(|pair| {
+                    matches!(pair, [_, Content::Text(text)] if text.text().starts_with("[page "))
+                });
+                let pairs = synthetic.parts.len() - notes.count() - rests.count() - marked.count();
+                prop_assert_eq!(pairs % 2, 1, "1 + 2n, the notes, the rests of PDFs, and the markers of pages");
             }
         }
     }
@@ -429,6 +440,10 @@ proptest! {
             for document in next.convert {
                 prop_assert!(document.bytes().is_some());
                 materials.insert_unconvertible(&document, "no converter");
+            }
+            for (document, request) in next.render {
+                prop_assert!(document.bytes().is_some());
+                materials.insert_unrenderable(&document, &request, "no renderer");
             }
         }
         let report = explain(&chat.messages, &capabilities, &ToolSet::default(), &materials, &options);

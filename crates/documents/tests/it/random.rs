@@ -1,7 +1,8 @@
 //! Random conversations, materials and models.
 
 use attache_core::{
-    Capture, ContentTree, Document, DocumentId, Fitted, MediaType, ModelCapabilities, ResultStatus, Units,
+    Capture, ContentTree, Document, DocumentId, Fitted, MediaType, ModelCapabilities, PageImage,
+    RenderedPages, ResultStatus, Units,
 };
 use attache_documents::{
     ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Materials, Repeats, RouteOptions, plan,
@@ -359,6 +360,15 @@ pub(crate) fn settled(
             match luck.next().unwrap_or_default() % 2 {
                 0 => materials.insert_unconvertible(&document, "broken"),
                 _ => materials.insert_converted(&document, ConvertedText::new("text made now")),
+            }
+        }
+        for (document, request) in next.render {
+            // Where a form takes no PNG, the answer is none.
+            let page = PageImage::new(1, PNG, MediaType::parse("image/png").unwrap());
+            match luck.next().unwrap_or_default() % 3 {
+                0 => materials.insert_rendered(&document, &request, RenderedPages::new(vec![page], 1)),
+                1 => materials.insert_unrenderable(&document, &request, "it asks for too much"),
+                _ => materials.insert_unrendered(&document, &request),
             }
         }
     }

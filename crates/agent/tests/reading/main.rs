@@ -7,7 +7,9 @@
     reason = "a broken expectation is a failed test"
 )]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod images;
 
 use std::sync::Arc;
 

@@ -1,0 +1,227 @@
+//! Pages as images: for models that take images and no PDF.
+
+use attache_core::{
+    ConvertedText, Document, ErrorKind, MediaType, Message, ModelCapabilities, PageImage, Place,
+    PlaceCapabilities, RenderedPages, Units, UserMessage,
+};
+use attache_documents::{Materials, Outcome, PageRequest, Plan, ReasonKind, RouteOptions, plan};
+
+use crate::builder::{Chat, PNG, model, only, outcomes, pdf, shown};
+
+/// A model that takes PNG in user messages, and nothing but text in tool results.
+fn images_only() -> ModelCapabilities {
+    let mut capabilities = model("offline");
+    capabilities.user = PlaceCapabilities::of(&["text", "image/png"]);
+    capabilities.beside_result = PlaceCapabilities::of(&["text", "image/png"]);
+    capabilities.tool_result = PlaceCapabilities::of(&["text"]);
+    capabilities.context_window = None;
+    capabilities
+}
+
+fn planned(chat: &Chat, capabilities: &ModelCapabilities, have: &Materials) -> Plan {
+    plan(&chat.messages, capabilities, &RouteOptions::new(), have)
+}
+
+fn images(pages: &[usize], total: usize) -> RenderedPages {
+    let png = MediaType::parse("image/png").unwrap();
+    // Each has bytes of its own.
+    let bytes = |page: &usize| [PNG, &page.to_be_bytes()].concat();
+    RenderedPages::new(
+        pages.iter().map(|page| PageImage::new(*page, bytes(page), png.clone())).collect(),
+        total,
+    )
+}
+
+/// The text of three pages, of which the second says nothing.
+fn mixed() -> ConvertedText {
+    let text = "[page 1]\nThe rent is 940.\n[page 2]\n\n[page 3]\nSigned in May.\n";
+    let starts = text.match_indices("[page").map(|(at, _)| at).collect();
+    ConvertedText::new(text).with_units(Units::new("page", starts, 3)).with_note("no text is on page 2")
+}
+
+/// The one request of a plan that asks for nothing else.
+fn request(plan: &Plan) -> PageRequest {
+    let [(_, request)] = &*plan.render else { panic!("{plan:?}") };
+    assert!(plan.load.is_empty() && plan.fit.is_empty() && plan.convert.is_empty(), "{plan:?}");
+    request.clone()
+}
+
+#[test]
+fn a_scan_is_shown_as_images_of_its_pages() {
+    let (scan, capabilities) = (pdf("scan.pdf"), images_only());
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    let mut have = Materials::new();
+    assert_eq!(
+        planned(&chat, &capabilities, &have).convert,
+        std::slice::from_ref(&scan),
+        "whether there is text shows first"
+    );
+    have.insert_unconvertible(&scan, "the document holds no text in its 2 page(s), only images");
+    let request = request(&planned(&chat, &capabilities, &have));
+    assert_eq!(request.pages, [1..=usize::MAX]);
+    assert!(request.form.allows(&MediaType::parse("image/png").unwrap()));
+    have.insert_rendered(&scan, &request, images(&[1, 2], 2));
+    assert!(planned(&chat, &capabilities, &have).is_empty());
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    let decision = only(&routing);
+    assert_eq!((decision.outcome, decision.place), (Outcome::Rendered, Some(Place::BesideResult)));
+    assert_eq!(decision.reason.kind(), ReasonKind::Rendered);
+    assert_eq!(decision.reason.as_str(), "shown in another form: pages 1–2 of 2 as images");
+    assert!(decision.bytes > 0 && decision.tokens > 0 && decision.document_id == *scan.id());
+    let content = shown(&routing.messages[3]);
+    assert!(content[1].ends_with("/>\nShown in another form: pages 1–2 of 2 as images."), "{content:?}");
+    let rest: Vec<&str> = content[2..].iter().map(String::as_str).collect();
+    assert_eq!(rest, ["[page 1 of 2]", "(image/png scan.png)", "[page 2 of 2]", "(image/png scan.png)"]);
+    // The same input, the same output; and again on its own output.
+    let again = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(routing.messages, again.messages);
+    let twice =
+        Chat::of(routing.messages.clone()).routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(routing.messages, twice.messages);
+}
+
+#[test]
+fn of_a_mixed_document_only_pages_without_text_are_images() {
+    let (lease, capabilities) = (pdf("lease.pdf"), images_only());
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&lease));
+    let mut have = Materials::new();
+    have.insert_converted(&lease, mixed());
+    // Until somebody renders it, the text is better than nothing.
+    assert_eq!(outcomes(&chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap()), ["converted"]);
+    let request = request(&planned(&chat, &capabilities, &have));
+    assert_eq!(request.pages, [2..=2]);
+    have.insert_rendered(&lease, &request, images(&[2], 3));
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    let content = shown(&routing.messages[3]);
+    assert!(
+        content[1].contains("page 2 of 3 as images, those with text as text; no text is on page 2"),
+        "{content:?}"
+    );
+    let [_, _, first, marker, image, last] = &*content else { panic!("{content:?}") };
+    assert!(first.contains("[page 1]\nThe rent is 940.") && !first.contains("[page 2]"), "{first}");
+    assert_eq!((marker.as_str(), image.as_str()), ("[page 2 of 3]", "(image/png lease.png)"));
+    assert!(last.contains("[page 3]\nSigned in May.") && !last.contains("rent"), "{last}");
+    // A document whose every page has text, and a model without images, go the way they went.
+    let mut whole = Materials::new();
+    whole.insert_converted(
+        &lease,
+        ConvertedText::new("[page 1]\nx\n").with_units(Units::new("page", vec![0], 1)),
+    );
+    assert!(planned(&chat, &capabilities, &whole).is_empty());
+    assert!(planned(&chat, &model("offline"), &have).is_empty());
+}
+
+#[test]
+fn pages_that_are_left_out_are_named() {
+    let (scan, mut capabilities) = (pdf("scan.pdf"), images_only());
+    capabilities.beside_result.max_count = Some(3);
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    let mut have = Materials::new();
+    have.insert_unconvertible(&scan, "no text");
+    let request = request(&planned(&chat, &capabilities, &have));
+    assert_eq!(request.form.max_pages, Some(3));
+    let mut rendered = images(&[1, 3, 4], 9);
+    (rendered.blank, rendered.failed, rendered.partial) = (vec![2], vec![5], vec![4]);
+    have.insert_rendered(&scan, &request, rendered);
+    let options = RouteOptions::new().with_read_tool("read_document");
+    let routing = chat.routed(&capabilities, &have, &options).unwrap();
+    assert_eq!(
+        only(&routing).reason.as_str(),
+        "shown in another form: pages 1, 3–4 of 9 as images; page 2, on which there is nothing to see; page 4, of \
+         which something could not be drawn; page 5, which could not be drawn; pages 6–9 left out, as these would be \
+         too many images"
+    );
+    let content = shown(&routing.messages[3]);
+    assert!(content.last().unwrap().contains("Not all of it is shown; read_document reads it by its id"));
+    // Four images are more than the model takes: the older document is left out with all of its pages.
+    let (old, chat) = (pdf("old.pdf"), Chat::new());
+    let chat = chat.user("?").tool(std::slice::from_ref(&old)).tool(std::slice::from_ref(&scan));
+    have.insert_unconvertible(&old, "no text");
+    have.insert_rendered(&old, &request, images(&[1], 1));
+    let routing = chat.routed(&capabilities, &have, &options).unwrap();
+    assert_eq!(outcomes(&routing), ["note", "rendered"]);
+    assert_eq!(routing.report.decisions[0].reason.kind(), ReasonKind::TooMany);
+}
+
+#[test]
+fn pages_that_cannot_be_rendered_leave_a_note_with_both_reasons() {
+    let (scan, capabilities) = (pdf("scan.pdf"), images_only());
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    let mut have = Materials::new();
+    have.insert_unconvertible(&scan, "it needs a password");
+    let request = request(&planned(&chat, &capabilities, &have));
+    let reason = |have: &Materials| {
+        let routing = chat.routed(&capabilities, have, &RouteOptions::new()).unwrap();
+        assert_eq!(only(&routing).outcome, Outcome::Note);
+        only(&routing).reason.as_str().to_owned()
+    };
+    let alone = "this model does not take application/pdf in tool results or after them, and it could not be \
+                 converted to text: it needs a password";
+    let mut nobody = have.clone();
+    nobody.insert_unrendered(&scan, &request);
+    assert!(planned(&chat, &capabilities, &nobody).is_empty());
+    assert_eq!(reason(&nobody), alone);
+    let mut failed = have.clone();
+    failed.insert_unrenderable(&scan, &request, "it is encrypted\nand more");
+    assert_eq!(
+        reason(&failed),
+        format!("{alone}, and its pages cannot be shown as images: it is encrypted and more")
+    );
+    let mut blank = RenderedPages::new(Vec::new(), 1);
+    blank.blank = vec![1];
+    have.insert_rendered(&scan, &request, blank);
+    assert!(reason(&have).ends_with("there is nothing to see on them"));
+}
+
+#[test]
+fn an_authors_scan_is_rendered_whole_or_not_at_all() {
+    let (scan, capabilities) = (pdf("scan.pdf"), images_only());
+    let chat = Chat::new().push(Message::User(UserMessage::new([scan.clone().into()])));
+    let mut have = Materials::new();
+    assert_eq!(planned(&chat, &capabilities, &have).convert, std::slice::from_ref(&scan));
+    have.insert_unconvertible(&scan, "no text");
+    let request = request(&planned(&chat, &capabilities, &have));
+    let mut part = have.clone();
+    part.insert_rendered(&scan, &request, images(&[1, 2], 3));
+    let error = chat.routed(&capabilities, &part, &RouteOptions::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().contains("only 2 of its 3 pages can be"), "{error}");
+    have.insert_rendered(&scan, &request, images(&[1, 2], 2));
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    // In the next turn it stands there as it did.
+    let later = Chat::of(chat.messages.clone()).reply("I see").user("And?");
+    let next = later.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(next.messages[0], routing.messages[0]);
+    // One with text is an error as before: nobody asked for text in its place.
+    let mut text = Materials::new();
+    text.insert_converted(&scan, mixed());
+    assert!(planned(&chat, &capabilities, &text).is_empty());
+    assert!(chat.routed(&capabilities, &text, &RouteOptions::new()).is_err());
+}
+
+#[test]
+fn images_of_pages_are_counted_let_go_and_asked_for_again() {
+    let capabilities = images_only();
+    let scan = Document::stored(pdf("scan.pdf").id().clone(), "main", "application/pdf");
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    let mut have = Materials::new();
+    assert_eq!(planned(&chat, &capabilities, &have).load, std::slice::from_ref(&scan));
+    have.insert_bytes(&scan, pdf("scan.pdf").bytes().unwrap());
+    let loaded = planned(&chat, &capabilities, &have).convert.remove(0);
+    have.insert_unconvertible(&loaded, "no text");
+    let (loaded, request) = planned(&chat, &capabilities, &have).render.remove(0);
+    let before = have.held_bytes();
+    have.insert_rendered(&loaded, &request, images(&[1], 1));
+    assert!(have.held_bytes() > before);
+    // With the images at hand, the document itself is not needed any more.
+    let mut without = have.clone();
+    without.shrink_to(have.held_bytes() - before);
+    assert!(planned(&chat, &capabilities, &without).is_empty());
+    assert_eq!(outcomes(&chat.routed(&capabilities, &without, &RouteOptions::new()).unwrap()), ["rendered"]);
+    without.shrink_to(0);
+    assert_eq!(planned(&chat, &capabilities, &without).load, std::slice::from_ref(&scan));
+    without.retain(|_| false);
+    assert_eq!(without.held_bytes(), 0);
+}
