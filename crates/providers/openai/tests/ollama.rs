@@ -291,7 +291,7 @@ fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
     assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
     let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
-    let held = tools.clone().with_validation(true);
+    let held = tools.with_validation(true);
     assert_eq!(codec.check_tools(&held, &options).loosened[0].keyword, "strict");
     assert!(codec.encode(&request(held), &options, None).unwrap().degradations.is_empty());
 }
