@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, SystemTime};
@@ -90,7 +90,11 @@ pub(super) fn answer<'a>(
                 batch.extend(waiting.pop_front());
             }
             if !batch.is_empty() {
-                let (started, events) = match recording.beside(driver.start_calls(interrupt, batch)).await {
+                let started = {
+                    let starting = pin!(driver.start_calls(interrupt, batch));
+                    recording.beside(starting).await
+                };
+                let (started, events) = match started {
                     Ok(started) => started,
                     Err(Stop::Fault(failed, _)) => {
                         fault.get_or_insert(failed);
@@ -132,8 +136,11 @@ pub(super) fn answer<'a>(
                     fault = fault.or(failed);
                 }
                 Answered::Delivered(entry) => {
-                    let record = interrupt.attempt(driver.record(entry.key, entry.kind));
-                    match recording.beside(record).await {
+                    let recorded = {
+                        let mut record = Box::pin(interrupt.attempt(driver.record(entry.key, entry.kind)));
+                        recording.beside(record.as_mut()).await
+                    };
+                    match recorded {
                         Ok(entry) => {
                             if let Some(kind) = finished_event(&entry) {
                                 yield Ok(driver.event(kind));
@@ -157,7 +164,7 @@ pub(super) fn answer<'a>(
                 Answered::Late => late = true,
                 // The run ends now: the other tools are stopped, and nobody waits for the caller any more.
                 Answered::Aborted(outcome) => {
-                    for kind in driver.stop_tools(&mut under_way, &mut recording, interrupt).await {
+                    for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
                         yield Ok(driver.event(kind));
                     }
                     match interrupt.complete(Box::pin(driver.abort(outcome))).await {
@@ -175,7 +182,7 @@ pub(super) fn answer<'a>(
             }
         }
         if let Some(stop) = stopped {
-            for kind in driver.stop_tools(&mut under_way, &mut recording, interrupt).await {
+            for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
                 yield Ok(driver.event(kind));
             }
             yield Err(stop);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -83,8 +83,7 @@ impl Recording {
     }
 
     /// The value of `work`, which may wait for a lock of the journal that a result holds.
-    pub(super) async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
-        let mut work = pin!(work);
+    pub(super) async fn beside<F: Future>(&mut self, mut work: Pin<&mut F>) -> F::Output {
         poll_fn(|context| {
             while let Poll::Ready(Some(ran)) = self.under_way.poll_next_unpin(context) {
                 self.done.push_back(ran);
