@@ -309,14 +309,29 @@ impl ConvertedText {
     /// assert_eq!(text.units_without_text(), [2]);
     /// ```
     pub fn units_without_text(&self) -> Vec<usize> {
-        let count = self.units.as_ref().map_or(0, |units| units.starts.len());
         let unread = |c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER;
         let says_nothing = |line: &str| {
             let line = line.trim();
             line.starts_with('[') && line.ends_with(']') || line.chars().all(unread)
         };
-        let is_blank =
-            |number: &usize| self.units(*number, *number).is_none_or(|unit| unit.lines().all(says_nothing));
-        (1..=count).filter(is_blank).collect()
+        self.units_where(|unit| unit.lines().all(says_nothing))
+    }
+
+    /// The units, counted from 1, that somebody commented on: lines that begin with `[comment`. A comment is no text of
+    /// its unit, and no picture of the unit shows it.
+    ///
+    /// ```
+    /// use attache_core::{ConvertedText, Units};
+    /// let text = "[page 1]\n[comment by the notary: sign here]\n";
+    /// let text = ConvertedText::new(text).with_units(Units::new("page", vec![0], 1));
+    /// assert_eq!((text.units_without_text(), text.units_with_comments()), (vec![1], vec![1]));
+    /// ```
+    pub fn units_with_comments(&self) -> Vec<usize> {
+        self.units_where(|unit| unit.lines().any(|line| line.starts_with("[comment")))
+    }
+
+    fn units_where(&self, is_one: impl Fn(&str) -> bool) -> Vec<usize> {
+        let count = self.units.as_ref().map_or(0, |units| units.starts.len());
+        (1..=count).filter(|number| self.units(*number, *number).is_none_or(&is_one)).collect()
     }
 }

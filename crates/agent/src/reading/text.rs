@@ -36,7 +36,9 @@ impl Reading {
 
     /// Text that a converter made.
     pub(super) fn converted(converted: ConvertedText, from: &str, max_line: usize) -> Self {
-        let without_text = converted.units_without_text();
+        let commented = converted.units_with_comments();
+        let mut without_text = converted.units_without_text();
+        without_text.retain(|unit| commented.binary_search(unit).is_err());
         let ConvertedText { text, notes, units, .. } = converted;
         let about = [format!("text converted from {from}")].into_iter().chain(notes).collect();
         // Units that do not fit the text could not be cited, so there are none then.

@@ -33,14 +33,16 @@ impl Decider<'_> {
         if document.media_type().kind() != MediaKind::Pdf {
             return Sight::None;
         }
-        let Some((place, form)) = self.place_for_images(places) else { return Sight::None };
+        let Some((place, form)) = self.place_for_images(occurrence, places) else { return Sight::None };
         let document = occurrence.document;
         let without_text = self.materials.pages_without_text(document);
         let pages = match without_text {
             None if self.materials.unconvertible(document).is_some() => vec![1..=usize::MAX],
             None => return Sight::Convert,
             // Text is shown only where it may be, and pages would be nothing without it.
-            Some(_) if !self.may_convert(occurrence) => return Sight::None,
+            Some(_) if !self.may_convert(occurrence) && !self.materials.is_without_text(document) => {
+                return Sight::None;
+            }
             Some([]) => return Sight::None,
             Some(pages) => ranges(pages),
         };
@@ -54,17 +56,20 @@ impl Decider<'_> {
     }
 
     /// The first place that takes images, and the form in which it does.
-    fn place_for_images(&self, places: &[Place]) -> Option<(Place, Form)> {
+    fn place_for_images(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Option<(Place, Form)> {
         let png = MediaType::parse("image/png")?;
-        let mut found = places.iter().filter_map(|place| Some((*place, self.image_form(&png, *place)?)));
-        found.next()
+        // An author's document loses no page for an estimate.
+        let is_authors = matches!(occurrence.origin, Origin::Author { .. });
+        let form = |place: &Place| Some((*place, self.image_form(&png, *place, is_authors)?));
+        places.iter().find_map(form)
     }
 
-    fn image_form(&self, png: &MediaType, place: Place) -> Option<Form> {
+    fn image_form(&self, png: &MediaType, place: Place, is_authors: bool) -> Option<Form> {
         let mut form = self.form(png, place, false)?;
         let rules = &self.capabilities.files;
         let paid =
             self.options.budget.tokens(self.capabilities).map(|tokens| estimate::images(tokens / 4 * 3));
+        let paid = paid.filter(|_| !is_authors);
         let limits = [self.capabilities.place(place).max_count, paid];
         form.max_pages = limits.into_iter().flatten().min();
         // Where many images may not be large, those of pages are not.
@@ -91,8 +96,11 @@ impl Decider<'_> {
         let mut left = self.converted_limit(occurrence);
         let mut tokens = 0_u64;
         let document = occurrence.document;
-        let ranges = if text { self.materials.pages_with_text(document) } else { &[] };
-        for range in ranges {
+        let with_text = self.materials.pages_with_text(document);
+        let unshown: Vec<usize> =
+            if text { Vec::new() } else { with_text.iter().cloned().flatten().collect() };
+        let is_whole = is_whole && unshown.is_empty();
+        for range in with_text.iter().filter(|_| text) {
             let Some(fenced) = self.materials.conversion(document, document.media_type(), range, left) else {
                 continue;
             };
@@ -110,7 +118,10 @@ impl Decider<'_> {
             pieces.push((page, Piece::Image { page, total, document: image.clone() }));
         }
         pieces.sort_by_key(|(page, _)| *page);
-        let note = self.note_on_pages(document, rendered, has_text);
+        let mut note = self.note_on_pages(document, rendered, has_text);
+        if !unshown.is_empty() {
+            note.push_str(&format!("; {}, with text that is not shown here", numbers(&unshown)));
+        }
         let reason = Reason::new(ReasonKind::Rendered, format!("shown in another form: {note}"));
         let pieces = pieces.into_iter().map(|(_, piece)| piece).collect();
         let shown = Shown::Pages { pieces, note, is_whole };
@@ -136,7 +147,7 @@ impl Decider<'_> {
         }
         if !rendered.left_out.is_empty() {
             let pages = numbers(&rendered.left_out);
-            note.push_str(&format!("; {pages} left out, as these would be too many images"));
+            note.push_str(&format!("; {pages} left out to keep the limits of images"));
         }
         for remark in self.materials.remarks(document) {
             note.push_str(&format!("; {}", one_line(remark)));

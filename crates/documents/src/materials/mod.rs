@@ -105,25 +105,31 @@ struct Converted {
     since: u64,
 }
 
-/// Which units of a text say something.
+/// Which units of a text have text, or comments, and which have no text.
 #[derive(Clone, Default)]
 struct PageTexts {
     with: Vec<RangeInclusive<usize>>,
     without: Vec<usize>,
+    /// Whether all of them have no text.
+    is_silent: bool,
 }
 
 impl PageTexts {
     fn of(text: &ConvertedText) -> Self {
         let without = text.units_without_text();
+        // No image of a page shows its comments, so that they are text that stands beside it.
+        let commented = text.units_with_comments();
         let held = text.units.as_ref().map_or(0, |units| units.starts.len());
         let mut next = 1;
-        let ends = without.iter().copied().chain([held + 1]);
+        let silent = without.iter().copied().filter(|page| commented.binary_search(page).is_err());
+        let ends = silent.chain([held + 1]);
         let runs = ends.filter_map(|end| {
             let run = next..=end.saturating_sub(1);
             next = end + 1;
             (!run.is_empty()).then_some(run)
         });
-        Self { with: runs.collect(), without }
+        let is_silent = without.len() == held;
+        Self { with: runs.collect(), is_silent, without }
     }
 }
 
@@ -399,6 +405,11 @@ impl Materials {
     /// The units of a document's text that say something.
     pub(crate) fn pages_with_text(&self, document: &Document) -> &[RangeInclusive<usize>] {
         self.conversion_of(document).map_or(&[], |(_, known)| &known.pages.with)
+    }
+
+    /// Whether none of the pages of a document has text, though there may be comments and attachments.
+    pub(crate) fn is_without_text(&self, document: &Document) -> bool {
+        self.conversion_of(document).is_some_and(|(_, known)| known.pages.is_silent)
     }
 
     /// The remarks on the text that was made of a document.

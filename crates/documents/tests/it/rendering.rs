@@ -129,8 +129,8 @@ fn pages_that_are_left_out_are_named() {
     assert_eq!(
         only(&routing).reason.as_str(),
         "shown in another form: pages 1, 3–4 of 9 as images; page 2, on which there is nothing to see; page 4, of \
-         which something could not be drawn; page 5, which could not be drawn; pages 6–9 left out, as these would be \
-         too many images"
+         which something could not be drawn; page 5, which could not be drawn; pages 6–9 left out to keep \
+         the limits of images"
     );
     let content = shown(&routing.messages[3]);
     assert!(content.last().unwrap().contains("Not all of it is shown; read_document reads it by its id"));
@@ -224,4 +224,39 @@ fn images_of_pages_are_counted_let_go_and_asked_for_again() {
     assert_eq!(planned(&chat, &capabilities, &without).load, std::slice::from_ref(&scan));
     without.retain(|_| false);
     assert_eq!(without.held_bytes(), 0);
+}
+
+/// A comment is on no picture of its page.
+#[test]
+fn comments_on_pages_without_text_stand_beside_their_images() {
+    let (scan, capabilities) = (pdf("scan.pdf"), images_only());
+    let text = "[page 1]\n[comment by the notary: sign here]\n[page 2]\n\n";
+    let starts = text.match_indices("[page").map(|(at, _)| at).collect();
+    let converted = ConvertedText::new(text).with_units(Units::new("page", starts, 2));
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    let mut have = Materials::new();
+    have.insert_converted(&scan, converted);
+    let asked = request(&planned(&chat, &capabilities, &have));
+    assert_eq!(asked.pages, [1..=2]);
+    have.insert_rendered(&scan, &asked, images(&[1, 2], 2));
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    let content = shown(&routing.messages[3]).join("\n");
+    assert!(content.contains("[comment by the notary: sign here]"), "{content}");
+    assert!(content.contains("[page 1 of 2]\n(image/png scan.png)\n[page 2 of 2]"), "{content}");
+    // The author's own is shown at once, as one without comments is.
+    let chat = Chat::new().author("?", std::slice::from_ref(&scan));
+    assert_eq!(outcomes(&chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap()), ["rendered"]);
+}
+
+/// The estimate of what images cost leaves pages of tools out, and none of an author.
+#[test]
+fn an_authors_scan_is_not_cut_for_an_estimate() {
+    let (scan, mut capabilities) = (pdf("scan.pdf"), images_only());
+    capabilities.context_window = Some(16_000);
+    let mut have = Materials::new();
+    have.insert_unconvertible(&scan, "no text");
+    let tool = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    assert!(request(&planned(&tool, &capabilities, &have)).form.max_pages.is_some());
+    let author = Chat::new().author("?", std::slice::from_ref(&scan));
+    assert_eq!(request(&planned(&author, &capabilities, &have)).form.max_pages, None);
 }
