@@ -94,6 +94,19 @@ fn a_turn_that_fits_keeps_its_rounds() {
     assert_eq!(seen(4, 4, "uaucrcr"), "uccr");
 }
 
+// The rounds that left are counted once, also when their turn leaves.
+#[test]
+fn a_window_is_never_longer_than_it_may_be() {
+    let window = MessageWindow::new(5).with_low_mark(5);
+    let all = history("ucrcrcrauauauaua");
+    let mut marks = Marks::default();
+    for len in 1..=all.len() {
+        let shown = window.look(&all[..len], usize::MAX, &mut marks).messages;
+        let marker = usize::from(letters(&shown).starts_with("uc") && len > 5 && len < 9);
+        assert!(shown.len() <= 5 + marker, "{} after {len}", letters(&shown));
+    }
+}
+
 // The loop says that the last reply was empty: the task under way goes on.
 #[test]
 fn a_notice_opens_no_turn() {
