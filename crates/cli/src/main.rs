@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             Command::Ask(ask) => ask::run(ask, &registry).await,
             Command::Wire(wire) => wire::run(&wire, &registry).await,
             Command::Replay(replay) => replay::run(&replay),
-            Command::Models(models) => models::run(&models, &registry).await,
+            Command::Models(models) => models::run(&models, args.capabilities.as_deref(), &registry).await,
             Command::Doctor(doctor) => doctor::run(&doctor, &registry).await,
             Command::Explain(explain) => explain::run(&explain, &registry).await,
         }

@@ -2,6 +2,8 @@
 
 mod refresh;
 
+use std::path::Path;
+
 use attache_core::{FileRules, ModelCapabilities, PlaceCapabilities};
 use attache_models::{Registry, RegistryError};
 use serde_json::json;
@@ -11,10 +13,10 @@ use crate::exit::Exit;
 use crate::model::SetupError;
 use crate::output::{answer, line};
 
-/// Runs the command.
-pub(crate) async fn run(models: &Models, registry: &Registry) -> Exit {
+/// Runs the command. `capabilities` is the file on top of the bundled table.
+pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: &Registry) -> Exit {
     if let Some(provider) = &models.refresh {
-        return refresh::run(models, provider, registry).await;
+        return refresh::run(models, provider, capabilities, registry).await;
     }
     let pattern = models.pattern.as_deref().unwrap_or_default();
     let rows = match rows(registry, pattern) {

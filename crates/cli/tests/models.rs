@@ -259,3 +259,79 @@ async fn a_provider_without_a_list_and_an_error_are_told_apart() {
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(told.contains("check it") && !told.contains("sk-wrong"), "{told}");
 }
+
+/// A server whose only model the table does not know, and a file that says what the server says of it.
+async fn saved(folder: &std::path::Path) -> (MockServer, String) {
+    let server = MockServer::start().await;
+    let body = json!({"data": [{"id": "acme/seer-1", "context_length": 262_144}]});
+    list("/api/v1/models", "Bearer sk-or", &body).mount(&server).await;
+    let file = folder.join("openrouter.toml").to_str().unwrap().to_owned();
+    let arguments = ["--refresh", "openrouter", "--save", &file];
+    lines(&refreshed(&server, "/api/v1", ("OPENROUTER_API_KEY", "sk-or"), &arguments).await);
+    assert_eq!(known(&file, "openrouter/acme/seer-1")["context_window"], json!(262_144));
+    (server, file)
+}
+
+// All of its rows are known then, so it would be written without them.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_of_capabilities_is_not_saved_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, file) = saved(folder.path()).await;
+    let before = std::fs::read_to_string(&file).unwrap();
+    let other = folder.path().join(".").join("..").join(folder.path().file_name().unwrap());
+    let other = other.join("openrouter.toml").to_str().unwrap().to_owned();
+    for given in [&file, &other] {
+        let arguments = ["--refresh", "openrouter", "--capabilities", given, "--save", &file];
+        let refused = refreshed(&server, "/api/v1", ("OPENROUTER_API_KEY", "sk-or"), &arguments).await;
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(told.contains("--capabilities"), "{told}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    }
+    assert_eq!(server.received_requests().await.unwrap().len(), 1, "nothing is asked before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_where_no_model_adds_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, file) = saved(folder.path()).await;
+    let before = std::fs::read_to_string(&file).unwrap();
+    let fresh = folder.path().join("fresh.toml").to_str().unwrap().to_owned();
+    let empty = MockServer::start().await;
+    list("/api/v1/models", "Bearer sk-or", &json!({"data": []})).mount(&empty).await;
+    for (server, more, file) in [
+        (&server, ["--capabilities", &file].as_slice(), &fresh),
+        (&server, ["no-such-model"].as_slice(), &file),
+        (&empty, [].as_slice(), &file),
+        (&empty, [].as_slice(), &fresh),
+    ] {
+        let arguments = [["--refresh", "openrouter", "--save", file].as_slice(), more].concat();
+        let done = refreshed(server, "/api/v1", ("OPENROUTER_API_KEY", "sk-or"), &arguments).await;
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{told}");
+        assert!(told.contains("nothing to add") && !told.contains("holds it"), "{told}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    assert!(!std::path::Path::new(&fresh).exists());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_replaced_at_once_and_nothing_is_left_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, file) = saved(folder.path()).await;
+    // Who still reads the old file reads all of it, and a link stays one.
+    let mut old = std::fs::File::open(&file).unwrap();
+    std::fs::create_dir(folder.path().join("links")).unwrap();
+    let link = folder.path().join("links").join("link.toml");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let arguments = ["--refresh", "openrouter", "--save", link.to_str().unwrap()];
+    lines(&refreshed(&server, "/api/v1", ("OPENROUTER_API_KEY", "sk-or"), &arguments).await);
+    std::fs::write(&file, "").unwrap();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut old, &mut text).unwrap();
+    assert!(text.contains("seer-1"), "{text}");
+    assert!(link.is_symlink());
+    let names = |folder: &std::path::Path| std::fs::read_dir(folder).unwrap().count();
+    assert_eq!((names(folder.path()), names(&folder.path().join("links"))), (2, 1));
+}

@@ -58,6 +58,11 @@ impl Embedded {
         self.left = self.left.saturating_sub(bytes);
     }
 
+    /// Whether a document is met for the first time: each is given on once.
+    pub(crate) fn is_new(&mut self, name: &str) -> bool {
+        self.seen.insert(name.to_owned())
+    }
+
     /// Gives on the documents that a part refers to, each once.
     ///
     /// # Errors
@@ -87,7 +92,7 @@ impl Embedded {
         output: &mut Output,
     ) -> Result<(), ConvertError> {
         clock.check()?;
-        if !self.seen.insert(name.to_owned()) {
+        if !self.is_new(name) {
             return Ok(());
         }
         let mut bytes = Vec::new();

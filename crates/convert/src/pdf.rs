@@ -232,7 +232,8 @@ impl<'l> Output<'l> {
         if none && (damaged || (ends_early && self.images == 0)) {
             return Err(ConvertError::NothingRead { unit, units: self.read });
         }
-        if none {
+        // A file that is attached and cannot be given on is something to say, which an error has no place for.
+        if none && self.attached.lost == 0 {
             return Err(ConvertError::NoText { unit, units: self.read, images: self.images > 0 });
         }
         let left_out = self.read < self.total;

@@ -6,6 +6,7 @@ use std::io::Read;
 use bytes::Bytes;
 
 use crate::compound::Compound;
+use crate::embedded::Embedded;
 use crate::fields::{narrow, place_at, u16_at, u32_at, wide};
 use crate::guarded::Clock;
 use crate::output::Output;
@@ -75,26 +76,31 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
             }
         }
     }
+    let mut embedded = Embedded::new(limits);
     for (number, object) in top(&stream).filter(|record| record.id == EMBEDDED).enumerate() {
         clock.check()?;
-        match unpacked(&object, limits) {
-            Some(bytes) => crate::embedded::give_on(bytes, &format!("object{}", number + 1), &mut output),
+        match unpacked(&object, embedded.room()) {
+            Some(bytes) => {
+                embedded.take(bytes.len());
+                crate::embedded::give_on(bytes, &format!("object{}", number + 1), &mut output);
+            }
             None => output.not_shown("embedded document"),
         }
     }
     output.finish()
 }
 
-/// The compound file of an object that another program made.
-fn unpacked(object: &Record<'_>, limits: &Limits) -> Option<Bytes> {
+/// The compound file of an object that another program made; `None` if it is larger than the room there is.
+fn unpacked(object: &Record<'_>, room: usize) -> Option<Bytes> {
     if object.instance == 0 {
-        return Some(Bytes::copy_from_slice(object.data));
+        return (object.data.len() <= room).then(|| Bytes::copy_from_slice(object.data));
     }
-    let limit = u64::try_from(limits.max_decoded_bytes).unwrap_or(u64::MAX);
+    // One byte more tells an object that is too large from one that just fits.
+    let limit = u64::try_from(room).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let packed = flate2::bufread::ZlibDecoder::new(object.data.get(4..)?);
     packed.take(limit).read_to_end(&mut bytes).ok()?;
-    Some(bytes.into())
+    (bytes.len() <= room).then(|| bytes.into())
 }
 
 /// A record, which may hold others.

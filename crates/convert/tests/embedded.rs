@@ -323,6 +323,18 @@ fn objects_of_open_documents_are_read_or_given_on() {
 }
 
 #[test]
+fn a_document_in_an_open_document_is_given_on_once_however_often_it_stands_there() {
+    let table = b"<office:document-content><office:body><office:spreadsheet><table:table table:name='In'/>\
+        </office:spreadsheet></office:body></office:document-content>";
+    let frame = "<draw:frame><draw:object xlink:href='./Object 1'/></draw:frame>";
+    let pages = format!("<draw:page><text:p>See</text:p>{}</draw:page>", frame.repeat(3)).repeat(2);
+    let body = format!("<office:presentation>{pages}</office:presentation>");
+    let converted = read(ODP, open(ODP, &body, &[("Object 1/content.xml", table)]));
+    assert_eq!(attached(&converted).len(), 1, "{}", converted.text);
+    assert_eq!(converted.notes, []);
+}
+
+#[test]
 fn diagrams_are_read_in_letters_slides_and_sheets() {
     let data = "<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt>\
                 <dgm:t><a:p><a:r><a:t>Build</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
@@ -398,11 +410,51 @@ fn files_attached_to_a_pdf_are_given_on() {
     assert_eq!((converted.text, converted.attachments.len()), (format!("[page 1]\n{files}"), 2));
 }
 
+/// A PDF of one page, whose catalog has these entries.
+fn pdf_with(catalog: &str, contents: &str) -> Builder {
+    let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R \
+                /Resources << /Font << /F1 5 0 R >> >> >>";
+    Builder::new()
+        .object(1, &format!("<< /Type /Catalog /Pages 2 0 R {catalog} >>"))
+        .object(2, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
+        .object(3, page)
+        .stream(4, "", contents.as_bytes())
+        .object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+        .stream(6, "/Type /EmbeddedFile", b"See the order")
+        .object(7, "<< /Type /Filespec /F (notes.txt) /EF << /F 6 0 R >> >>")
+}
+
 #[test]
-fn objects_of_old_presentations_are_attachments() {
-    let object = compound(&[("/CONTENTS", PDF)]);
-    let packed =
-        [&u32::try_from(object.len()).unwrap().to_le_bytes()[..], &common::deflate(&object)].concat();
+fn a_tree_of_files_is_gone_through_once_however_often_it_refers_to_its_parts() {
+    // The file stands behind five levels, each of which refers to the next ten thousand times.
+    let catalog = "/Names << /EmbeddedFiles << /Kids [100 0 R 99 0 R] >> >>";
+    let mut pdf = pdf_with(catalog, "BT /F1 12 Tf 72 700 Td (Hello) Tj ET")
+        .object(99, "<< /Names [(notes.txt) 7 0 R] >>");
+    for level in 100..105 {
+        let next = format!("{} 0 R ", level + 1).repeat(10_000);
+        pdf = pdf.object(level, &format!("<< /Kids [{next}] >>"));
+    }
+    // The last one leads back.
+    let pdf = pdf.object(105, "<< /Kids [100 0 R 105 0 R] >>").finish();
+    let start = std::time::Instant::now();
+    let converted = read(common::PDF, pdf);
+    assert_eq!(attached(&converted), [("notes.txt", "text/plain", b"See the order".as_slice())]);
+    assert!(start.elapsed() < std::time::Duration::from_secs(15), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_page_without_text_does_not_hide_that_its_attachment_cannot_be_read() {
+    let pdf = pdf_with("/AF [8 0 R]", "")
+        .object(8, "<< /Type /Filespec /F (lost.txt) /EF << /F 98 0 R >> >>")
+        .finish();
+    let converted = read(common::PDF, pdf);
+    assert_eq!((converted.text.as_str(), converted.attachments.len()), ("[page 1]\n", 0));
+    let lost = Note::NotShown { what: "embedded document", count: 1 };
+    assert!(converted.notes.contains(&lost), "{:?}", converted.notes);
+}
+
+/// A presentation of PowerPoint 97 with further records of embedded objects behind its own, each of which is packed or not.
+fn old_presentation(objects: &[(bool, &[u8])]) -> Vec<u8> {
     let record = |instance: u8, data: &[u8]| {
         let len = u32::try_from(data.len()).unwrap().to_le_bytes();
         [&[instance << 4, 0, 0x11, 0x10][..], &len, data].concat()
@@ -413,12 +465,45 @@ fn objects_of_old_presentations_are_attachments() {
     let mut file = cfb::CompoundFile::open(std::io::Cursor::new(bytes)).unwrap();
     let mut stream = Vec::new();
     std::io::Read::read_to_end(&mut file.open_stream("/PowerPoint Document").unwrap(), &mut stream).unwrap();
-    stream.extend([record(1, &packed), record(0, &object)].concat());
+    for (packed, object) in objects {
+        let len = u32::try_from(object.len()).unwrap().to_le_bytes();
+        stream.extend(match packed {
+            true => record(1, &[&len[..], &common::deflate(object)].concat()),
+            false => record(0, object),
+        });
+    }
     file.create_stream("/PowerPoint Document").unwrap().write_all(&stream).unwrap();
     file.flush().unwrap();
-    let converted = read("application/vnd.ms-powerpoint", file.into_inner().into_inner());
+    file.into_inner().into_inner()
+}
+
+const OLD_SLIDES: &str = "application/vnd.ms-powerpoint";
+
+#[test]
+fn objects_of_old_presentations_are_attachments() {
+    let object = compound(&[("/CONTENTS", PDF)]);
+    let converted = read(OLD_SLIDES, old_presentation(&[(true, &object), (false, &object)]));
     let expected = [("object1.pdf", "application/pdf", PDF), ("object2.pdf", "application/pdf", PDF)];
     assert_eq!(attached(&converted), expected);
+}
+
+#[test]
+fn packed_objects_of_old_presentations_are_given_on_whole_and_within_one_limit() {
+    const LIMIT: usize = 4 << 20;
+    let limits = Limits::new().with_max_decoded_bytes(LIMIT);
+    let of = |len: usize| [PDF, &vec![b' '; len - PDF.len()]].concat();
+    let missing = |count| vec![Note::NotShown { what: "embedded document", count }];
+    let read = |objects: &[(bool, &[u8])]| {
+        let converted = convert(OLD_SLIDES, old_presentation(objects).into(), &limits).unwrap();
+        let lengths: Vec<_> = converted.attachments.iter().map(|a| a.bytes.len()).collect();
+        (lengths, converted.notes)
+    };
+    // Two of which each fits, and a small one behind them.
+    let (large, small) = (of(LIMIT / 4 * 3), of(1_000));
+    let all = [(true, &large[..]), (true, &large[..]), (true, &small[..])];
+    assert_eq!(read(&all), (vec![large.len(), small.len()], missing(1)));
+    assert_eq!(read(&[(true, &of(LIMIT))]), (vec![LIMIT], vec![]));
+    assert_eq!(read(&[(true, &of(LIMIT + 1))]), (vec![], missing(1)));
 }
 
 #[test]

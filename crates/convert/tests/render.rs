@@ -353,6 +353,24 @@ fn pages_that_ask_for_too_much_are_refused() {
     let side = 60_000_u32.to_be_bytes();
     let jbig2 = [&[0, 0, 0, 0, 48, 0, 1, 0, 0, 0, 19][..], &side, &side, &[0; 11]].concat();
     assert_refused("JBIG2", image("/Width 9 /Height 9 /BitsPerComponent 1 /Filter /JBIG2Decode", &jbig2));
+    // Dictionaries: 16,777,216 patterns of 255 by 255, and a million symbols in 34 bytes.
+    let one = |kind: u8, data: &[u8]| {
+        let length = u32::try_from(data.len()).unwrap().to_be_bytes();
+        let page = [&[0, 0, 0, 0, 48, 0, 1, 0, 0, 0, 19][..], &[0, 0, 0, 9, 0, 0, 0, 9], &[0; 11]].concat();
+        [&page, &[0, 0, 0, 1, kind, 0, 1][..], &length, data].concat()
+    };
+    let patterns = [&[0, 255, 255, 0, 255, 255, 255][..], &[0; 30]].concat();
+    let many = 1_000_000_u32.to_be_bytes();
+    let coded = [&[0; 2][..], &[0; 8], &many, &many, &[0; 12]].concat();
+    let huffman = [&[0, 1][..], &many, &many, &[0; 20]].concat();
+    for (what, kind, data) in
+        [("patterns", 16, patterns), ("symbols", 0, coded), ("symbols of Huffman", 0, huffman)]
+    {
+        let entries = "/Width 9 /Height 9 /BitsPerComponent 1 /Filter /JBIG2Decode";
+        assert_refused(what, image(entries, &one(kind, &data)));
+    }
+    // A state is kept for each of them.
+    assert_refused("states", pages(&[&"q ".repeat(100_000)], "", "").finish());
     let numbers = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<u8>>();
     let jpx = [
         &b"\xff\x4f\xff\x51\0\x29\0\0"[..],

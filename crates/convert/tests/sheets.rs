@@ -66,6 +66,19 @@ fn sheets_of_open_document_show_numbers_in_one_notation() {
     );
 }
 
+#[test]
+fn numbers_that_no_format_can_hold_are_shown_plain() {
+    let long = format!("0,{}", "5".repeat(70_000));
+    let content = format!(
+        "<office:document-content><office:body><office:spreadsheet><table:table table:name='A'><table:table-row>\
+         <table:table-cell office:value-type='float' office:value='0.5'><text:p>{long}</text:p></table:table-cell>\
+         <table:table-cell office:value-type='percentage' office:value='1e307'><text:p>1 %</text:p></table:table-cell>\
+         </table:table-row></table:table></office:spreadsheet></office:body></office:document-content>"
+    );
+    let text = read(ODS, open_document(ODS, content.as_bytes())).unwrap().text;
+    assert_eq!(text, "[sheet 1: A]\n1: 0.5 | 1e307\n");
+}
+
 /// A record of XLSB: its number and its length in groups of seven bits, the lowest first.
 fn record(id: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();

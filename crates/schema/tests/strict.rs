@@ -410,3 +410,96 @@ fn what_the_subset_cannot_say_is_refused_by_its_place() {
         "the root: it has 2000 values of enums, more than 1000"
     );
 }
+
+#[test]
+fn a_root_without_properties_is_the_closed_empty_object() {
+    let none = json!({"type": "object", "properties": {}});
+    let closed = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    for subset in [Subset::OpenAi, Subset::Anthropic] {
+        let empty = strict(&none, subset).unwrap();
+        assert_eq!(empty.schema(), &closed);
+        assert!(empty.keeps_form());
+        assert_eq!(empty.restore(json!({})).unwrap(), json!({}));
+        // Inside, and where more is said of members, an object of any names is meant.
+        let inside = strict(&json!({"properties": {"a": none}, "required": ["a"]}), subset).unwrap();
+        assert_eq!(inside.schema()["properties"]["a"]["type"], "array");
+        for (keyword, value) in [
+            ("additionalProperties", json!(true)),
+            ("patternProperties", json!({"^a": {"type": "string"}})),
+            ("required", json!(["a"])),
+            ("minProperties", json!(1)),
+        ] {
+            let mut open = none.clone();
+            open[keyword] = value;
+            let open = strict(&open, subset).unwrap();
+            assert_eq!(open.schema()["properties"]["value"]["type"], "array", "{keyword}");
+        }
+    }
+}
+
+/// Every value of an enum, and every constant, is one that the types beside it take.
+fn assert_choices_fit(schema: &Value) {
+    match schema {
+        Value::Object(members) => {
+            let kinds: Vec<&str> = match &members.get("type") {
+                Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+                kind => kind.and_then(Value::as_str).into_iter().collect(),
+            };
+            let choices = members.get("enum").and_then(Value::as_array).into_iter().flatten();
+            for value in choices.chain(members.get("const").filter(|_| !kinds.is_empty())) {
+                let fits = kinds.iter().any(|kind| match *kind {
+                    "string" => value.is_string(),
+                    "integer" => value.is_i64() || value.is_u64(),
+                    "number" => value.is_number(),
+                    "null" => value.is_null(),
+                    "boolean" => value.is_boolean(),
+                    _ => false,
+                });
+                assert!(fits, "{value} in {schema}");
+            }
+            members.values().for_each(assert_choices_fit);
+        }
+        Value::Array(list) => list.iter().for_each(assert_choices_fit),
+        _ => {}
+    }
+}
+
+#[test]
+fn values_of_an_enum_stand_beside_their_types() {
+    let text = json!({"type": "string", "enum": ["a"]});
+    let either = json!({"anyOf": [text, {"type": "integer", "enum": [1]}]});
+    let cases = [
+        (json!({"enum": ["a", 1]}), either.clone()),
+        (json!({"type": ["string", "integer"], "enum": ["a", 1]}), either),
+        (json!({"enum": [1, 2.5]}), json!({"type": "number", "enum": [1, 2.5]})),
+        (
+            json!({"type": ["integer", "string"], "enum": [1, 2.5, "a"]}),
+            json!({"anyOf": [{"type": "integer", "enum": [1]}, text]}),
+        ),
+        (json!({"type": "string", "enum": ["a", null]}), text.clone()),
+        (
+            json!({"type": ["string", "null"], "enum": ["a", null]}),
+            json!({"type": ["string", "null"], "enum": ["a", null]}),
+        ),
+        // A type that none of the values has says nothing.
+        (json!({"type": ["string", "integer", "null"], "enum": ["a"]}), text.clone()),
+        (json!({"type": ["string", "boolean"], "const": true}), json!({"type": "boolean", "const": true})),
+    ];
+    for subset in [Subset::OpenAi, Subset::Anthropic] {
+        for (given, said) in &cases {
+            let whole = json!({"type": "object", "properties": {"a": given}, "required": ["a"]});
+            let strict = strict(&whole, subset).unwrap();
+            assert_eq!(&strict.schema()["properties"]["a"], said, "{given}");
+            assert_choices_fit(strict.schema());
+            let may_lack = json!({"type": "object", "properties": {"a": given}});
+            assert_choices_fit(attache_schema::strict(&may_lack, subset).unwrap().schema());
+            for value in given.get("enum").and_then(Value::as_array).into_iter().flatten() {
+                let reply = json!({"a": value});
+                let fits = Schema::new(&whole).unwrap().check(&reply).is_empty();
+                assert_eq!(strict.restore(reply).is_ok(), fits, "{value} for {given}");
+            }
+        }
+        let none = json!({"properties": {"a": {"type": "string", "enum": [1]}}});
+        assert_eq!(strict(&none, subset).unwrap_err().to_string(), "/properties/a: it takes no value");
+    }
+}

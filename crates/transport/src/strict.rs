@@ -251,20 +251,30 @@ impl Restoring {
             out.content(held);
             return completion;
         };
-        let restored = self.answer_form().and_then(|form| {
-            let value: Value = serde_json::from_str(text.trim()).ok()?;
-            form.original_form(value).ok()
-        });
-        completion.structured = Some(match restored {
-            Some(value) => {
-                let text = value.to_string();
-                replace(message, &text);
-                out.content(text);
-                schema.fitted(value)
+        let form = self.answer_form();
+        let mut readings = Vec::new();
+        for start in starts(message) {
+            let Ok(value) = serde_json::from_str::<Value>(text_from(message, start).trim()) else { continue };
+            readings.push(match form.and_then(|form| form.original_form(value.clone()).ok()) {
+                Some(value) => (Some((start, value.to_string())), schema.fitted(value)),
+                None => (None, schema.fitted(value)),
+            });
+            // The whole text is the answer, where it is one.
+            if start == 0 {
+                break;
             }
-            None => {
+        }
+        let best = readings.iter().position(|(_, fitted)| fitted.is_ok()).unwrap_or_default();
+        let taken = readings.into_iter().nth(best);
+        completion.structured = Some(match taken {
+            Some((Some((start, restored)), fitted)) => {
+                replace(message, start, &restored);
+                out.content(message.text());
+                fitted
+            }
+            taken => {
                 out.content(held);
-                schema.read(&text)
+                taken.map_or_else(|| schema.read(&text), |(_, fitted)| fitted)
             }
         });
         completion
@@ -286,18 +296,43 @@ fn restore(form: &Strict, call: &mut ToolCall) {
     }
 }
 
-/// Puts one text in the place of all.
-fn replace(message: &mut AssistantMessage, text: &str) {
-    let mut whole = Some(text);
-    message.parts.retain_mut(|part| match part {
-        AssistantPart::Text(part) => match whole.take().and_then(TextPart::new) {
-            Some(made) => {
-                *part = made.with_replay(part.replay().cloned());
-                true
-            }
-            None => false,
-        },
-        _ => true,
+/// The parts at which the answer may begin: the first, the last text, and the first of the texts that end the message.
+///
+/// What a model says on its way, or before a tool of the provider, is a text of its own.
+fn starts(message: &AssistantMessage) -> Vec<usize> {
+    let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
+    let mut starts = vec![0];
+    if let Some(last) = message.parts.iter().rposition(is_text) {
+        let before = message.parts.iter().take(last).rposition(|part| !is_text(part));
+        starts.extend([last, before.map_or(0, |before| before + 1)].iter().filter(|start| **start > 0));
+    }
+    starts
+}
+
+/// The texts from a part on.
+fn text_from(message: &AssistantMessage, start: usize) -> String {
+    let texts = message.parts.iter().skip(start).filter_map(|part| match part {
+        AssistantPart::Text(text) if !text.is_refusal() => Some(text.text()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Puts one text in the place of all from a part on.
+fn replace(message: &mut AssistantMessage, start: usize, text: &str) {
+    let (mut at, mut whole) = (0, Some(text));
+    message.parts.retain_mut(|part| {
+        at += 1;
+        match part {
+            AssistantPart::Text(part) if at > start => match whole.take().and_then(TextPart::new) {
+                Some(made) => {
+                    *part = made.with_replay(part.replay().cloned());
+                    true
+                }
+                None => false,
+            },
+            _ => true,
+        }
     });
 }
 
@@ -321,8 +356,9 @@ impl Decoder for Restoring {
 
 #[cfg(test)]
 mod tests {
-    use attache_core::{FinishReason, Usage};
+    use attache_core::{FinishReason, ReasoningPart, ReplayData, StructuredError, Usage};
     use serde_json::json;
+    use serde_json::value::RawValue;
 
     use super::*;
 
@@ -389,5 +425,79 @@ mod tests {
             message.unwrap().tool_calls().map(|call| call.arguments.raw().to_owned()).collect();
         assert_eq!(arguments, [r#"{"prices":{"EUR":1.5}}"#, written, written]);
         assert_eq!(told.to_vec(), arguments);
+    }
+
+    fn text(text: &str, replay: &str) -> AssistantPart {
+        let replay = ReplayData::new("f", "m", RawValue::from_string(replay.to_owned()).unwrap());
+        AssistantPart::Text(TextPart::new(text).unwrap().with_replay(replay))
+    }
+
+    /// The parts of a message brought back to a map of numbers, with what streams of it.
+    fn restored(parts: Vec<AssistantPart>) -> (String, Completion) {
+        let schema = json!({"type": "object", "additionalProperties": {"type": "number"}});
+        let message = AssistantMessage::new(parts.into_iter().map(Some));
+        let mut said: Vec<StreamChunk> = vec![StreamChunk::Content(message.text())];
+        said.push(StreamChunk::Done(Box::new(Completion::new(
+            message,
+            FinishReason::Stop,
+            Usage::default(),
+        ))));
+        let forms = Some(StrictForms::of_answer(Subset::OpenAi));
+        let mut decoder = Restoring::new(Box::new(Said(said)), forms, Some(schema.into()));
+        let mut out = ChunkSink::new();
+        decoder.push(b"x", &mut out).unwrap();
+        let mut streamed = String::new();
+        while let Some(chunk) = out.pop() {
+            match chunk {
+                StreamChunk::Content(piece) => streamed.push_str(&piece),
+                StreamChunk::Done(done) => return (streamed, *done),
+                _ => {}
+            }
+        }
+        panic!("no end");
+    }
+
+    #[test]
+    fn an_answer_after_other_texts_is_brought_back_alone() {
+        let written = r#"{"value":[{"key":"EUR","value":1.5}]}"#;
+        let (first, rest) = written.split_at(12);
+        let tool = || AssistantPart::ToolCall(ToolCall::new("search", Arguments::new("{}")));
+        let commentary = text("I look it up.", "1");
+        let cases = [
+            vec![commentary.clone(), text(written, "2")],
+            // Citations cut texts into parts.
+            vec![
+                commentary.clone(),
+                AssistantPart::Reasoning(ReasoningPart::new("Hm.")),
+                text(first, "2"),
+                text(rest, "3"),
+            ],
+            vec![AssistantPart::Reasoning(ReasoningPart::new("Hm.")), commentary.clone(), text(written, "2")],
+        ];
+        for parts in cases {
+            let at = parts.iter().position(|part| *part == commentary).unwrap();
+            let (streamed, completion) = restored(parts);
+            assert_eq!(completion.structured, Some(Ok(json!({"EUR": 1.5}))));
+            let message = completion.message;
+            assert_eq!(message.parts[at], commentary);
+            assert_eq!(*message.parts.last().unwrap(), text(r#"{"EUR":1.5}"#, "2"));
+            assert_eq!(streamed, message.text());
+            assert_eq!(streamed, r#"I look it up.{"EUR":1.5}"#);
+        }
+        // A call is no answer, and what is none stays as it is.
+        assert_eq!(restored(vec![text(written, "2"), tool()]).1.structured, None);
+        let (streamed, completion) = restored(vec![commentary, text("Nothing.", "2")]);
+        assert!(matches!(completion.structured, Some(Err(StructuredError::NotJson(_)))));
+        assert_eq!(streamed, "I look it up.Nothing.");
+        assert_eq!(completion.message.parts.len(), 2);
+    }
+
+    #[test]
+    fn texts_that_are_one_answer_together_become_one() {
+        let (first, rest) = r#"{"value":[{"key":"EUR","value":1.5}]}"#.split_at(12);
+        let (streamed, completion) = restored(vec![text(first, "1"), text(rest, "2")]);
+        assert_eq!(completion.structured, Some(Ok(json!({"EUR": 1.5}))));
+        assert_eq!(completion.message.parts, [text(r#"{"EUR":1.5}"#, "1")]);
+        assert_eq!(streamed, completion.message.text());
     }
 }

@@ -1,5 +1,7 @@
 //! The models that a provider's server has, and what it says of those that the table does not know.
 
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -25,7 +27,20 @@ struct Found {
     adds: Overlay,
 }
 
-pub(super) async fn run(models: &Models, provider: &str, registry: &Registry) -> Exit {
+pub(super) async fn run(
+    models: &Models,
+    provider: &str,
+    capabilities: Option<&Path>,
+    registry: &Registry,
+) -> Exit {
+    if let Some(file) = models.save.as_deref()
+        && capabilities.is_some_and(|known| is_same(known, file))
+    {
+        // All that it says is known then, and it would be written without that.
+        let problem = "it is the file of --capabilities; save to another";
+        line(&format!("attache: {}: {problem}", file.display()));
+        return Exit::Usage;
+    }
     if let Some(file) = models.save.as_deref()
         && let Err(problem) = may_write(file, MARK)
     {
@@ -131,8 +146,18 @@ fn as_json(model: &Found) -> String {
     format!("{line}\n")
 }
 
+/// Whether two paths lead to one file that is there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
 /// Writes what the server says beyond what is known.
 fn save(file: &Path, provider: &str, found: &[Found]) -> Result<(), String> {
+    // A file of an earlier time would lose what it says.
+    if found.iter().all(|model| model.adds.is_empty()) {
+        line(&format!("· there is nothing to add; {} was not written", file.display()));
+        return Ok(());
+    }
     let mut text = format!(
         "{MARK} --refresh {}: what its server said on {}, beyond what the capability table knows.\n# Give this file to \
          --capabilities.\n",
@@ -142,7 +167,34 @@ fn save(file: &Path, provider: &str, found: &[Found]) -> Result<(), String> {
     for model in found.iter().filter(|model| !model.adds.is_empty()) {
         text.push_str(&format!("\n{}", model.adds));
     }
-    std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    put(file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
     line(&format!("· {} holds it: give it to --capabilities", file.display()));
     Ok(())
+}
+
+/// Puts a text in the place of a file, all of it or nothing.
+fn put(file: &Path, text: &str) -> io::Result<()> {
+    // A link stays one.
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let old = std::fs::metadata(&file).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        // Devices and pipes are written to, not replaced.
+        return std::fs::write(&file, text);
+    }
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = file.with_file_name(name);
+    // Whatever stands there is not ours to overwrite.
+    let mut written = OpenOptions::new().write(true).create_new(true).open(&new)?;
+    let all = written.write_all(text.as_bytes());
+    // Open files cannot be moved everywhere.
+    drop(written);
+    let done = all
+        .and_then(|()| old.map_or(Ok(()), |old| std::fs::set_permissions(&new, old.permissions())))
+        .and_then(|()| std::fs::rename(&new, &file));
+    if done.is_err() {
+        // What made it fail is told; that this stays behind too would hide it.
+        let _stays = std::fs::remove_file(&new);
+    }
+    done
 }

@@ -63,6 +63,9 @@ impl<'a, 'b> Objects<'a, 'b> {
                 (Kind::Chart, Some(xml)) => chart(xml, output)?,
                 (Kind::Formula, Some(xml)) => formula(xml, output)?,
                 (Kind::Document(media_type, extension), _) => {
+                    if !self.embedded.is_new(&name) {
+                        continue;
+                    }
                     match self.archive.folder(&name, media_type, self.embedded.room(), self.clock)? {
                         Some(bytes) => {
                             self.embedded.take(bytes.len());

@@ -87,21 +87,33 @@ fn of_document(pdf: &Pdf, clock: Clock) -> Result<Vec<File>, ConvertError> {
     let mut files = Vec::new();
     let Some(catalog) = xref.get::<Dict<'_>>(xref.root_id()) else { return Ok(files) };
     let tree = catalog.get::<Dict<'_>>("Names").and_then(|names| names.get::<Dict<'_>>("EmbeddedFiles"));
-    let mut open: Vec<Dict<'_>> = tree.into_iter().collect();
-    let mut nodes = 0;
+    // Nodes wait as references: a few bytes may refer to the same large node again and again.
+    let mut open: Vec<MaybeRef<Object<'_>>> =
+        tree.map(|tree| MaybeRef::NotRef(Object::Dict(tree))).into_iter().collect();
+    let (mut seen, mut nodes) = (HashSet::new(), 0);
     while let Some(node) = open.pop() {
         clock.check()?;
         nodes += 1;
+        let node = match node {
+            MaybeRef::Ref(id) => xref.get::<Dict<'_>>(id.into()),
+            MaybeRef::NotRef(node) => node.into_dict(),
+        };
+        let Some(node) = node else { continue };
         if let Some(names) = node.get::<Array<'_>>("Names") {
             // Each name stands before its file.
             let listed = entries(&names, xref).filter_map(|entry| entry.ok()?.into_dict());
             files.extend(listed.filter_map(|file| of_specification(&file)).take(MAX_NODES));
         }
         if let Some(kids) = node.get::<Array<'_>>("Kids") {
-            let kids: Vec<_> = kids.iter::<Dict<'_>>().take(MAX_NODES).collect();
+            let room = MAX_NODES.saturating_sub(nodes + open.len());
+            let is_new = |kid: &MaybeRef<Object<'_>>| match kid {
+                MaybeRef::Ref(id) => seen.insert(ObjectIdentifier::from(*id)),
+                MaybeRef::NotRef(_) => true,
+            };
+            let kids: Vec<_> = kids.raw_iter().filter(is_new).take(room).collect();
             open.extend(kids.into_iter().rev());
         }
-        if nodes > MAX_NODES || files.len() > MAX_NODES {
+        if files.len() > MAX_NODES {
             break;
         }
     }

@@ -250,6 +250,8 @@ fn fax_columns(dict: &Dict<'_>) -> u64 {
 
 /// Fails if a bitmap of a JBIG2 image is more than is decoded (ITU-T T.88, 7.2 and 7.4).
 fn jbig2(data: &[u8]) -> Result<(), ConvertError> {
+    const SYMBOLS: u8 = 0;
+    const PATTERNS: u8 = 16;
     const PAGE: u8 = 48;
     const STRIPE: u8 = 50;
     let be32 = |at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
@@ -278,6 +280,11 @@ fn jbig2(data: &[u8]) -> Result<(), ConvertError> {
         let Some((kind, length, body)) = header() else { break };
         let size = be32(body).zip(be32(body + 4)).map(|(w, h)| (u64::from(w), u64::from(h)));
         match (kind, size) {
+            (PATTERNS, _) => patterns(data.get(body..).unwrap_or_default())?,
+            (SYMBOLS, _) => {
+                let rest = data.get(body..).unwrap_or_default();
+                symbols(rest.get(..length as usize).unwrap_or(rest))?;
+            }
             (PAGE, Some((wide, high))) => {
                 width = width.max(wide);
                 // One that is not known yet is told by the stripes.
@@ -293,6 +300,33 @@ fn jbig2(data: &[u8]) -> Result<(), ConvertError> {
         at = next;
     }
     checked(width, height).map(|_| ())
+}
+
+/// Fails if the bitmap of a dictionary of patterns is more than is decoded (T.88, 7.4.4): all of them side by side.
+fn patterns(data: &[u8]) -> Result<(), ConvertError> {
+    let [_, width, height, largest @ ..] = data else { return Ok(()) };
+    let Some(largest) = largest.first_chunk::<4>() else { return Ok(()) };
+    let count = u64::from(u32::from_be_bytes(*largest)) + 1;
+    checked(count * u64::from(*width), u64::from(*height)).map(|_| ())
+}
+
+/// Fails if a dictionary of symbols has more of them than its data can hold (T.88, 7.4.2).
+fn symbols(data: &[u8]) -> Result<(), ConvertError> {
+    /// A symbol that takes less of a byte than this is none that anybody wrote.
+    const IN_A_BYTE: u64 = 64;
+    let Some(flags) = data.first_chunk::<2>().map(|flags| u16::from_be_bytes(*flags)) else { return Ok(()) };
+    let (huffman, refined) = (flags & 1 != 0, flags & 2 != 0);
+    // Pixels that the codes go by stand before the numbers.
+    let pixels = match (huffman, flags >> 10 & 3) {
+        (true, _) => 0,
+        (false, 0) => 8,
+        (false, _) => 2,
+    };
+    let of_refinement = if refined && flags >> 12 & 1 == 0 { 4 } else { 0 };
+    // The number of those that are given on stands before that of the new ones.
+    let count = data.get(2 + pixels + of_refinement + 4..).and_then(<[u8]>::first_chunk::<4>);
+    let count = count.map_or(0, |count| u64::from(u32::from_be_bytes(*count)));
+    if count > (data.len() as u64).saturating_mul(IN_A_BYTE) { Err(too_large()) } else { Ok(()) }
 }
 
 /// A walk through the objects that lead to each other.

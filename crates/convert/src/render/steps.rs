@@ -31,6 +31,10 @@ const GROUP: u64 = 100;
 /// How deep forms may stand in forms.
 const MAX_DEPTH: usize = 16;
 
+/// Most states that are saved at a time, in forms inside of forms together. The library that draws keeps 65,536 and
+/// then restores none: what is counted here would not be what is drawn.
+const MAX_SAVED: usize = 60_000;
+
 /// Most steps between two looks at the clock.
 const BETWEEN_CHECKS: u64 = 4_096;
 
@@ -53,6 +57,8 @@ pub(super) struct Steps {
     function: u64,
     left: u64,
     unchecked: u64,
+    /// The states that are saved.
+    saved: usize,
     /// The forms that are open, one in the other.
     open: Vec<ObjectIdentifier>,
     /// True if the page shows text.
@@ -106,6 +112,7 @@ impl Steps {
             function: function as u64 / BYTES,
             left: MAX_STEPS,
             unchecked: 0,
+            saved: 0,
             open: Vec::new(),
             shows_text: false,
             characters: HashMap::new(),
@@ -171,8 +178,19 @@ impl Steps {
         while let Some(operator) = operators.next() {
             self.charge(1)?;
             match operator {
-                Op::SaveState(_) => saved.push(state),
-                Op::RestoreState(_) => state = saved.pop().unwrap_or(state),
+                Op::SaveState(_) => {
+                    self.saved += 1;
+                    if self.saved > MAX_SAVED {
+                        return Err(too_much());
+                    }
+                    saved.push(state);
+                }
+                Op::RestoreState(_) => {
+                    if let Some(before) = saved.pop() {
+                        self.saved -= 1;
+                        state = before;
+                    }
+                }
                 Op::Transform(t) => {
                     state.ctm *= Affine::new([&t.0, &t.1, &t.2, &t.3, &t.4, &t.5].map(Number::as_f64));
                 }
@@ -266,6 +284,8 @@ impl Steps {
                 _ => {}
             }
         }
+        // What a form leaves saved ends with it.
+        self.saved -= saved.len();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A format adds and never hides. Currency, units, percent, thousands and decimals are shown as the code says, but
 //! where its decimals would change the value, all digits of the value are shown: a model computes with what it reads.
-//! A negative number has a minus, whatever the code makes of it.
+//! A negative number has a minus, whatever the code makes of it, and no sign of another section.
 
 use super::numbers::plain;
 
@@ -16,6 +16,13 @@ const PERCENT_DECIMALS: usize = 4;
 /// Most decimals and digits that a format asks for.
 const MAX_DIGITS: usize = 30;
 
+/// Signs and arrows that say on which side of zero a number is.
+const SIGNS: [char; 16] =
+    ['+', '-', '\u{2212}', '\u{2013}', '▲', '▼', '△', '▽', '↑', '↓', '↗', '↘', '⬆', '⬇', '⇧', '⇩'];
+
+/// Those that say it is negative. The minus of ours stands in front.
+const MINUSES: [char; 4] = ['+', '-', '\u{2212}', '\u{2013}'];
+
 /// How numbers are written. The default is how a cell without a format shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Pattern {
@@ -27,11 +34,15 @@ pub(crate) struct Pattern {
     decimals: usize,
     /// Whether thousands are set apart.
     grouped: bool,
-    percent: bool,
+    /// How many hundreds the number is multiplied by: one for each sign of percent.
+    percents: usize,
     /// How many thousands the number is divided by.
     thousands: usize,
     /// Whether there is a place for digits.
     has_digits: bool,
+    /// How negative numbers are written, and zero, if not like others.
+    negative: Option<Box<Self>>,
+    zero: Option<Box<Self>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -46,7 +57,8 @@ impl Pattern {
     /// How a number is written that a cell shows like this, in the notation of whatever country.
     pub(crate) fn of_shown(text: &str, number: f64, percent: bool) -> Self {
         let after = if percent { "%".to_owned() } else { String::new() };
-        Self::read_shown(text, number, percent).unwrap_or(Self { percent, after, ..Self::default() })
+        let percents = usize::from(percent);
+        Self::read_shown(text, number, percent).unwrap_or(Self { percents, after, ..Self::default() })
     }
 
     fn read_shown(text: &str, number: f64, percent: bool) -> Option<Self> {
@@ -60,8 +72,11 @@ impl Pattern {
         // The last mark sets decimals apart, or thousands.
         let behind = shown.rfind(['.', ',']).map(|mark| shown.len() - mark - 1);
         let decimals = behind.into_iter().chain([0]).find(|decimals| {
-            let all = format!("{value:.decimals$}").replace('.', "");
-            *decimals <= MAX_DIGITS && all.trim_start_matches('0') == digits.trim_start_matches('0')
+            // Before anything is written: a number of many thousand decimals cannot be.
+            *decimals <= MAX_DIGITS && {
+                let all = format!("{value:.decimals$}").replace('.', "");
+                all.trim_start_matches('0') == digits.trim_start_matches('0')
+            }
         })?;
         let marks = shown.chars().filter(|c| is_mark(*c)).count();
         let bare = |side: &str| side.replace(['-', '\u{2212}', '(', ')'], "");
@@ -70,16 +85,63 @@ impl Pattern {
             after: bare(text.get(end..)?).trim_end().to_owned(),
             decimals,
             grouped: marks > usize::from(decimals > 0),
-            percent,
+            percents: usize::from(percent),
             has_digits: true,
             ..Self::default()
         })
     }
 
-    /// What the first section of a code says. Fractions, powers of ten and digits with something between them are
-    /// shown as plain numbers.
+    /// What a code says: of most numbers in its first section, of negative ones in its second, and of zero in its
+    /// third. Fractions, powers of ten and digits with something between them are shown as plain numbers.
     pub(super) fn of_code(code: &str) -> Self {
-        Self::read(code).unwrap_or_default()
+        let [first, second, third] = sections(code);
+        let Some(mut pattern) = Self::read(first) else { return Self::default() };
+        let unsigned = pattern.clone().without(&SIGNS);
+        // With conditions, sections are for other numbers than these, and a sign may be that of the other side.
+        if ["[<", "[>", "[="].iter().any(|condition| code.contains(condition)) {
+            return unsigned;
+        }
+        let negative = match Self::read(second) {
+            Some(negative) => negative.without_parentheses().without(&MINUSES),
+            None => unsigned.clone(),
+        };
+        let zero = match Self::read(third).map(Self::without_parentheses) {
+            // Often it has no digits but a dash in their place.
+            Some(zero) => {
+                let Self { before, after, .. } = zero.without(&MINUSES);
+                Self { before, after, ..unsigned }
+            }
+            None => unsigned,
+        };
+        pattern.negative = (negative != pattern).then(|| Box::new(negative));
+        pattern.zero = (zero != pattern).then(|| Box::new(zero));
+        pattern
+    }
+
+    /// The same without these signs, unless they are part of a word.
+    fn without(mut self, signs: &[char]) -> Self {
+        let strip = |side: &str| {
+            let mut last = ' ';
+            side.chars()
+                .filter(|c| {
+                    let in_word = last.is_alphanumeric();
+                    last = *c;
+                    in_word || !signs.contains(c)
+                })
+                .collect::<String>()
+        };
+        self.before = strip(&self.before).trim_start().to_owned();
+        self.after = strip(&self.after).trim_end().to_owned();
+        self
+    }
+
+    /// The same without parentheses around the number, which stand for a minus.
+    fn without_parentheses(mut self) -> Self {
+        if self.before.contains('(') && self.after.contains(')') {
+            self.before = self.before.replacen('(', "", 1);
+            self.after = self.after.replacen(')', "", 1);
+        }
+        self
     }
 
     fn read(code: &str) -> Option<Self> {
@@ -89,7 +151,6 @@ impl Pattern {
         while let Some(c) = characters.next() {
             let mut literal = String::new();
             match c {
-                ';' => break,
                 '"' => literal.extend(characters.by_ref().take_while(|c| *c != '"')),
                 '\\' => literal.extend(characters.next()),
                 '_' => {
@@ -139,7 +200,7 @@ impl Pattern {
                 }
                 c => literal.push(c),
             }
-            pattern.percent |= c == '%';
+            pattern.percents += usize::from(c == '%');
             if literal.is_empty() {
                 continue;
             }
@@ -163,8 +224,22 @@ impl Pattern {
         if !number.is_finite() {
             return plain(number);
         }
+        let section = match number {
+            number if number < 0.0 => self.negative.as_deref(),
+            0.0 => self.zero.as_deref(),
+            _ => None,
+        };
+        section.unwrap_or(self).write(number)
+    }
+
+    fn write(&self, number: f64) -> String {
         let thousands = 1000_f64.powi(i32::try_from(self.thousands).unwrap_or_default());
-        let value = number.abs() * if self.percent { 100.0 } else { 1.0 } / thousands;
+        let hundreds = 100_f64.powi(i32::try_from(self.percents).unwrap_or(i32::MAX));
+        let value = number.abs() * hundreds / thousands;
+        if !value.is_finite() {
+            // There is no such number of hundredths.
+            return plain(number);
+        }
         let mut digits = self.digits_of(value);
         let (whole, decimals) = digits.split_at(digits.find(['.', 'e']).unwrap_or(digits.len()));
         let mut whole = format!("{whole:0>width$}", width = self.digits);
@@ -183,7 +258,7 @@ impl Pattern {
 
     fn digits_of(&self, value: f64) -> String {
         let exact = plain(value);
-        if !self.has_digits && !self.percent || exact.contains('e') && value >= 1.0 {
+        if !self.has_digits && self.percents == 0 || exact.contains('e') && value >= 1.0 {
             return exact;
         }
         let shown = format!("{value:.*}", self.decimals);
@@ -192,7 +267,7 @@ impl Pattern {
         if hidden <= value * NOISE || hidden < decimal * NOISE_OF_DECIMAL {
             return shown;
         }
-        if !self.percent {
+        if self.percents == 0 {
             return exact;
         }
         let more = format!("{value:.*}", self.decimals.max(PERCENT_DECIMALS));
@@ -200,6 +275,31 @@ impl Pattern {
         let kept = more.trim_end_matches('0').len().max(least);
         more.get(..kept).unwrap_or_default().trim_end_matches('.').to_owned()
     }
+}
+
+/// The first three sections of a code, empty where there are none.
+fn sections(code: &str) -> [&str; 3] {
+    let mut found = [""; 3];
+    let mut rest = code;
+    for section in &mut found {
+        let mut characters = rest.char_indices();
+        let mut end = None;
+        while let Some((at, c)) = characters.next() {
+            match c {
+                '"' => _ = characters.find(|(_, c)| *c == '"'),
+                '[' => _ = characters.find(|(_, c)| *c == ']'),
+                '\\' | '_' | '*' => _ = characters.next(),
+                ';' => {
+                    end = Some(at);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        (*section, rest) =
+            end.and_then(|at| Some((rest.get(..at)?, rest.get(at + 1..)?))).unwrap_or((rest, ""));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -267,5 +367,51 @@ mod tests {
         ] {
             assert_eq!(show(code, number), expected, "{code} {number}");
         }
+    }
+
+    #[test]
+    fn numbers_take_the_signs_and_words_of_their_own_section() {
+        for (code, number, expected) in [
+            ("+0.0%;-0.0%;0.0%", 0.125, "+12.5%"),
+            ("+0.0%;-0.0%;0.0%", -0.125, "-12.5%"),
+            ("+0.0%;-0.0%;0.0%", 0.0, "0.0%"),
+            ("\"▲ \"0.0%;\"▼ \"0.0%", 0.125, "▲ 12.5%"),
+            ("\"▲ \"0.0%;\"▼ \"0.0%", -0.125, "-▼ 12.5%"),
+            ("\"▲ \"0.0%;\"▼ \"0.0%", 0.0, "0.0%"),
+            ("-0;0", -5.0, "-5"),
+            ("0\" Cr\";(0\" Dr\")", -5.0, "-5 Dr"),
+            ("0\" Cr\";(0\" Dr\");\"nil \"0", 0.0, "nil 0"),
+            // A section without digits says nothing about others.
+            ("+0;\"less\";\"none\"", -5.0, "-5"),
+            ("+0;\"less\";\"none\"", 0.0, "0"),
+            ("+$0.00", -5.0, "-$5.00"),
+            ("\"A-\"0", -5.0, "-A-5"),
+            ("\"a;b \"0;\"c;d \"0", -5.0, "-c;d 5"),
+            // The value is shown in the scale of its section.
+            ("0;0%", -0.5, "-50%"),
+            // Sections with conditions are for whatever they say.
+            ("[<0]\"▼ \"0;\"▲ \"0", 5.0, "5"),
+        ] {
+            assert_eq!(show(code, number), expected, "{code} {number}");
+        }
+    }
+
+    #[test]
+    fn every_percent_sign_is_a_hundred_times() {
+        assert_eq!(show("0%%", 0.5), "5000%%");
+        assert_eq!(show(&format!("0{}", "%".repeat(1_000)), 0.5), "0.5");
+    }
+
+    #[test]
+    fn numbers_too_large_for_a_percentage_are_shown_plain() {
+        assert_eq!(show("0%", 1e307), "1e307");
+        assert_eq!(show("0%", -1e307), "-1e307");
+        assert_eq!(Pattern::of_shown("1 %", 1e307, true).show(1e307), "1e307");
+    }
+
+    #[test]
+    fn a_number_shown_with_endless_decimals_is_shown_plain() {
+        let shown = format!("0,{}", "5".repeat(70_000));
+        assert_eq!(Pattern::of_shown(&shown, 0.5, false).show(0.5), "0.5");
     }
 }

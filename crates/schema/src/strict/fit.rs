@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::form::{any, closed, describe, kinds_of, not_null, nullable};
+use super::form::{
+    any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
+};
 use super::merge::{add, alone, inline, is_annotation, resolve};
 use super::{Back, Refusal, Subset, Unsaid, item_name};
 use crate::keywords::{escaped, range};
@@ -140,6 +142,15 @@ impl<'s> Fit<'s> {
             return self.union(&members, keyword, branches, place);
         }
         let kinds = kinds_of(&members);
+        if !kinds.is_empty() && !kinds.iter().any(|kind| has_values(kind, &members)) {
+            return Err(Refusal::new(place.at, "it takes no value"));
+        }
+        let is_said = |kind: &&str| {
+            // Each integer is a number, of which the same holds.
+            let is_said_by_numbers = *kind == "integer" && kinds.contains(&"number");
+            !is_said_by_numbers && has_values(kind, &members)
+        };
+        let kinds: Vec<&str> = kinds.iter().copied().filter(is_said).collect();
         let named: Vec<&str> = kinds.iter().copied().filter(|kind| *kind != "null").collect();
         match named.as_slice() {
             [] if kinds.is_empty() => {
@@ -237,10 +248,13 @@ impl<'s> Fit<'s> {
             _ => (Map::from_iter([("type".to_owned(), json!(kind))]), Back::Same),
         };
         let is_form_of_itself = said.get("type").and_then(Value::as_str) == Some(kind);
-        for keyword in ["enum", "const"] {
-            if let Some(value) = members.get(keyword).filter(|_| is_form_of_itself) {
-                said.insert(keyword.to_owned(), value.clone());
-            }
+        // Values of other kinds stand in the branches of those; beside this type they could never be said.
+        if let Some(choices) = members.get("enum").and_then(Value::as_array).filter(|_| is_form_of_itself) {
+            let own = choices.iter().filter(|value| is_of_kind(kind, value)).cloned().collect();
+            said.insert("enum".to_owned(), own);
+        }
+        if let Some(only) = members.get("const").filter(|_| is_form_of_itself) {
+            said.insert("const".to_owned(), only.clone());
         }
         if kind == "integer"
             && self.subset == Subset::OpenAi
@@ -310,6 +324,10 @@ impl<'s> Fit<'s> {
         let Some(properties) =
             members.get("properties").and_then(Value::as_object).filter(|given| !given.is_empty())
         else {
+            // A tool without parameters is written so, and the model would invent names for a list of pairs.
+            if place.at.is_empty() && has_no_members(members) {
+                return Ok((closed(Map::new(), |_| true), Back::Same));
+            }
             return self.map(members, place);
         };
         let is_required = |name: &str| {

@@ -52,6 +52,38 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+/// Whether a value is one of that type.
+pub(super) fn is_of_kind(kind: &str, value: &Value) -> bool {
+    match kind {
+        "number" => value.is_number(),
+        // 1.0 is one too.
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        kind => kind_of(value) == kind,
+    }
+}
+
+/// Whether any of the values that a schema lists is of that type, if it lists values.
+pub(super) fn has_values(kind: &str, members: &Map<String, Value>) -> bool {
+    // OpenAPI's `nullable` is meant beside lists that leave `null` out.
+    if kind == "null" && members.get("nullable") == Some(&Value::Bool(true)) {
+        return true;
+    }
+    let list = members.get("enum").and_then(Value::as_array);
+    list.is_none_or(|values| values.iter().any(|value| is_of_kind(kind, value)))
+        && members.get("const").is_none_or(|only| is_of_kind(kind, only))
+}
+
+/// Whether the schema of an object lists its properties, and lists none.
+pub(super) fn has_no_members(members: &Map<String, Value>) -> bool {
+    let is_empty_list = |required: &Value| required.as_array().is_some_and(Vec::is_empty);
+    members.get("properties").and_then(Value::as_object).is_some_and(Map::is_empty)
+        && !members.contains_key("additionalProperties")
+        && !members.contains_key("patternProperties")
+        // What asks for members means some of any names.
+        && members.get("required").is_none_or(is_empty_list)
+        && members.get("minProperties").is_none_or(|least| least.as_u64() == Some(0))
+}
+
 /// A place that takes anything.
 pub(super) fn any(description: Option<&str>) -> (Map<String, Value>, Back) {
     let mut said = Map::from_iter([("type".to_owned(), json!("string"))]);
