@@ -482,7 +482,7 @@ fn values_of_an_enum_stand_beside_their_types() {
             json!({"type": ["string", "null"], "enum": ["a", null]}),
         ),
         // A type that none of the values has says nothing.
-        (json!({"type": ["string", "integer", "null"], "enum": ["a"]}), text.clone()),
+        (json!({"type": ["string", "integer", "null"], "enum": ["a"]}), text),
         (json!({"type": ["string", "boolean"], "const": true}), json!({"type": "boolean", "const": true})),
     ];
     for subset in [Subset::OpenAi, Subset::Anthropic] {
