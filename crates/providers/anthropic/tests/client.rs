@@ -49,9 +49,10 @@ fn failed(status: u16, kind: &str) -> ResponseTemplate {
 }
 
 // P06, P07
+// Each test has a server of its own: one of the pool may still hear from a request that another test dropped.
 #[tokio::test]
 async fn streams() {
-    let server = MockServer::start().await;
+    let server = MockServer::builder().start().await;
     Mock::given(method("POST"))
         .and(path("/v1/messages"))
         .and(header("x-api-key", "sk-ant-canary"))
@@ -79,7 +80,7 @@ async fn streams() {
 // Invariant 6
 #[tokio::test]
 async fn answers_whole_alike() {
-    let server = MockServer::start().await;
+    let server = MockServer::builder().start().await;
     let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL,
         "content": [{"type": "text", "text": "Hello"}], "stop_reason": "end_turn",
         "usage": {"input_tokens": 9, "output_tokens": 5}});
@@ -104,7 +105,7 @@ async fn asks_again_while_it_may_help() {
             json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
         ])),
     ] {
-        let server = MockServer::start().await;
+        let server = MockServer::builder().start().await;
         Mock::given(method("POST")).respond_with(trouble).up_to_n_times(2).mount(&server).await;
         Mock::given(method("POST")).respond_with(streamed(hello())).mount(&server).await;
         let model = model(&server);
@@ -126,7 +127,7 @@ async fn gives_up_when_it_does_not_help() {
             1,
         ),
     ] {
-        let server = MockServer::start().await;
+        let server = MockServer::builder().start().await;
         Mock::given(method("POST")).respond_with(template).mount(&server).await;
         let model = model(&server);
         let error = ModelHandle::collect(model.stream(request([Message::user("Hi")]))).await.unwrap_err();
@@ -179,7 +180,7 @@ async fn does_not_repeat_what_was_handed_out() {
 // P04
 #[tokio::test]
 async fn requests_win_over_the_defaults() {
-    let server = MockServer::start().await;
+    let server = MockServer::builder().start().await;
     Mock::given(method("POST")).respond_with(streamed(hello())).mount(&server).await;
     let model = model(&server).with_config(ProviderConfig::new().with_max_tokens(7).with_system("Be brief."));
     let request = request([Message::user("Hi")]).with_options(ProviderConfig::new().with_max_tokens(9));
@@ -216,7 +217,7 @@ fn the_environment_is_named() {
 // Nothing is sent that cannot be right.
 #[tokio::test]
 async fn a_wrong_request_is_not_sent() {
-    let server = MockServer::start().await;
+    let server = MockServer::builder().start().await;
     let request = request([Message::user("Hi")]).with_tool_choice(ToolChoice::Required);
     let error = ModelHandle::collect(model(&server).stream(request)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
