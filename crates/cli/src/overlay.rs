@@ -1,4 +1,4 @@
-//! What differs from the table of capabilities, in the form that `--capabilities` takes.
+//! The differences from the table of capabilities, in the form that `--capabilities` takes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use attache_core::ModelCapabilities;
 use attache_models::Registry;
 use toml::{Table, Value};
 
-/// Whether a file may be written that begins with `mark`: what somebody wrote by hand is not overwritten.
+/// True if a file may be written that begins with `mark`: what somebody wrote by hand is not overwritten.
 pub(crate) fn may_write(file: &Path, mark: &str) -> Result<(), String> {
     match std::fs::read_to_string(file) {
         Ok(text) if text.starts_with(mark) || text.trim().is_empty() => Ok(()),
@@ -28,7 +28,7 @@ pub(crate) struct Overlay {
 }
 
 impl Overlay {
-    /// Whether nothing differs.
+    /// True if nothing differs.
     pub(crate) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -78,7 +78,7 @@ pub(crate) fn overlay(
             overlay.cells.push((name.to_owned(), edits(holds.get(name), value)));
         }
     }
-    // What follows from other places is settled after those, and as a whole.
+    // Cells that follow from other places is settled after those, and as a whole.
     let holds = cells(&resolved(registry, name, &overlay)?)?;
     for place in FOLLOWING.iter().filter(|place| !holds.agree(&wanted, place)) {
         let whole = wanted.iter().filter(|(name, _)| name.starts_with(place));
@@ -109,7 +109,7 @@ fn cells(row: &ModelCapabilities) -> Result<Cells, String> {
     let mut cells = Vec::new();
     for (name, value) in table {
         match value {
-            // What the row is about.
+            // The subject of the row.
             _ if matches!(name.as_str(), "family" | "model" | "row") => {}
             Value::Table(place) => {
                 cells.extend(place.into_iter().map(|(inner, value)| (format!("{name}.{inner}"), value)));
@@ -131,7 +131,7 @@ impl Cells {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Whether the cells whose names begin so are the same.
+    /// True if the cells whose names begin so are the same.
     fn agree(&self, other: &Self, start: &str) -> bool {
         let held =
             |cells: &Self, name: &str, value: &Value| cells.get(name).is_some_and(|held| same(held, value));

@@ -31,9 +31,9 @@ pub(crate) struct Archive<'b> {
     budget: Rc<Cell<usize>>,
     /// And how many each of them.
     part_limit: usize,
-    /// Whether there are more entries than were looked at.
+    /// True if there are more entries than were looked at.
     incomplete: bool,
-    /// Whether the directory is missing or damaged, so that the entries are those that were found without it.
+    /// True if the directory is missing or damaged, so that the entries are those that were found without it.
     pub(crate) recovered: bool,
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct Entry {
     at: At,
 }
 
-/// Where an entry is.
+/// The place of an entry.
 enum At {
-    /// Where the directory says.
+    /// The place that the directory names.
     Listed(ZipArchiveEntryWayfinder),
     /// Its data, behind its own head.
     Found { start: usize, end: usize },
@@ -181,7 +181,7 @@ impl<'b> Archive<'b> {
     }
 }
 
-/// What the directory lists, and whether that is all; `None` if it breaks off or leads to where nothing is.
+/// The entries of the directory, and whether that is all; `None` if it breaks off or leads to where nothing is.
 fn listed(zip: &ZipSliceArchive<&[u8]>) -> Option<(Vec<Entry>, bool)> {
     let mut entries = Vec::new();
     let mut listed = zip.entries();

@@ -16,13 +16,13 @@ use crate::ooxml::{Package, of_kinds};
 use crate::output::Output;
 use crate::{Attachment, ConvertError, Limits};
 
-/// How parts refer to documents inside. The workbook behind a chart is none of them: a chart is read itself.
+/// The relations by which parts refer to documents inside. The workbook behind a chart is none of them: a chart is read itself.
 const KINDS: [&str; 3] = ["oleObject", "package", "aFChunk"];
 
-/// What is neither read nor seen by a model.
+/// Things that are neither read nor seen by a model.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// What every kind of program names the stream of its documents, and what they are.
+/// The names that programs give the stream of its documents, and what they are.
 #[cfg(feature = "legacy")]
 const PROGRAMS: [(&str, &str, &str); 5] = [
     ("WordDocument", "application/msword", "doc"),
@@ -36,7 +36,7 @@ const PROGRAMS: [(&str, &str, &str); 5] = [
 #[cfg(feature = "legacy")]
 const WHOLE: [&str; 3] = ["Package", "EmbeddedOdf", "CONTENTS"];
 
-/// What of one document is given on.
+/// The documents of one file that are given on.
 pub(crate) struct Embedded {
     seen: HashSet<String>,
     /// The bytes that may still be given on.
@@ -48,7 +48,7 @@ impl Embedded {
         Self { seen: HashSet::new(), left: limits.max_decoded_bytes }
     }
 
-    /// How many bytes may still be given on.
+    /// The number of bytes that may still be given on.
     pub(crate) fn room(&self) -> usize {
         self.left
     }
@@ -58,7 +58,7 @@ impl Embedded {
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// Whether a document is met for the first time: each is given on once.
+    /// True if a document is met for the first time: each is given on once.
     pub(crate) fn is_new(&mut self, name: &str) -> bool {
         self.seen.insert(name.to_owned())
     }

@@ -79,7 +79,7 @@ pub enum ConvertError {
     Busy,
 }
 
-/// What can be done about a type that nothing here reads.
+/// Advice about a type that nothing here reads.
 fn advice(media_type: &str) -> &'static str {
     match media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "image/heic" | "image/heif" | "image/avif" => "; saved as JPEG or PNG it can be shown",

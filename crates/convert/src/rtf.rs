@@ -123,7 +123,7 @@ struct Reader<'o> {
 
     table_open: bool,
     cells: Vec<String>,
-    /// Whether these cells are said to stand in a table.
+    /// True if these cells are said to stand in a table.
     cells_in_table: bool,
     /// The levels of the headings that styles make.
     styles: HashMap<i32, usize>,

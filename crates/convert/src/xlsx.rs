@@ -124,7 +124,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     output.finish()
 }
 
-/// Whether a part is one of XLSB.
+/// True if a part is one of XLSB.
 fn is_binary(name: &str) -> bool {
     name.ends_with(".bin")
 }

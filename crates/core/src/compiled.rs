@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use attache_schema::{Refusal, Schema, SchemaError, Strict, Subset, Violation};
 use serde_json::Value;
 
-/// What follows from a schema, made at first use for all clones that are made later. It has no part in comparisons.
+/// The forms of a schema that follow from it, made at first use for all clones that are made later. It has no part in comparisons.
 #[derive(Clone, Default)]
 pub(crate) struct Compiled {
     schema: OnceLock<Arc<Result<Schema, SchemaError>>>,
@@ -116,7 +116,7 @@ impl OutputSchema {
     }
 }
 
-/// Why an answer is not the value that its schema asks for.
+/// The reason why an answer is not the value that its schema asks for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredError {

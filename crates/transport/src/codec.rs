@@ -113,7 +113,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// How the API lists its models, if it does. By default it lists none.
+    /// The list of the API's models, if it has one. By default it lists none.
     fn models(&self) -> Option<&dyn ModelApi> {
         None
     }
@@ -134,7 +134,7 @@ pub struct EncodedRequest {
     pub parts: RequestParts,
     /// Options that were left out or changed because the caller allowed it.
     pub degradations: Vec<Degradation>,
-    /// What the request says in a subset that the API enforces. The reply is brought back from there.
+    /// The schemas of the request in a subset that the API enforces. The reply is brought back from there.
     pub strict: Option<StrictForms>,
 }
 

@@ -6,7 +6,7 @@ use attache_core::{
 
 use crate::codec::Codec;
 use crate::model::Network;
-use crate::request::RequestParts;
+use crate::request::{RequestParts, percent_encode};
 
 /// Pages that are asked for, and models that are asked for by name.
 const MAX_PAGES: usize = 100;
@@ -14,7 +14,7 @@ const MAX_DETAILS: usize = 500;
 /// The most bytes of one answer.
 const ANSWER_LIMIT: usize = 32 << 20;
 
-/// How an API lists its models.
+/// The list of an API's models: its requests and answers.
 pub trait ModelApi: Send + Sync {
     /// The request for the models, or for those behind the page that ended in `after`, which is encoded for an address.
     ///
@@ -50,7 +50,7 @@ pub trait ModelApi: Send + Sync {
 pub struct ModelPage {
     /// The models in their order.
     pub models: Vec<ListedModel>,
-    /// What the next page is asked for with, if there is one.
+    /// The mark by which the next page is asked for, if there is one.
     pub next: Option<String>,
 }
 
@@ -71,11 +71,11 @@ pub struct ListedModel {
     pub context_window: Option<u64>,
     /// The most tokens of a reply.
     pub max_output_tokens: Option<u64>,
-    /// Whether users can show it images.
+    /// True if users can show it images.
     pub images: Option<bool>,
-    /// Whether users can show it PDFs.
+    /// True if users can show it PDFs.
     pub pdfs: Option<bool>,
-    /// Whether it calls tools.
+    /// True if it calls tools.
     pub tools: Option<bool>,
     /// The forms that its answers can be asked for in.
     pub structured_output: Option<StructuredOutput>,
@@ -191,14 +191,7 @@ impl Network {
 /// A text as part of a query.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    percent_encode(text, &mut out);
     out
 }
 

@@ -182,6 +182,16 @@ fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
     Ok((Uri::from_parts(parts).map_err(|_| refused())?, user))
 }
 
+/// Adds a text as part of a query or a form.
+pub(crate) fn percent_encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
 pub(crate) fn percent_decoded(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -15,7 +15,7 @@ use crate::reply::{ChunkSink, Decoder};
 const MAX_TOOLS: usize = 20;
 const MAX_OPTIONAL: usize = 20;
 
-/// What a request says in a subset that its API enforces.
+/// The schemas of a request in a subset that its API enforces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StrictForms {
     subset: Subset,
@@ -69,7 +69,7 @@ impl StrictForms {
     }
 }
 
-/// What a strict tool among `tools` is not held to by the API. `forms` are those of the request, `subset` what the API
+/// The parts of a strict tool's schema that the API does not hold it to. `forms` are those of the request, `subset` what the API
 /// enforces.
 ///
 /// # Errors
@@ -155,7 +155,7 @@ pub(crate) struct Restoring {
     inner: Box<dyn Decoder>,
     forms: Option<StrictForms>,
     answer: Option<OutputSchema>,
-    /// What the decoder says, before it is handed out.
+    /// The chunks of the decoder, before they are handed out.
     said: ChunkSink,
     /// The calls that are held back, with their slots.
     calls: Vec<(usize, ToolCallId)>,
@@ -187,7 +187,7 @@ impl Restoring {
         self.answer.as_ref()?.strict(forms.subset).ok().filter(|strict| !strict.keeps_form())
     }
 
-    /// Whether the arguments of a call are held back. A call without a name may be one of a strict tool.
+    /// True if the arguments of a call are held back. A call without a name may be one of a strict tool.
     fn holds(&mut self, slot: usize, id: &ToolCallId, name: Option<&str>) -> bool {
         if self.calls.iter().any(|(held, _)| *held == slot) {
             return true;

@@ -1,4 +1,4 @@
-//! What everyday work costs, in instructions (callgrind) and allocations (DHAT): `cargo xtask bench --gate` holds it to
+//! The costs of everyday work, in instructions (callgrind) and allocations (DHAT): `cargo xtask bench --gate` holds it to
 //! the budgets beside it.
 
 #![allow(missing_docs, reason = "the harness's macros define the entry points")]

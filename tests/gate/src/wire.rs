@@ -48,7 +48,7 @@ impl Api {
         (self.codec(), request, ProviderConfig::new())
     }
 
-    /// What comes before the first delta of a stream, and one delta of a word.
+    /// The events before the first delta of a stream, and one delta of a word.
     fn events(self) -> (Vec<Bytes>, Bytes) {
         let sse = |event: &str, data: &str| match event {
             "" => Bytes::from(format!("data: {data}\n\n")),

@@ -263,7 +263,7 @@ fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer {
     })
 }
 
-/// Whether a document's bytes are in memory alone.
+/// True if a document's bytes are in memory alone.
 fn is_held(document: &&Document) -> bool {
     matches!(document.source(), DocumentSource::Bytes(_))
 }

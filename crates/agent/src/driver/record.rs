@@ -29,7 +29,7 @@ pub(super) struct Ran {
 #[derive(Default)]
 pub(super) struct Recording {
     under_way: FuturesUnordered<Pin<Box<dyn Future<Output = Box<Ran>> + Send>>>,
-    /// What the futures record.
+    /// The outcomes that the futures record.
     outcomes: Vec<ToolOutcome>,
     /// Those that came to their end beside something else.
     done: VecDeque<Box<Ran>>,

@@ -41,13 +41,13 @@ pub(super) struct Logs {
     by_question: HashMap<u64, VecDeque<u32>>,
     /// The number of the next new run.
     next: u32,
-    /// How many of them have no name and began something that must not be repeated.
+    /// The number of those that have no name and began something that must not be repeated.
     at_stake: usize,
     /// The questions of runs that an earlier attempt started, also of those that wrote nothing.
     known: HashSet<u64>,
     /// The questions of the runs that this attempt started.
     pub(super) asked: Vec<u64>,
-    /// How many of those are in a log.
+    /// The number of those that a log tells of.
     pub(super) told: usize,
 }
 

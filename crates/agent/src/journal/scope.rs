@@ -100,7 +100,7 @@ pub(crate) struct Recorder {
     nested: Arc<Mutex<Nested>>,
     /// Whether another driver has taken the run over.
     superseded: Arc<AtomicBool>,
-    /// Whether the drive of the run was broken off, so that its tool has no result yet.
+    /// True if the drive of the run was broken off, so that its tool has no result yet.
     broken: Arc<AtomicBool>,
 }
 
@@ -167,7 +167,7 @@ impl Recorder {
         }
     }
 
-    /// Where a run writes that a tool starts while it answers the call of `scope`, and what it wrote before.
+    /// The place of a run that a tool starts while it answers the call of `scope`, with the entries that it wrote before.
     fn inside(&self, scope: &Arc<Scope>, question: u64, is_named: bool) -> Origin {
         let Place::Kept(kept) = &self.place else { return Origin::Place(Place::volatile()) };
         let Some((number, entries)) = scope.logs().take(question, is_named) else { return Origin::Unknown };
@@ -185,7 +185,7 @@ impl Recorder {
     }
 }
 
-/// Where a run is recorded.
+/// The place where a run is recorded.
 pub(crate) enum Origin {
     /// On its own.
     Place(Place),
@@ -250,11 +250,11 @@ fn split(entries: Vec<Entry>, scope: &str) -> (Vec<Entry>, Nested) {
 pub(crate) struct Scope {
     recorder: Recorder,
     call: ToolCallId,
-    /// What its runs wrote before.
+    /// The logs that its runs wrote before.
     logs: Mutex<Logs>,
     /// Whether another driver has taken one of these runs over.
     superseded: Arc<AtomicBool>,
-    /// Whether the drive of one of these runs was broken off.
+    /// True if the drive of one of these runs was broken off.
     broken: Arc<AtomicBool>,
 }
 

@@ -89,7 +89,7 @@ impl Reading {
         Some(starts.partition_point(|start| *start <= byte).max(1))
     }
 
-    /// Whether a unit is in the text and holds anything but markers.
+    /// True if a unit is in the text and holds anything but markers.
     pub(super) fn unit_says_something(&self, number: usize) -> bool {
         (1..=self.units_held()).contains(&number) && self.without_text.binary_search(&number).is_err()
     }

@@ -112,7 +112,7 @@ fn look(registry: &Registry, name: String, model: &ListedModel) -> Result<Found,
     Ok(Found { name, has_row, said: said(model), adds })
 }
 
-/// What the server says, in words.
+/// The server's word on a model.
 fn said(model: &ListedModel) -> String {
     let number = |told: Option<u64>, unit: &str| told.map(|told| format!("{unit} {told}"));
     let flag = |told: Option<bool>, word: &str| {
@@ -146,7 +146,7 @@ fn as_json(model: &Found) -> String {
     format!("{line}\n")
 }
 
-/// Whether two paths lead to one file that is there.
+/// True if two paths lead to one file that is there.
 fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
@@ -193,7 +193,7 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
         .and_then(|()| old.map_or(Ok(()), |old| std::fs::set_permissions(&new, old.permissions())))
         .and_then(|()| std::fs::rename(&new, &file));
     if done.is_err() {
-        // What made it fail is told; that this stays behind too would hide it.
+        // The first failure is told; a second one, that the file stays, would hide it.
         let _stays = std::fs::remove_file(&new);
     }
     done

@@ -8,7 +8,7 @@ use super::{At, Entry, MAX_ENTRIES};
 const HEAD: &[u8] = b"PK\x03\x04";
 const HEAD_LEN: usize = 30;
 
-/// What stands behind a file whose length was not known before it was written.
+/// The record behind a file whose length was not known before it was written.
 const DESCRIPTOR: &[u8] = b"PK\x07\x08";
 
 /// The directory, which comes behind all files.
@@ -21,7 +21,7 @@ const MAX_NAME: usize = 1_000;
 pub(super) fn files(bytes: &[u8]) -> (Vec<Entry>, bool) {
     let heads = Finder::new(HEAD);
     let mut files = Vec::new();
-    // What there is of the directory. Data that looks like it is passed once only.
+    // The rest of the directory. Data that looks like it is passed once only.
     let mut directory = memmem::find(bytes, DIRECTORY).unwrap_or(bytes.len());
     let mut at = 0;
     while let Some(offset) = bytes.get(at..).and_then(|rest| heads.find(rest)) {

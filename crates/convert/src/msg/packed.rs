@@ -2,13 +2,13 @@
 
 use crate::fields::{place_at, u32_at};
 
-/// What a reader knows before the first byte.
+/// The text that a reader knows before the first byte.
 const KNOWN: &[u8] =
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \
 \\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \
 \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx";
 
-/// Where what was read last is kept.
+/// The ring that keeps the text that was read last.
 const WINDOW: usize = 4096;
 
 /// The marks of data that are compressed and of data that are not.

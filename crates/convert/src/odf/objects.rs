@@ -1,4 +1,4 @@
-//! What OpenDocument files hold as documents of their own: charts and formulas, which are read where they stand, and
+//! Documents inside OpenDocument files: charts and formulas, which are read where they stand, and
 //! whole documents, which are given on.
 
 use crate::archive::{Archive, join};
@@ -25,7 +25,7 @@ pub(super) struct Objects<'a, 'b> {
     pending: Vec<String>,
 }
 
-/// What an object is.
+/// The kind of an object.
 enum Kind {
     Chart,
     Formula,

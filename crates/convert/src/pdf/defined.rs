@@ -1,4 +1,4 @@
-//! Which objects a file has at all. A reference to one that it has not is `null`, and nothing is lost.
+//! The objects that a file has at all. A reference to one that it has not is `null`, and nothing is lost.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::expand::decode;
 use crate::ConvertError;
 use crate::guarded::Clock;
 
-/// How far behind the head of an object stream it says what it is.
+/// The distance behind the head of an object stream it says what it is.
 const HEAD: usize = 2048;
 
 /// The numbers of all objects, once they are asked for.
@@ -23,12 +23,12 @@ pub(super) struct Defined {
 #[derive(Default)]
 struct Numbers {
     numbers: HashSet<u32>,
-    /// Whether a list of objects cannot be read.
+    /// True if a list of objects cannot be read.
     unclear: bool,
 }
 
 impl Defined {
-    /// Whether the file has one of these objects. A list of objects may take `limit` bytes.
+    /// True if the file has one of these objects. A list of objects may take `limit` bytes.
     ///
     /// # Errors
     /// The time is over.

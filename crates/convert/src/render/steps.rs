@@ -28,7 +28,7 @@ const BYTES: u64 = 64;
 /// Steps of what is drawn apart and put on the page afterwards.
 const GROUP: u64 = 100;
 
-/// How deep forms may stand in forms.
+/// The depth to which forms may stand in forms.
 const MAX_DEPTH: usize = 16;
 
 /// Most states that are saved at a time, in forms inside of forms together. The library that draws keeps 65,536 and
@@ -38,10 +38,10 @@ const MAX_SAVED: usize = 60_000;
 /// Most steps between two looks at the clock.
 const BETWEEN_CHECKS: u64 = 4_096;
 
-/// How flat the cell of a pattern may be pressed: the sine of the angle between its sides.
+/// The flatness to which the cell of a pattern may be pressed: the sine of the angle between its sides.
 const LEAST_ANGLE: f64 = 0.5;
 
-/// How much larger the cell of a pattern may be than its steps, along one side.
+/// The factor by which the cell of a pattern may be larger than its steps, along one side.
 const MAX_OVERLAP: f64 = 8.0;
 
 fn too_much() -> ConvertError {

@@ -23,7 +23,7 @@ const SIGNS: [char; 16] =
 /// Those that say it is negative. The minus of ours stands in front.
 const MINUSES: [char; 4] = ['+', '-', '\u{2212}', '\u{2013}'];
 
-/// How numbers are written. The default is how a cell without a format shows them.
+/// The way in which numbers are written. The default is how a cell without a format shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Pattern {
     before: String,
@@ -32,13 +32,13 @@ pub(crate) struct Pattern {
     digits: usize,
     /// Digits behind the point at least.
     decimals: usize,
-    /// Whether thousands are set apart.
+    /// True if thousands are set apart.
     grouped: bool,
-    /// How many hundreds the number is multiplied by: one for each sign of percent.
+    /// The number of hundreds that the number is multiplied by: one for each sign of percent.
     percents: usize,
-    /// How many thousands the number is divided by.
+    /// The number of thousands that the number is divided by.
     thousands: usize,
-    /// Whether there is a place for digits.
+    /// True if there is a place for digits.
     has_digits: bool,
     /// How negative numbers are written, and zero, if not like others.
     negative: Option<Box<Self>>,

@@ -105,12 +105,12 @@ struct Converted {
     since: u64,
 }
 
-/// Which units of a text have text, or comments, and which have no text.
+/// The units of a text that have text or comments, and those that have no text.
 #[derive(Clone, Default)]
 struct PageTexts {
     with: Vec<RangeInclusive<usize>>,
     without: Vec<usize>,
-    /// Whether all of them have no text.
+    /// True if all of them have no text.
     is_silent: bool,
 }
 
@@ -407,7 +407,7 @@ impl Materials {
         self.conversion_of(document).map_or(&[], |(_, known)| &known.pages.with)
     }
 
-    /// Whether none of the pages of a document has text, though there may be comments and attachments.
+    /// True if none of the pages of a document has text, though there may be comments and attachments.
     pub(crate) fn is_without_text(&self, document: &Document) -> bool {
         self.conversion_of(document).is_some_and(|(_, known)| known.pages.is_silent)
     }

@@ -30,7 +30,7 @@ impl ModelApi for ResponsesCodec {
     }
 }
 
-/// Whether the server has a list: what is addressed by the name of a deployment has none there.
+/// True if the server has a list: what is addressed by the name of a deployment has none there.
 pub(crate) fn lists(profile: &Profile) -> bool {
     !profile.base_url.contains("/deployments/")
 }

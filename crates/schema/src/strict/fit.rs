@@ -307,7 +307,7 @@ impl<'s> Fit<'s> {
         Ok((said, back))
     }
 
-    /// Whether the subset has a constraint with that value.
+    /// True if the subset has a constraint with that value.
     fn says(&self, keyword: &str, value: &Value) -> bool {
         let format = |known: &str| value == known;
         match (self.subset, keyword) {

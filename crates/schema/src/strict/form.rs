@@ -52,7 +52,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Whether a value is one of that type.
+/// True if a value is one of that type.
 pub(super) fn is_of_kind(kind: &str, value: &Value) -> bool {
     match kind {
         "number" => value.is_number(),
@@ -62,7 +62,7 @@ pub(super) fn is_of_kind(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether any of the values that a schema lists is of that type, if it lists values.
+/// True if any of the values that a schema lists is of that type, if it lists values.
 pub(super) fn has_values(kind: &str, members: &Map<String, Value>) -> bool {
     // OpenAPI's `nullable` is meant beside lists that leave `null` out.
     if kind == "null" && members.get("nullable") == Some(&Value::Bool(true)) {
@@ -73,7 +73,7 @@ pub(super) fn has_values(kind: &str, members: &Map<String, Value>) -> bool {
         && members.get("const").is_none_or(|only| is_of_kind(kind, only))
 }
 
-/// Whether the schema of an object lists its properties, and lists none.
+/// True if the schema of an object lists its properties, and lists none.
 pub(super) fn has_no_members(members: &Map<String, Value>) -> bool {
     let is_empty_list = |required: &Value| required.as_array().is_some_and(Vec::is_empty);
     members.get("properties").and_then(Value::as_object).is_some_and(Map::is_empty)

@@ -1,4 +1,4 @@
-//! What the APIs bound of a strict schema.
+//! The bounds of the APIs on strict schemas.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether a definition leads back to itself.
+/// True if a definition leads back to itself.
 fn leads_to(name: &str, definitions: &HashMap<String, Back>) -> bool {
     let mut seen: Vec<&str> = Vec::new();
     let mut waiting: Vec<&Back> = definitions.get(name).into_iter().collect();
@@ -72,7 +72,7 @@ fn leads_to(name: &str, definitions: &HashMap<String, Back>) -> bool {
     false
 }
 
-/// How many properties of all objects need not be there.
+/// The number of properties of all objects that need not be there.
 pub(super) fn optional(schema: &Value) -> usize {
     match schema {
         Value::Object(members) => {

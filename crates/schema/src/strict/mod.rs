@@ -153,7 +153,7 @@ impl fmt::Display for Unsaid {
 }
 
 impl Back {
-    /// Whether values stay as they are, definitions apart.
+    /// True if values stay as they are, definitions apart.
     fn keeps_form(&self) -> bool {
         match self {
             Self::Same | Self::Definition(_) => true,
@@ -183,7 +183,7 @@ impl Strict {
         &self.unsaid
     }
 
-    /// How many properties may be left out. APIs bound their number over all schemas of a request.
+    /// The number of properties that may be left out. APIs bound their number over all schemas of a request.
     pub fn optional_properties(&self) -> usize {
         self.optional
     }

@@ -14,7 +14,7 @@ use super::jwt::Signer;
 use crate::body::EncodedBody;
 use crate::client::{HttpClient, Timeouts};
 use crate::error::ErrorResponse;
-use crate::request::RequestParts;
+use crate::request::{RequestParts, percent_encode};
 use crate::retry::RetryPolicy;
 use crate::token::{AccessToken, TokenSource};
 
@@ -219,13 +219,4 @@ impl fmt::Debug for Source {
 
 fn refused(why: &str) -> ProviderError {
     ProviderError::new(ErrorKind::Authentication, format!("there is no access token to be had: {why}"))
-}
-
-fn percent_encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
 }

@@ -84,7 +84,7 @@ pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ProviderCon
 
 const NOT_ENFORCED: &str = "the model is not held to schemas of tools here";
 
-/// Whether the model can be held to the schemas of tools: not before the generation 2.5.
+/// True if the model can be held to the schemas of tools: not before the generation 2.5.
 fn enforces(codec: &GenerateCodec) -> bool {
     let knows_schemas = matches!(
         codec.capabilities().structured_output,
