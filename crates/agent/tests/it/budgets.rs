@@ -1,0 +1,46 @@
+//! Documents that no longer fit the budget of a run: D16, and design 3 invariant 4.
+
+use crate::common::Number;
+use attache_agent::{Agent, EventKind, tool_fn};
+use attache_core::{Document, ToolError};
+use attache_documents::{DocumentBudget, RouteOptions};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::json;
+
+// What the model saw before is left out in blocks, and each time an event names it.
+#[tokio::test]
+async fn what_is_left_out_is_announced() {
+    let read = tool_fn("read", "Reads a page", |_: Number| async {
+        Ok::<_, ToolError>(Document::inline("four".repeat(1_000)))
+    });
+    let calls = (0..6).map(|n| Turn::call("read", json!({ "n": n })));
+    let model = ScriptedModel::new(calls.chain([Turn::text("done")]));
+    let routing = RouteOptions::new().with_budget(DocumentBudget::Tokens(4_200));
+    let agent = Agent::builder(model.clone()).tool(read).routing(routing).build().unwrap();
+    let mut run = agent.run("go");
+    let (mut told, mut step) = (Vec::new(), 0);
+    while let Some(event) = run.next().await {
+        match event.kind {
+            EventKind::StepStarted { .. } => step += 1,
+            EventKind::DocumentsLeftOut { documents } => told.push((step, documents.len())),
+            EventKind::Finished(outcome) => assert_eq!(outcome.text, "done", "{}", outcome.reason),
+            _ => {}
+        }
+    }
+    // Four documents fit; the fifth and the sixth each put out one, and nothing is told twice.
+    assert_eq!(told, [(5, 1), (6, 1)]);
+    let requests = model.requests();
+    let notes = |request: usize| {
+        let results = requests[request].messages.iter().filter_map(|message| match &**message {
+            attache_core::Message::ToolResults(results) => Some(results),
+            _ => None,
+        });
+        let shown = results.flat_map(|results| &results.results).flat_map(|result| result.attached());
+        let text = |content: &attache_core::Content| match content {
+            attache_core::Content::Text(text) => text.text().contains("status=\"left-out\""),
+            _ => false,
+        };
+        shown.filter(|content| text(content)).count()
+    };
+    assert_eq!([4, 5, 6].map(notes), [0, 1, 2]);
+}

@@ -1,0 +1,125 @@
+//! Ids of runs and of calls. Those of calls come from providers, and some use one twice.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::Counter;
+use crate::common::kit::{all, counting, end, results, told};
+use crate::common::model::Says;
+use attache_agent::{Agent, EndReason, Event, EventKind, MemoryJournal, Run, RunInput, tool_fn};
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, Effect, Message, ToolCall, ToolCallId, ToolContext,
+    ToolError, Usage, repair,
+};
+use attache_testkit::{ScriptedModel, Turn};
+
+/// A call of that provider, which numbers the calls of each reply anew, or does not number them.
+fn call(n: i64) -> AssistantPart {
+    let call = ToolCall::new("t", Arguments::new(format!("{{\"n\":{n}}}")));
+    AssistantPart::ToolCall(call.with_id(ToolCallId::parse("call_0").unwrap()))
+}
+
+fn says(parts: Vec<AssistantPart>) -> AssistantMessage {
+    AssistantMessage::new(parts.into_iter().map(Some))
+}
+
+fn done() -> AssistantMessage {
+    AssistantMessage::new([AssistantPart::text("done")])
+}
+
+fn agent(replies: Vec<AssistantMessage>, ran: &Counter) -> Agent {
+    Agent::builder(Says::new(replies)).tool(counting("t", Effect::Effect, ran)).build().unwrap()
+}
+
+/// Each call has its own result, and the ids are told apart.
+fn assert_paired(messages: &[Arc<Message>], texts: &[&str]) {
+    assert_eq!(told(messages), texts);
+    let mut ids: Vec<String> = results(messages).iter().map(|result| result.call_id.to_string()).collect();
+    let calls = messages.iter().flat_map(|message| match &**message {
+        Message::Assistant(reply) => reply.tool_calls().map(|call| call.id.to_string()).collect(),
+        _ => Vec::new(),
+    });
+    assert_eq!(calls.collect::<Vec<_>>(), ids);
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), texts.len());
+    assert!(repair(messages).repairs.is_empty(), "every provider takes it");
+}
+
+#[tokio::test]
+async fn equal_call_ids_in_one_reply_are_told_apart() {
+    let (ran, journal) = (Counter::default(), Arc::new(MemoryJournal::new()));
+    let replies = vec![says(vec![call(1), call(2)]), done()];
+    let outcome = agent(replies, &ran).run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!((&outcome.reason, ran.get()), (&EndReason::Answer, 2));
+    assert_paired(&outcome.messages, &["1", "2"]);
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+}
+
+#[tokio::test]
+async fn call_ids_of_earlier_rounds_are_told_apart() {
+    let (ran, journal) = (Counter::default(), Arc::new(MemoryJournal::new()));
+    let replies = vec![says(vec![call(1)]), says(vec![call(2)]), says(vec![call(3), call(4)]), done()];
+    let outcome = agent(replies, &ran).run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!((&outcome.reason, ran.get()), (&EndReason::Answer, 4));
+    assert_paired(&outcome.messages, &["1", "2", "3", "4"]);
+    assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), outcome);
+}
+
+#[tokio::test]
+async fn call_ids_of_earlier_turns_are_told_apart() {
+    let ran = Counter::default();
+    let agent = agent(vec![says(vec![call(1)]), done(), says(vec![call(2)]), done()], &ran);
+    let first = agent.run("one").outcome().await.unwrap();
+    let input = RunInput::from("two").with_history(first.messages);
+    let second = agent.run(input).outcome().await.unwrap();
+    assert_eq!(ran.get(), 2);
+    assert_paired(&second.messages, &["1", "2"]);
+}
+
+/// A call that was cut off is closed and not counted, and its id is used all the same.
+#[tokio::test]
+async fn call_ids_of_calls_that_were_cut_off_are_told_apart() {
+    let ran = Counter::default();
+    let cut = ToolCall::new("t", Arguments::new("{\"n\":")).with_id(ToolCallId::parse("call_0").unwrap());
+    let replies = vec![says(vec![AssistantPart::ToolCall(cut)]), says(vec![call(2)]), done()];
+    let outcome = agent(replies, &ran).run("go").outcome().await.unwrap();
+    assert_eq!(ran.get(), 1);
+    let told = told(&outcome.messages);
+    assert_paired(&outcome.messages, &[&told[0], "2"]);
+}
+
+/// Its events, its tools, its outcome and its log name the run alike, and count its steps alike.
+#[tokio::test]
+async fn a_run_tells_its_id_and_its_steps_wherever_it_speaks() {
+    let seen = Arc::new(Mutex::new(Vec::<(Option<String>, u32)>::new()));
+    let tool = {
+        let seen = Arc::clone(&seen);
+        tool_fn("t", "", move |context: ToolContext| {
+            seen.lock().unwrap().push((context.run_id.clone(), context.step));
+            async { Ok::<_, ToolError>("ok") }
+        })
+    };
+    let usage = Usage::new(7, 2);
+    let turns = [Turn::call("t", "{}"), Turn::call("t", "{}"), Turn::text("done")];
+    let model = ScriptedModel::new(turns.map(|turn| turn.costing(usage.clone())));
+    let journal = Arc::new(MemoryJournal::new());
+    let agent = Agent::builder(model).tool(tool).build().unwrap();
+    let mut run = agent.run_in(journal.clone(), RunInput::from("go").with_run_id("invoice 17"));
+    let events = all(&mut run).await;
+    let named =
+        |event: &Event| matches!(&event.kind, EventKind::RunStarted { run_id } if run_id == "invoice 17");
+    assert!(named(&events[0]), "{:?}", events[0]);
+    let steps: Vec<u32> = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::StepFinished { .. }))
+        .map(|event| event.step)
+        .collect();
+    assert_eq!(steps, [1, 2, 3]);
+    let id = Some("invoice 17".to_owned());
+    assert_eq!(*seen.lock().unwrap(), [(id.clone(), 1), (id, 2)]);
+    let outcome = end(&events);
+    assert_eq!((&*outcome.run_id, outcome.steps), ("invoice 17", 3));
+    let log = Run::replay(&journal.entries()).unwrap();
+    assert_eq!((log.id(), log.steps()), ("invoice 17", 3));
+    assert_eq!((log.usage().input_tokens, log.usage().output_tokens), (Some(21), Some(6)));
+}

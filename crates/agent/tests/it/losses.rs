@@ -1,0 +1,321 @@
+//! A stumble of a store, a journal or a provider loses nothing, and nothing grows without a bound.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::common::journals::{Away, Fault, Faulty, Method};
+use crate::common::kit::{all, counting, end, keys, pdf, results, roles, told, warnings};
+use crate::common::model::Says;
+use crate::common::{Counter, Number};
+use attache_agent::{
+    Agent, EndReason, EventKind, MemoryDocumentStore, MemoryJournal, MessageWindow, NoArguments, RunInput,
+    tool_fn,
+};
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Content, ConvertedText, Converter,
+    Document, DocumentId, DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind,
+    ToolCall, ToolContext, ToolError, Usage, UserMessage,
+};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::json;
+
+fn agent(turns: impl IntoIterator<Item = Turn>) -> Agent {
+    let tool = counting("t", Effect::Read, &Counter::default());
+    Agent::builder(ScriptedModel::new(turns)).tool(tool).build().unwrap()
+}
+
+#[tokio::test]
+async fn one_failed_append_does_not_end_the_run_for_good() {
+    for kind in [Fault::Fails, Fault::FailsAfterwards] {
+        // The reply of the second step.
+        let journal = Faulty::new((Method::Append, 4, kind));
+        let turns = [Turn::call("t", json!({"n": 1})), Turn::text("done")];
+        let error = agent(turns).run_in(journal.clone(), "go").outcome().await.unwrap_err();
+        assert_eq!((error.reason(), &*error.partial().text), (&EndReason::InternalError, "done"));
+        assert!(error.journal_error().is_some());
+        assert!(!keys(&journal.inner).contains(&"end".to_owned()));
+        // The database is back, and the run goes on; a reply that was written after all is not asked for again.
+        let turns = if kind == Fault::Fails { vec![Turn::text("done")] } else { Vec::new() };
+        let outcome = agent(turns).resume(journal).outcome().await.unwrap();
+        assert_eq!((outcome.reason, &*outcome.text), (EndReason::Answer, "done"));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_does_not_end_the_run_for_good() {
+    for kind in [ErrorKind::Overloaded, ErrorKind::Network, ErrorKind::Api, ErrorKind::InvalidRequest] {
+        let journal = Arc::new(MemoryJournal::new());
+        let turns = [Turn::call("t", json!({"n": 1})), Turn::text("so far").then_error(kind)];
+        let error = agent(turns).run_in(journal.clone(), "go").outcome().await.unwrap_err();
+        assert_eq!(error.provider_error().map(|error| error.kind()), Some(kind));
+        assert_eq!((&*error.partial().text, &*roles(&error.partial().messages)), ("so far", "ucra"));
+        assert!(!keys(&journal).contains(&"end".to_owned()));
+        let outcome = agent([Turn::text("done")]).resume(journal).outcome().await.unwrap();
+        assert_eq!((outcome.reason, &*roles(&outcome.messages)), (EndReason::Answer, "ucra"));
+    }
+}
+
+/// Runs until the store goes away, with a message in the inbox whose document it should keep.
+async fn inject_while_away(journal: Option<Arc<MemoryJournal>>) -> (Vec<attache_agent::Event>, Arc<Away>) {
+    let store = Arc::new(Away::default());
+    let tool = counting("t", Effect::Read, &Counter::default());
+    let model = ScriptedModel::new([Turn::call("t", json!({"n": 1})), Turn::text("done")]);
+    let model = model.with_capabilities_of("openai-chat", "gpt-4o");
+    let agent = Agent::builder(model).tool(tool).store(store.clone()).build().unwrap();
+    let mut run = match journal {
+        Some(journal) => agent.run_in(journal, "go"),
+        None => agent.run("go"),
+    };
+    let control = run.control();
+    let mut events = Vec::new();
+    while let Some(event) = run.next().await {
+        if let EventKind::ToolStarted { .. } = event.kind {
+            store.set(true);
+            control.inject(UserMessage::new([pdf("x.pdf").into()])).unwrap();
+        }
+        events.push(event);
+    }
+    (events, store)
+}
+
+#[tokio::test]
+async fn an_injected_message_is_unread_where_the_store_fails() {
+    let journal = Arc::new(MemoryJournal::new());
+    let (events, _) = inject_while_away(Some(journal.clone())).await;
+    let outcome = end(&events);
+    assert_eq!((outcome.reason, outcome.unread.len()), (EndReason::InternalError, 1));
+    assert_eq!(roles(&outcome.messages), "ucr");
+    let outcome = agent([Turn::text("done")]).resume(journal).outcome().await.unwrap();
+    assert_eq!((outcome.reason, &*roles(&outcome.messages)), (EndReason::Answer, "ucra"));
+}
+
+/// A run that cannot be resumed has the document in memory all the same.
+#[tokio::test]
+async fn an_injected_message_is_read_where_nothing_is_kept_and_the_store_fails() {
+    let (events, _) = inject_while_away(None).await;
+    let outcome = end(&events);
+    assert_eq!((&outcome.reason, outcome.unread.len()), (&EndReason::Answer, 0));
+    assert_eq!(roles(&outcome.messages), "ucrua");
+    assert_eq!(warnings(&events), ["document_not_stored"]);
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_start_tells_the_conversation_that_it_was_given() {
+    let store = Arc::new(Away::default());
+    store.set(true);
+    let agent = Agent::builder(ScriptedModel::new([])).store(store).build().unwrap();
+    let history = [Message::user("a").shared(), Message::assistant("b").shared()];
+    let new = Message::User(UserMessage::new([pdf("x").into()])).shared();
+    let input = RunInput::new([new]).with_history(history).with_run_id("r-7");
+    let journal = Arc::new(MemoryJournal::new());
+    let error = agent.run_in(journal, input).outcome().await.unwrap_err();
+    assert_eq!((&*roles(&error.partial().messages), &*error.partial().run_id), ("uau", "r-7"));
+}
+
+#[tokio::test]
+async fn unknown_usage_counts_as_a_guess_under_a_token_limit() {
+    let turns = (0..10).map(|n| Turn::call("t", json!({"n": n})).costing(Usage::default()));
+    let turns = turns.chain([Turn::text("done").costing(Usage::default())]);
+    let tool = counting("t", Effect::Read, &Counter::default());
+    let builder = Agent::builder(ScriptedModel::new(turns)).tool(tool).max_tokens_per_run(1);
+    let events = all(&mut builder.build().unwrap().run("go")).await;
+    let outcome = end(&events);
+    assert_eq!((outcome.reason, outcome.steps), (EndReason::TokenLimit, 2));
+    assert_eq!(warnings(&events)[0], "usage_unknown");
+}
+
+#[tokio::test]
+async fn asking_for_a_state_again_and_again_is_progress() {
+    let polls = Counter::default();
+    let seen = polls.clone();
+    let status = tool_fn("status", "", move |_: NoArguments| {
+        let state = if seen.add() < 12 { "running" } else { "finished" };
+        async move { Ok::<_, ToolError>(state) }
+    });
+    let turns = (0..12).map(|_| Turn::call("status", "{}")).chain([Turn::text("it is done")]);
+    let agent = Agent::builder(ScriptedModel::new(turns)).tool(status.with_effect(Effect::Read));
+    let outcome = agent.build().unwrap().run("go").outcome().await.unwrap();
+    assert_eq!((outcome.reason, &*outcome.text, polls.get()), (EndReason::Answer, "it is done", 12));
+}
+
+#[tokio::test]
+async fn a_full_store_stops_no_run_whose_messages_hold_the_documents() {
+    let store = Arc::new(MemoryDocumentStore::new("memory").with_max_bytes(60));
+    let model = ScriptedModel::new((0..10).map(|_| Turn::text("ok")));
+    let model = model.with_capabilities_of("anthropic", "claude-opus-4-8");
+    let agent = Agent::builder(model.clone()).store(store).build().unwrap();
+    for n in 0..5 {
+        let input = UserMessage::new([pdf(&format!("{n}.pdf")).into(), Content::text("q")]);
+        let events = all(&mut agent.run(input)).await;
+        assert_eq!(end(&events).reason, EndReason::Answer);
+        assert_eq!(warnings(&events).is_empty(), n < 3, "three documents fit: {:?}", warnings(&events));
+        let shown = documents(&model.requests()[n]);
+        assert_eq!(shown.len(), 1);
+        assert!(shown[0].bytes().is_some());
+    }
+}
+
+fn documents(request: &ChatRequest) -> Vec<Document> {
+    request.messages.iter().flat_map(|message| message.documents().into_iter().cloned()).collect()
+}
+
+/// Bytes that tell when they are let go.
+struct Owner(Vec<u8>, Arc<AtomicUsize>);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A store that keeps copies, as a disk does.
+#[derive(Default)]
+struct Disk(Mutex<HashMap<DocumentId, Vec<u8>>>);
+
+impl DocumentStore for Disk {
+    fn id(&self) -> &'static str {
+        "disk"
+    }
+
+    fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.0.lock().unwrap().insert(document.id().clone(), document.bytes().unwrap().to_vec());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn get<'a>(&'a self, id: &'a DocumentId) -> BoxFuture<'a, Result<bytes::Bytes, StoreError>> {
+        let found = self.0.lock().unwrap().get(id).cloned().map(bytes::Bytes::from);
+        let missing = || StoreError::new(StoreErrorKind::NotFound, "no such document");
+        Box::pin(std::future::ready(found.ok_or_else(missing)))
+    }
+
+    fn delete<'a>(&'a self, _: &'a DocumentId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn documents_that_left_the_window_leave_memory() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&alive);
+    let fetch = tool_fn("fetch", "", move |Number { n }: Number| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let owner = Owner(format!("%PDF-1.4 {n}").into_bytes(), Arc::clone(&count));
+        let document = Document::from_bytes(bytes::Bytes::from_owner(owner), "application/pdf");
+        async move { Ok::<_, ToolError>(document.with_file_name("a.pdf")) }
+    });
+    let call = |n: i64| ToolCall::new("fetch", Arguments::new(format!("{{\"n\":{n}}}")));
+    let replies = (0..30).map(|n| AssistantMessage::new([call(n).into()]));
+    let replies = replies.chain([AssistantMessage::new([AssistantPart::text("done")])]);
+    // A model that keeps its requests would keep what they show.
+    let model = Says::new(replies).with_capabilities_of("anthropic", "claude-opus-4-8");
+    let builder = Agent::builder(model).tool(fetch.with_effect(Effect::Read)).max_steps(50);
+    let agent = builder.store(Arc::new(Disk::default())).window(MessageWindow::new(6)).build().unwrap();
+    let mut run = agent.run("go");
+    let mut most = 0;
+    while let Some(event) = run.next().await {
+        // The test's own event holds the newest one.
+        drop(event);
+        most = most.max(alive.load(Ordering::SeqCst));
+    }
+    assert!(most <= 4, "the window shows at most three rounds, and {most} documents were in memory");
+}
+
+/// Counts its conversions.
+#[derive(Clone, Default)]
+struct Counting(Counter);
+
+impl Converter for Counting {
+    fn converts(&self, _: &MediaType) -> bool {
+        true
+    }
+
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        _: bytes::Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+        self.0.add();
+        Box::pin(async { Ok(ConvertedText::new("text")) })
+    }
+}
+
+#[tokio::test]
+async fn a_chat_converts_a_document_once() {
+    let converter = Counting::default();
+    let fetch = tool_fn("fetch", "", |_: NoArguments| async { Ok::<_, ToolError>(pdf("a.pdf")) });
+    let turns = [Turn::call("fetch", "{}")].into_iter().chain((0..6).map(|_| Turn::text("ok")));
+    let builder = Agent::builder(ScriptedModel::new(turns)).tool(fetch.with_effect(Effect::Read));
+    let agent = builder.converter(converter.clone()).build().unwrap();
+    let mut history = Vec::new();
+    for n in 0..6 {
+        let input = RunInput::from(format!("question {n}")).with_history(history);
+        history = agent.run(input).outcome().await.unwrap().messages;
+    }
+    assert_eq!(converter.0.get(), 1);
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_stored_is_told_and_stored_later() {
+    for kept in [false, true] {
+        let store = Arc::new(Away::default());
+        store.set(true);
+        let fetch = tool_fn("fetch", "", |_: NoArguments| async { Ok::<_, ToolError>(pdf("a.pdf")) });
+        let turns = [Turn::call("fetch", "{}"), Turn::text("done")];
+        let model = ScriptedModel::new(turns).with_capabilities_of("anthropic", "claude-opus-4-8");
+        let builder = Agent::builder(model.clone()).tool(fetch.with_effect(Effect::Read));
+        let agent = builder.store(store.clone()).build().unwrap();
+        let journal = Arc::new(MemoryJournal::new());
+        let mut run = if kept { agent.run_in(journal, "go") } else { agent.run("go") };
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            if matches!(event.kind, EventKind::ToolFinished { .. }) {
+                store.set(false);
+            }
+            events.push(event);
+        }
+        assert_eq!(warnings(&events), ["document_not_stored"]);
+        assert_eq!(documents(&model.requests()[1]).len(), 1, "the model sees it");
+        let document = results(&end(&events).messages)[0].tree.documents()[0].clone();
+        assert!(store.inner.get(document.id()).await.is_ok(), "it is tried again before the next request");
+    }
+}
+
+#[tokio::test]
+async fn the_limit_of_tool_calls_lands_the_run() {
+    let ran = Counter::default();
+    let turns = (0..20).map(|n| Turn::call("t", json!({"n": n}))).chain([Turn::text("done")]);
+    let model = ScriptedModel::new(turns);
+    let builder = Agent::builder(model.clone()).tool(counting("t", Effect::Read, &ran)).max_tool_calls(2);
+    let outcome = builder.build().unwrap().run("go").outcome().await.unwrap();
+    assert_eq!((outcome.reason, outcome.steps, ran.get()), (EndReason::ToolCallLimit, 3, 2));
+    assert_eq!(model.requests()[2].tool_choice, attache_core::ToolChoice::None);
+    assert_eq!(told(&outcome.messages).len(), 3, "each call has a result");
+}
+
+#[tokio::test]
+async fn a_tool_is_told_the_deadline_of_its_run() {
+    let left = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&left);
+    let tool = attache_agent::tool_fn("t", "", move |_: NoArguments, context: ToolContext| {
+        *seen.lock().unwrap() = context.deadline.map(|at| at.duration_since(Instant::now()));
+        async { Ok::<_, ToolError>("x") }
+    });
+    let builder = Agent::builder(ScriptedModel::new([Turn::call("t", "{}"), Turn::text("done")])).tool(tool);
+    builder.deadline(Duration::from_secs(5)).build().unwrap().run("go").outcome().await.unwrap();
+    let left = left.lock().unwrap().unwrap();
+    assert!(left <= Duration::from_secs(5) && left > Duration::from_secs(1), "{left:?}");
+}
+
+#[tokio::test]
+async fn an_answer_at_the_only_step_is_an_answer() {
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("42")])).max_steps(1).build().unwrap();
+    assert_eq!(agent.run("6*7?").outcome().await.unwrap().reason, EndReason::Answer);
+}

@@ -1,0 +1,30 @@
+//! The agent as its users see it: runs, journals, windows, interruptions.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod budgets;
+mod chat_loop;
+mod common;
+mod entering;
+mod ids;
+mod interrupting;
+mod journals;
+mod liveness;
+mod losses;
+mod names;
+mod nested;
+mod outside;
+mod preflight;
+mod reading;
+mod references;
+mod resume;
+mod resuming;
+mod running;
+mod unknown;
+mod waiting;
+mod windows;

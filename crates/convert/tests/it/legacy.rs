@@ -1,0 +1,191 @@
+//! Documents of Office before 2007 and of Outlook, and what office files show besides their text.
+
+use std::io::{Read, Write};
+
+use attache_convert::{ConvertError, Converted, Limits, Note, Unit, convert};
+
+fn file(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|_| {
+        let packed = std::fs::File::open(format!("{path}.gz")).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+        bytes
+    })
+}
+
+fn read(media_type: &str, bytes: Vec<u8>) -> Result<Converted, ConvertError> {
+    convert(media_type, bytes.into(), &Limits::new())
+}
+
+#[test]
+fn an_old_workbook_is_read_sheet_by_sheet() {
+    let converted = read("application/vnd.ms-excel", file("legacy.xls")).unwrap();
+    let text = &converted.text;
+    assert_eq!((converted.unit, converted.units), (Unit::Sheet, 2));
+    for line in [
+        "[sheet 1: Costs]",
+        "1: Item | Due | Amount",
+        "2: Rent | 2026-04-17 | 4950",
+        "3: Heizung ä | 2026-04-18 | 310.25",
+        "4: Wasser 水 | 2026-04-19 | -12.5",
+        "6:  |  | TRUE",
+        "7:  |  | 5247.75",
+        "[sheet 2: Texts]",
+        "1: Row 0 кратко",
+        "400: Row 399 кратко",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line:?} is missing in:\n{}", &text[..800]);
+    }
+    // Texts that go on from record to record are whole.
+    for row in 0..400_usize {
+        let rest = if row % 3 == 0 { "кратко".to_owned() } else { "long text ".repeat(12) };
+        let line = format!("{}: Row {row} {rest}", row + 1);
+        assert!(text.lines().any(|other| other == line.trim_end()), "{line:?}");
+    }
+    assert_eq!(converted.notes, []);
+}
+
+#[test]
+fn an_old_letter_is_read_with_its_table() {
+    let converted = read("application/msword", file("legacy.doc")).unwrap();
+    assert_eq!(
+        converted.text,
+        "Offer 77/2026\nValid until 3 June 2026. Прайс-лист.\n\nDesk | 12 | 4,668.00\nLamp |  | 478.80\n\
+         Removal | 1\n\nBehind the table\n"
+    );
+}
+
+#[test]
+fn an_old_presentation_is_read_slide_by_slide_with_its_notes() {
+    let converted = read("application/vnd.ms-powerpoint", file("legacy.ppt")).unwrap();
+    assert_eq!((converted.unit, converted.units), (Unit::Slide, 2));
+    let text = &converted.text;
+    let mut at = 0;
+    for part in [
+        "[slide 1]\n",
+        "Results of April\n",
+        "Sales rose by 4 %\n",
+        "[speaker notes]\n",
+        "Say more about: Results of April\n",
+        "[slide 2]\n",
+        "Outlook\n",
+        "Цены остаются\n",
+        "A box of its own\n",
+        "Say more about: Outlook\n",
+    ] {
+        let found =
+            text[at..].find(part).unwrap_or_else(|| panic!("{part:?} is missing after {at} in:\n{text}"));
+        at += found;
+    }
+}
+
+/// A message of Outlook with these streams.
+fn message(streams: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut file = cfb::CompoundFile::create(std::io::Cursor::new(Vec::new())).unwrap();
+    for (path, bytes) in streams {
+        if let Some((storage, _)) = path.rsplit_once('/').filter(|(storage, _)| !storage.is_empty()) {
+            file.create_storage_all(storage).unwrap();
+        }
+        file.create_stream(path).unwrap().write_all(bytes).unwrap();
+    }
+    file.flush().unwrap();
+    file.into_inner().into_inner()
+}
+
+fn wide(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn a_message_of_outlook_is_read_with_its_attachments() {
+    let attachment = "/__attach_version1.0_#00000000";
+    let bytes = message(&[
+        ("/__properties_version1.0", b""),
+        ("/__substg1.0_0037001F", &wide("Offer 77")),
+        ("/__substg1.0_0C1A001F", &wide("Ann")),
+        ("/__substg1.0_5D01001F", &wide("ann@fernwick.example")),
+        ("/__substg1.0_0E04001F", &wide("Ben; Cleo")),
+        (
+            "/__substg1.0_007D001E",
+            b"Received: by x\r\nDate: Fri, 17 Apr 2026 09:00:00 +0200\r\nSubject: x\r\n",
+        ),
+        ("/__substg1.0_1000001F", &wide("Dear Ben,\r\nsee the offer.\r\n")),
+        (&format!("{attachment}/__substg1.0_37010102"), b"a,b\n1,2\n"),
+        (&format!("{attachment}/__substg1.0_3707001F"), &wide("offer.csv")),
+        (&format!("{attachment}/__substg1.0_370E001F"), &wide("text/csv")),
+    ]);
+    let converted = read("application/vnd.ms-outlook", bytes).unwrap();
+    assert_eq!(
+        converted.text,
+        "From: Ann <ann@fernwick.example>\nTo: Ben; Cleo\nDate: Fri, 17 Apr 2026 09:00:00 +0200\nSubject: Offer 77\n\n\
+         Dear Ben,\nsee the offer.\n[attachment 1: offer.csv, text/csv, 8 bytes]\n"
+    );
+    let [attachment] = converted.attachments.as_slice() else { panic!("{:?}", converted.attachments) };
+    assert_eq!(
+        (&attachment.bytes[..], attachment.file_name.as_deref()),
+        (&b"a,b\n1,2\n"[..], Some("offer.csv"))
+    );
+}
+
+#[test]
+fn a_message_of_outlook_with_a_formatted_body_alone_is_read() {
+    let body = br"{\rtf1\ansi\fromhtml1 {\*\htmltag64 <p>}\htmlrtf {\htmlrtf0 Dear Ben,\htmlrtf\par}\htmlrtf0{\*\htmltag72 </p>}see the offer.}";
+    let len = u32::try_from(body.len()).unwrap().to_le_bytes();
+    let stored = [&len[..], &len, b"MELA\0\0\0\0", body].concat();
+    let with = |body: &[u8]| {
+        message(&[
+            ("/__properties_version1.0", b""),
+            ("/__substg1.0_0037001F", &wide("Offer")),
+            ("/__substg1.0_10090102", body),
+        ])
+    };
+    let converted = read("application/vnd.ms-outlook", with(&stored)).unwrap();
+    assert_eq!(converted.text, "Subject: Offer\n\nDear Ben,\nsee the offer.\n");
+    let converted = read("application/vnd.ms-outlook", with(b"damaged")).unwrap();
+    assert_eq!(converted.notes, [Note::NotShown { what: "formatted body", count: 1 }]);
+}
+
+#[test]
+fn what_is_embedded_does_not_name_a_compound_file() {
+    let bytes = message(&[("/Workbook", b"damaged"), ("/MBD0001/WordDocument", b"")]);
+    let error = read("application/octet-stream", bytes).unwrap_err();
+    assert_eq!(error, ConvertError::Malformed { reason: "it has no workbook inside" });
+}
+
+#[test]
+fn charts_and_text_boxes_are_read() {
+    let sheets =
+        read("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", file("drawn.xlsx"));
+    let text = sheets.unwrap().text;
+    assert!(text.contains("Approved by the board\n"), "{text}");
+    assert!(text.contains("[chart: Costs of April]\n"), "{text}");
+    let slides =
+        read("application/vnd.openxmlformats-officedocument.presentationml.presentation", file("drawn.pptx"));
+    let converted = slides.unwrap();
+    let chart = "[chart: Regions]\n | 2025 | 2026\nNorth | 19.2 | 22.3\nSouth | 21.4 | 28.6\n";
+    assert!(converted.text.contains(chart), "{}", converted.text);
+    assert!(!converted.notes.contains(&Note::NotShown { what: "chart", count: 1 }));
+}
+
+#[test]
+fn damaged_old_documents_end_in_a_text_or_an_error() {
+    for name in ["legacy.xls", "legacy.doc", "legacy.ppt"] {
+        let whole = file(name);
+        let mut state = 0x9e37_79b9_u64;
+        for round in 0..300 {
+            let mut bytes = whole.clone();
+            for _ in 0..1 + round % 8 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let at = usize::try_from(state >> 20).unwrap() % bytes.len();
+                bytes[at] = (state >> 8) as u8;
+            }
+            bytes.truncate(bytes.len() - (round % 5) * 700);
+            let result = read("application/octet-stream", bytes);
+            assert!(
+                !matches!(result, Err(ConvertError::Failed | ConvertError::TimedOut { .. })),
+                "{name} {round}"
+            );
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The converter as its users see it: real files of many programs, damaged ones, hostile ones.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod annotations;
+mod common;
+mod corpus;
+mod damaged;
+mod damaged_office;
+mod embedded;
+mod fonts;
+mod hostile;
+mod hostile_office;
+mod images;
+mod inbox;
+mod large;
+mod legacy;
+mod mutations;
+mod mutations_images;
+mod mutations_office;
+mod office;
+mod pages;
+mod producers;
+mod render;
+mod sheets;
+mod tables;
+mod texts;

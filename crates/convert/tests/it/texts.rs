@@ -1,0 +1,242 @@
+//! Tables, JSON, HTML and text in odd charsets come out as a reader wants them.
+
+use attache_convert::{ConvertError, Converted, DocumentConverter, Limits, Note, Unit, can_convert, convert};
+use attache_core::{Converter as _, Document, MediaType};
+
+#[track_caller]
+fn read(media: &str, bytes: impl AsRef<[u8]>) -> Converted {
+    convert(media, bytes.as_ref().to_vec().into(), &Limits::new()).expect("the document can be read")
+}
+
+#[track_caller]
+fn text(media: &str, bytes: impl AsRef<[u8]>) -> String {
+    read(media, bytes).text
+}
+
+#[test]
+fn tables_have_their_header_with_each_block_of_rows() {
+    assert_eq!(
+        text("text/csv", "name,amount\n\"Desk, oak\",\"4,668.00\"\n\"two\nlines\",1\n"),
+        "[rows 1-2 of 2, 2 columns]\nname | amount\nDesk, oak | 4,668.00\ntwo / lines | 1\n"
+    );
+    let long: String = std::iter::once("id;value\r\n".to_owned())
+        .chain((1..=450).map(|n| format!("{n};{}\r\n", n * 2)))
+        .collect();
+    let converted = read("text/csv; charset=utf-8", &long);
+    assert_eq!((converted.unit, converted.units, converted.truncated), (Unit::RowBlock, 3, false));
+    for (at, head) in [
+        (0, "[rows 1-200 of 450, 2 columns]\nid | value\n1 | 2\n"),
+        (1, "[rows 201-400 of 450, 2 columns]\nid | value\n201 | 402\n"),
+        (2, "[rows 401-450 of 450, 2 columns]\nid | value\n401 | 802\n"),
+    ] {
+        assert!(converted.text[converted.starts[at]..].starts_with(head), "{}", converted.text);
+    }
+
+    let limits = Limits::new().with_max_output_bytes(2_000);
+    let cut = convert("text/csv", long.into(), &limits).unwrap();
+    let last = cut.text.lines().last().unwrap();
+    let Some(Note::RowsLeftOut { shown, total: Some(450) }) =
+        cut.notes.iter().find(|note| matches!(note, Note::RowsLeftOut { .. }))
+    else {
+        panic!("{:?}", cut.notes)
+    };
+    assert_eq!(last, format!("[rows {}-450 are left out]", shown + 1));
+    assert!(cut.truncated && *shown > 100 && cut.text.contains(&format!("\n{shown} | {}\n", shown * 2)));
+    assert!(
+        cut.notes.contains(&Note::UnitsLeftOut { unit: Unit::RowBlock, read: 1, total: 3 }),
+        "{:?}",
+        cut.notes
+    );
+}
+
+#[test]
+fn separators_tabs_and_tables_without_header() {
+    assert_eq!(text("text/csv", "sep=;\r\na;b\r\n1,5;2\r\n"), "[rows 1-1 of 1, 2 columns]\na | b\n1,5 | 2\n");
+    assert_eq!(
+        text("text/tab-separated-values", "a\tb|c\n1,2\t\n\n3\t4\n"),
+        "[rows 1-2 of 2, 2 columns]\na | b\\|c\n1,2\n3 | 4\n"
+    );
+    assert_eq!(text("text/csv", "1,2\n3,4\n"), "[rows 1-2 of 2, 2 columns]\n1 | 2\n3 | 4\n");
+    assert_eq!(
+        text("application/csv", b"gr\xf6\xdfe;zahl\nviel;1\n"),
+        "[rows 1-1 of 1, 2 columns]\ngröße | zahl\nviel | 1\n"
+    );
+}
+
+#[test]
+fn json_is_indented_and_numbers_stay_as_written() {
+    let source = r#"{"id":12345678901234567890123,"price":1.10,"name":"gr\u00f6\u00dfe\n","tags":["a","b"],"empty":{},"none":[],
+        "lines":[{"article":"Standing desk, 160 x 80 cm, oak top","quantity":12,"amount":4668.00,"currency":"EUR","net":true},
+        {"article":"Chair","quantity":12}]}"#;
+    let expected = r#"{
+  "id": 12345678901234567890123,
+  "price": 1.10,
+  "name": "größe\n",
+  "tags": ["a", "b"],
+  "empty": {},
+  "none": [],
+  "lines": [
+    {
+      "article": "Standing desk, 160 x 80 cm, oak top",
+      "quantity": 12,
+      "amount": 4668.00,
+      "currency": "EUR",
+      "net": true
+    },
+    {"article": "Chair", "quantity": 12}
+  ]
+}
+"#;
+    let converted = read("application/json", source);
+    assert_eq!((converted.text.as_str(), converted.truncated), (expected, false));
+    assert_eq!(text("application/ld+json", "3"), "3\n");
+}
+
+#[test]
+fn large_json_is_cut_with_counts_and_keeps_its_keys() {
+    let items: Vec<_> =
+        (0..20_000).map(|n| format!("{{\"n\":{n},\"text\":\"{}\"}}", "x".repeat(50))).collect();
+    let source =
+        format!("{{\"first\":[{}],\"long\":\"{}\",\"last\":true}}", items.join(","), "y".repeat(100_000));
+    let converted = read("application/json", &source);
+    assert!(converted.text.len() < 300 << 10 && converted.truncated);
+    assert!(
+        converted.text.contains("\n    [19900 more items are left out]\n  ],\n"),
+        "{}",
+        &converted.text[..9000]
+    );
+    assert!(converted.text.contains(" more characters are left out],\n  \"last\": true\n}\n"));
+    assert_eq!(converted.notes, [Note::Shortened]);
+}
+
+#[test]
+fn json_that_is_none_is_shown_as_it_is() {
+    let converted = read("application/json", "{\"a\": 1,}\r\n// note");
+    assert_eq!(converted.text, "{\"a\": 1,}\n// note\n");
+    assert_eq!(converted.notes, [Note::ShownAsText { not: "valid JSON" }]);
+    let deep = "[".repeat(100_000);
+    assert_eq!(read("application/json", &deep).notes, [Note::ShownAsText { not: "valid JSON" }]);
+}
+
+#[test]
+fn json_lines_are_records_in_blocks() {
+    let source: String = (1..=150).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let converted = read("application/x-ndjson", &source);
+    assert_eq!((converted.unit, converted.units), (Unit::RowBlock, 2));
+    assert!(converted.text.starts_with("[records 1-100 of 150]\n{\"n\":1}\n"));
+    assert!(converted.text[converted.starts[1]..].starts_with("[records 101-150 of 150]\n{\"n\":101}\n"));
+}
+
+#[test]
+fn html_is_what_a_reader_sees() {
+    let page = "<!doctype html><html><head><meta charset=utf-8><title> The  page </title><style>p{}</style></head><body>
+        <script>if (a < b) document.write('<p>gone</p>')</script><nav><a href='/x?y=1'>Home</a></nav>
+        <h1>Prices &amp; terms</h1><p>One<br>two <b>bold</b>,&nbsp;<i>it</i>alic<p>Next
+        <ul><li>first<li>second<ol start=3><li>inner</ol></ul>
+        <div hidden>hidden</div><div style='display: none'>hidden <div>deep</div> too</div>
+        <table><caption>Rates</caption><tr><th>A<th colspan=2>B<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td>5</table>
+        <img src=a.png alt='A chart'><img src=b.png><pre>  keep
+    this</pre><p>10<sup>6</sup> <del>old</del>";
+    let converted = read("text/html", page);
+    assert_eq!(
+        converted.text,
+        "title: The page\nHome\n\n# Prices & terms\nOne\ntwo bold, italic\nNext\n- first\n- second\n  3. inner\n\n\
+         Rates\nA | B\n1 | 2 | 3\n | 4 | 5\n\n[image: A chart]\nkeep\n    this\n10^6 ~~old~~\n"
+    );
+    assert_eq!(converted.notes, [Note::NotShown { what: "image", count: 2 }]);
+    // The charset that the page names, or none.
+    assert_eq!(text("text/html", b"<meta charset=iso-8859-1><p>gr\xf6\xdfe"), "größe\n");
+    assert_eq!(
+        text("text/html", "<table><tr><td><table><tr><td>menu</table><td>body</table>"),
+        "menu\nbody\n"
+    );
+    let result = convert("text/html", "<script>x</script>".into(), &Limits::new());
+    assert!(matches!(result, Err(ConvertError::NoText { .. })), "{result:?}");
+}
+
+// documents.md 9.2 D21
+#[test]
+fn text_in_odd_charsets_is_decoded_and_the_guess_said() {
+    let japanese = "請求書の合計金額は一万二千円です。お支払い期限は五月十七日です。";
+    let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(japanese);
+    let converted = read("text/plain; charset=utf-8", &bytes);
+    assert_eq!(converted.text.trim_end(), japanese);
+    assert_eq!(converted.notes[0].to_string(), "read as Shift_JIS (guessed)");
+    let wide: Vec<u8> = "Invoice 17\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let converted = read("text/plain", &wide);
+    assert_eq!(converted.text, "Invoice 17\n");
+    assert_eq!(converted.notes, [Note::Charset { charset: "UTF-16LE" }]);
+    let result = convert("text/plain", vec![0, 1, 2, 255, 254, 0, 0].into(), &Limits::new());
+    assert!(matches!(result, Err(ConvertError::Malformed { .. })), "{result:?}");
+    assert_eq!(text("text/x-rust", "fn main() {}"), "fn main() {}\n");
+}
+
+#[test]
+fn types_that_can_be_converted() {
+    for media in [
+        "application/pdf",
+        "text/html; charset=x",
+        "message/rfc822",
+        "text/csv",
+        "application/json",
+        "image/svg+xml",
+        "application/rtf",
+        "application/msword",
+        "application/octet-stream",
+        "application/vnd.oasis.opendocument.presentation",
+    ] {
+        assert!(can_convert(media), "{media}");
+    }
+    for media in ["image/png", "audio/mpeg", "video/mp4", "application/gzip", "nonsense"] {
+        assert!(!can_convert(media), "{media}");
+    }
+}
+
+/// Waits for a future that another thread wakes.
+fn wait<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(output) => return output,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn the_converter_hands_on_units_notes_charsets_and_attachments() {
+    let converter = DocumentConverter::default();
+    assert!(converter.converts(&MediaType::parse("text/csv").unwrap()));
+    let table: String =
+        std::iter::once("name,n\n".into()).chain((0..250).map(|n| format!("x,{n}\n"))).collect();
+    let document = Document::from_bytes(table.clone().into_bytes(), "text/csv");
+    let converted = wait(converter.convert(&document, table.into())).unwrap();
+    assert!(
+        converted.units(2, 2).unwrap().starts_with("[rows 201-250 of 250, 2 columns]\nname | n\nx | 200\n")
+    );
+    assert_eq!(converted.units.as_ref().unwrap().name, "block of rows");
+
+    let letter = "From: a@b.c\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nHello\n--x\n\
+                  Content-Type: application/pdf\nContent-Disposition: attachment; filename*=utf-8''M%C3%A4rz.pdf\n\n%PDF-\n--x--\n";
+    let document = Document::from_bytes(letter, "message/rfc822");
+    let converted = wait(converter.convert(&document, letter.into())).unwrap();
+    assert_eq!(converted.units, None);
+    let attached = &converted.attachments[0];
+    assert_eq!(
+        (attached.file_name(), attached.media_type().essence()),
+        (Some("März.pdf"), "application/pdf")
+    );
+    assert_eq!(attached.bytes().unwrap(), "%PDF-");
+
+    let document = Document::from_bytes(&b"gr\xf6\xdfe"[..], "text/plain; charset=iso-8859-1");
+    let converted = wait(converter.convert(&document, b"gr\xf6\xdfe".as_slice().into())).unwrap();
+    assert_eq!((&*converted.text, converted.notes.len()), ("größe\n", 0));
+}
