@@ -454,6 +454,62 @@ async fn more_strict_tools_than_an_api_takes_are_sent_without() {
     }
 }
 
+// anthropic.md 6: properties that may be left out, and places of several types, over all tools and the answer
+#[tokio::test]
+async fn strict_tools_and_an_answer_share_the_bounds_of_a_request() {
+    let tool = |name: &str, optional: usize, unions: usize| {
+        let plain = (0..optional).map(|at| (format!("p{at}"), json!({"type": "string"})));
+        let several = (0..unions).map(|at| (format!("u{at}"), json!({"type": ["string", "integer"]})));
+        let required: Vec<String> = (0..unions).map(|at| format!("u{at}")).collect();
+        let properties: serde_json::Map<String, Value> = plain.chain(several).collect();
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        ToolDefinition::new(name, "", schema).with_strict(true)
+    };
+    // Tools, an answer, and the number of those that are strict at Claude, in the order of the tools.
+    let small = || tool("small", 2, 2);
+    let cases = [
+        (vec![tool("a", 8, 0), tool("b", 8, 0), tool("c", 8, 0), small()], None, vec!["a", "b", "small"]),
+        (vec![tool("a", 0, 8), tool("b", 0, 9), small()], None, vec!["a", "small"]),
+        (vec![tool("a", 8, 0), tool("b", 9, 0), small()], Some(tool("answer", 6, 0)), vec!["a", "small"]),
+        (vec![tool("a", 0, 10), small()], Some(tool("answer", 0, 8)), vec!["small"]),
+    ];
+    for api in [Api::Anthropic, Api::Bedrock] {
+        let mock = MockProvider::start().await.unwrap();
+        let model = model(api, &mock);
+        for (tools, answer, expected) in cases.clone() {
+            mock.respond_with(|_| Reply::new().text("{}"));
+            let config =
+                answer.map_or_else(ProviderConfig::new, |answer| format(answer.input_schema().clone()));
+            let tools = ToolSet::new(tools).unwrap().with_validation(true);
+            model.complete(asking(config).with_tools(tools)).await.unwrap();
+            assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
+            let body: Value = serde_json::from_slice(&mock.requests().pop().unwrap().body).unwrap();
+            let sent = body.pointer("/tools").or_else(|| body.pointer("/toolConfig/tools")).unwrap();
+            let strict: Vec<&str> = (sent.as_array().unwrap().iter())
+                .map(|tool| tool.get("toolSpec").unwrap_or(tool))
+                .filter(|tool| tool["strict"] == true)
+                .map(|tool| tool["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(strict, expected, "{}", api.name());
+        }
+        // One conversation, with an answer that is asked for last: the tools are said anew.
+        let transcript = Transcript::default();
+        let tools = ToolSet::new([tool("a", 12, 0)]).unwrap().with_validation(true);
+        let tools = Arc::new(tools);
+        for (config, strict) in [
+            (ProviderConfig::new(), true),
+            (format(tool("answer", 12, 0).input_schema().clone()), false),
+            (ProviderConfig::new(), true),
+        ] {
+            let request = asking(ProviderConfig::new()).with_tools(Arc::clone(&tools));
+            let request = request.with_transcript(transcript.clone());
+            let encoded = api.codec().encode(&request, &config, None).unwrap();
+            let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
+            assert_eq!(tool_in(api, &body).1, strict, "{}", api.name());
+        }
+    }
+}
+
 // A call of a history that was made elsewhere, or before the tool was strict, goes out as it is.
 #[test]
 fn arguments_of_a_history_go_out_as_the_tool_has_them() {

@@ -11,6 +11,7 @@ use serde_json::Value;
 pub(crate) struct Compiled {
     schema: OnceLock<Arc<Result<Schema, SchemaError>>>,
     openai: OnceLock<Arc<Result<Strict, Refusal>>>,
+    azure: OnceLock<Arc<Result<Strict, Refusal>>>,
     anthropic: OnceLock<Arc<Result<Strict, Refusal>>>,
 }
 
@@ -22,6 +23,7 @@ impl Compiled {
     pub(crate) fn strict(&self, given: &Value, subset: Subset) -> Result<&Strict, &Refusal> {
         let cell = match subset {
             Subset::Anthropic => &self.anthropic,
+            Subset::Azure => &self.azure,
             _ => &self.openai,
         };
         (**cell.get_or_init(|| Arc::new(attache_schema::strict(given, subset)))).as_ref()

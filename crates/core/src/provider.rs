@@ -449,6 +449,16 @@ pub enum ResponseFormat {
     },
 }
 
+impl ResponseFormat {
+    /// The schema that answers are held to, if there is one.
+    pub fn schema(&self) -> Option<&OutputSchema> {
+        match self {
+            Self::JsonSchema { schema, .. } => Some(schema),
+            Self::Text | Self::JsonObject => None,
+        }
+    }
+}
+
 /// Prompt caching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

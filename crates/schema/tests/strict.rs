@@ -56,6 +56,8 @@ fn assert_strict_inside(schema: &Value, subset: Subset, at: &str) {
     for keyword in members.keys() {
         assert!(ALLOWED.contains(&keyword.as_str()), "{at}: {keyword}");
         assert!(subset == Subset::OpenAi || !ONLY_OPENAI.contains(&keyword.as_str()), "{at}: {keyword}");
+        let is_bound = matches!(keyword.as_str(), "format" | "minItems");
+        assert!(subset != Subset::Azure || !is_bound, "{at}: {keyword}");
     }
     if members.contains_key("$ref") {
         assert_eq!(members.len(), 1, "{at}: siblings of $ref");
@@ -68,7 +70,7 @@ fn assert_strict_inside(schema: &Value, subset: Subset, at: &str) {
     };
     if is("object") {
         assert_eq!(schema["additionalProperties"], json!(false), "{at}");
-        if subset == Subset::OpenAi {
+        if subset != Subset::Anthropic {
             let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
             assert_eq!(schema["required"], json!(names), "{at}: every property is required");
         }
@@ -196,11 +198,10 @@ fn every_reply_comes_back<T: JsonSchema + DeserializeOwned + Debug>() {
 }
 
 /// Numbers have no bounds there, so a reply comes back as the type, or with what is wrong.
-fn every_reply_comes_back_or_is_refused<T: JsonSchema + DeserializeOwned + Debug>() {
+fn every_reply_comes_back_or_is_refused<T: JsonSchema + DeserializeOwned + Debug>(subset: Subset) {
     let original = schema_for!(T).to_value();
-    let strict =
-        strict(&original, Subset::Anthropic).unwrap_or_else(|refusal| panic!("{refusal}: {original}"));
-    assert_strict(strict.schema(), Subset::Anthropic);
+    let strict = strict(&original, subset).unwrap_or_else(|refusal| panic!("{refusal}: {original}"));
+    assert_strict(strict.schema(), subset);
     let mut writer = Writer { root: strict.schema(), state: 0x2545_f491_4f6c_dd1d };
     let mut came_back = 0;
     for _ in 0..300 {
@@ -266,14 +267,14 @@ fn every_type_is_said_and_every_reply_comes_back() {
 
 #[test]
 fn every_type_without_recursion_is_said_in_the_subset_of_anthropic() {
-    every_reply_comes_back_or_is_refused::<Scalars>();
-    every_reply_comes_back_or_is_refused::<Collections>();
-    every_reply_comes_back_or_is_refused::<Adjacent>();
-    every_reply_comes_back_or_is_refused::<Closed>();
-    every_reply_comes_back_or_is_refused::<Order>();
-    every_reply_comes_back_or_is_refused::<BTreeMap<String, BTreeMap<i32, bool>>>();
-    every_reply_comes_back_or_is_refused::<(f64, Option<String>)>();
-    every_reply_comes_back_or_is_refused::<Vec<i64>>();
+    every_reply_comes_back_or_is_refused::<Scalars>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<Collections>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<Adjacent>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<Closed>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<Order>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<BTreeMap<String, BTreeMap<i32, bool>>>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<(f64, Option<String>)>(Subset::Anthropic);
+    every_reply_comes_back_or_is_refused::<Vec<i64>>(Subset::Anthropic);
     let refusal =
         |original: schemars::Schema| strict(&original.to_value(), Subset::Anthropic).unwrap_err().to_string();
     for recursive in [schema_for!(External), schema_for!(Tagged), schema_for!(Untagged), schema_for!(Invoice)]
@@ -283,6 +284,27 @@ fn every_type_without_recursion_is_said_in_the_subset_of_anthropic() {
     let many: Map<String, Value> = (0..21).map(|at| (format!("p{at}"), json!({"type": "string"}))).collect();
     let refusal = strict(&json!({"properties": many}), Subset::Anthropic).unwrap_err();
     assert_eq!(refusal.to_string(), "the root: 21 of its properties may be left out, more than 20");
+}
+
+#[test]
+fn every_type_is_said_at_azure_without_bounds() {
+    every_reply_comes_back_or_is_refused::<Scalars>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<Collections>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<External>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<Tagged>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<Untagged>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<Flattened>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<BTreeMap<String, BTreeMap<i32, bool>>>(Subset::Azure);
+    let refused = |schema: &Value| strict(schema, Subset::Azure).unwrap_err().to_string();
+    let many: Map<String, Value> = (0..101).map(|at| (format!("p{at}"), json!({"type": "string"}))).collect();
+    assert_eq!(refused(&json!({"properties": many})), "the root: it has 101 properties, more than 100");
+    let deep = (0..6).fold(json!({"type": "string"}), |inner, _| json!({"properties": {"a": inner}}));
+    assert_eq!(refused(&deep), "the root: it is nested deeper than 5 levels");
+    let count = json!({"properties": {"count": {"type": "integer", "format": "uint8", "minimum": 0}}});
+    let strict = strict(&count, Subset::Azure).unwrap();
+    let said = json!({"type": ["integer", "null"], "description": "minimum: 0"});
+    assert_eq!(strict.schema()["properties"]["count"], said);
+    assert_eq!(strict.unsaid().len(), 1);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
     BoxFuture, CachePolicy, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix,
-    ModelCapabilities, OutputSchema, ProviderConfig, ProviderError, ProviderState, ResponseFormat, Secret,
-    StateCell, ToolSet, ToolsCheck,
+    ModelCapabilities, ProviderConfig, ProviderError, ProviderState, ResponseFormat, Secret, StateCell,
+    ToolSet, ToolsCheck,
 };
 
 use crate::auth::{Auth, Environment};
@@ -287,14 +287,6 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
     }
 }
 
-/// The schema that answers are held against.
-fn answer_schema(config: &ProviderConfig) -> Option<OutputSchema> {
-    match &config.response_format {
-        Some(ResponseFormat::JsonSchema { schema, .. }) => Some(schema.clone()),
-        _ => None,
-    }
-}
-
 /// One call, which can be made anew.
 struct Call<C> {
     codec: Arc<C>,
@@ -317,7 +309,8 @@ impl<C: Codec> Call<C> {
         encoded.parts.whole |= request.whole;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
         let decoding = Arc::clone(codec);
-        let (forms, answer) = (encoded.strict, answer_schema(config));
+        let (forms, answer) =
+            (encoded.strict, config.response_format.as_ref().and_then(ResponseFormat::schema).cloned());
         let decoder = move || {
             let decoder = decoding.decoder(Arc::clone(&tools), degradations.clone());
             if forms.is_none() && answer.is_none() {

@@ -8,10 +8,9 @@ mod tools;
 
 use std::sync::Arc;
 
-use attache_core::schema::Subset;
 use attache_core::{
     AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
-    RequestHeaders, Secret, ToolSet, merge_members,
+    RequestHeaders, ResponseFormat, Secret, ToolSet, merge_members,
 };
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
@@ -51,12 +50,11 @@ impl MessagesCodec {
         let mut parts = parts(ask, key)?;
         let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
         let mut state = kept.unwrap_or_else(State::new);
-        let mut forms = StrictForms::of_tools(&request.tools, self.subset());
-        let encoded = state.encode(ask, &mut forms);
+        let encoded = state.encode(ask);
         if let Some(transcript) = &request.transcript {
             transcript.put(FAMILY, state);
         }
-        let (body, degradations) = encoded?;
+        let (body, degradations, forms) = encoded?;
         parts.body = body;
         Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
     }
@@ -69,8 +67,8 @@ struct State {
     plan: Plan,
     model: Arc<str>,
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation, and the subset of those that are strict.
-    written_tools: Option<(Option<Subset>, Arc<str>)>,
+    /// The tools as they were written last, unless that took a degradation, and the names of the strict ones.
+    written_tools: Option<(Vec<String>, Arc<str>)>,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -101,18 +99,17 @@ impl State {
     fn encode(
         &mut self,
         ask: Ask<'_>,
-        forms: &mut Option<StrictForms>,
-    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
         let Ask { request, config, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         self.messages(ask)?;
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
+        let answer = config.response_format.as_ref().and_then(ResponseFormat::schema);
+        let answer = answer.filter(|_| options.structured);
+        let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
         let tools = self.tools(ask, forms.as_ref(), &mut refusals)?;
-        if options.structured {
-            *forms = Some(StrictForms::with_answer(forms.take(), Subset::Anthropic));
-        }
         if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
             options.members.insert("tool_choice".to_owned(), choice);
         }
@@ -153,7 +150,7 @@ impl State {
         head.push_str(r#""messages":["#);
         let markers: Vec<Marker> =
             markers.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
-        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded()))
+        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded(), forms))
     }
 
     /// Plans and renders what is new of the conversation.
@@ -237,15 +234,16 @@ impl State {
             return Ok(Arc::default());
         }
         let subset = ask.codec.subset();
-        if let Some((of, written)) = &self.written_tools
-            && *of == subset
+        let strict = || forms.into_iter().flat_map(StrictForms::tool_names);
+        if let Some((names, written)) = &self.written_tools
+            && strict().eq(names)
         {
             return Ok(Arc::clone(written));
         }
         let before = refusals.count();
         let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, subset, forms, refusals)?);
         if refusals.count() == before {
-            self.written_tools = Some((subset, Arc::clone(&written)));
+            self.written_tools = Some((strict().map(str::to_owned).collect(), Arc::clone(&written)));
         }
         Ok(written)
     }

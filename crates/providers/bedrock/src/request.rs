@@ -11,10 +11,9 @@ mod tools;
 
 use std::sync::Arc;
 
-use attache_core::schema::Subset;
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError, Secret, ToolSet,
-    merge_members,
+    ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError, ResponseFormat, Secret,
+    ToolSet, merge_members,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
@@ -51,12 +50,11 @@ impl ConverseCodec {
         let mut parts = parts(ask, key)?;
         let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
         let mut state = kept.unwrap_or_else(State::new);
-        let mut forms = StrictForms::of_tools(&request.tools, self.subset());
-        let encoded = state.encode(ask, &mut forms);
+        let encoded = state.encode(ask);
         if let Some(transcript) = &request.transcript {
             transcript.put(FAMILY, state);
         }
-        let (body, degradations) = encoded?;
+        let (body, degradations, forms) = encoded?;
         parts.body = body;
         Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
     }
@@ -70,8 +68,8 @@ struct State {
     /// The model that was planned for, and what it was taken for.
     model: (Arc<str>, String),
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation, and the subset of those that are strict.
-    written_tools: Option<(Option<Subset>, Arc<str>)>,
+    /// The tools as they were written last, unless that took a degradation, and the names of the strict ones.
+    written_tools: Option<(Vec<String>, Arc<str>)>,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -105,8 +103,7 @@ impl State {
     fn encode(
         &mut self,
         ask: Ask<'_>,
-        forms: &mut Option<StrictForms>,
-    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
         let Ask { request, config, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         check_pairing(&request.messages)?;
@@ -114,12 +111,12 @@ impl State {
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
+        let answer = config.response_format.as_ref().and_then(ResponseFormat::schema);
+        let answer = answer.filter(|_| options.structured);
+        let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
         let extra = Extra::read(&config.extra_body)?;
         let point = cache::point(ask, &mut refusals)?;
         let tool_config = self.tool_config(ask, &mut options, &extra, forms.as_ref(), &mut refusals)?;
-        if options.structured {
-            *forms = Some(StrictForms::with_answer(forms.take(), Subset::Anthropic));
-        }
         merge_members(&mut options.additional, &extra.additional);
         if !options.additional.is_empty() {
             let additional = Value::Object(options.additional);
@@ -159,7 +156,7 @@ impl State {
         self.begin(ask, &system, &mut head);
         let markers: Vec<Marker> =
             points.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
-        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded()))
+        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded(), forms))
     }
 
     /// Plans and renders what is new of the conversation.
@@ -253,8 +250,9 @@ impl State {
             return Ok(Arc::default());
         }
         let subset = ask.codec.subset();
-        if let Some((of, written)) = &self.written_tools
-            && *of == subset
+        let strict = || forms.into_iter().flat_map(StrictForms::tool_names);
+        if let Some((names, written)) = &self.written_tools
+            && strict().eq(names)
         {
             return Ok(Arc::clone(written));
         }
@@ -262,7 +260,7 @@ impl State {
         let rule = ask.codec.family().tool_schema;
         let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, rule, subset, forms, refusals)?);
         if refusals.count() == before {
-            self.written_tools = Some((subset, Arc::clone(&written)));
+            self.written_tools = Some((strict().map(str::to_owned).collect(), Arc::clone(&written)));
         }
         Ok(written)
     }

@@ -25,7 +25,7 @@ pub(crate) fn subset(capabilities: &ModelCapabilities, rule: ToolSchemas) -> Opt
         capabilities.structured_output,
         StructuredOutput::JsonSchema | StructuredOutput::JsonSchemaAlone
     );
-    (enforces && rule == ToolSchemas::OpenAi).then_some(Subset::OpenAi)
+    (enforces && rule != ToolSchemas::AsGiven).then(|| rule.subset())
 }
 
 /// A tool as the server takes it.
@@ -59,12 +59,13 @@ pub(crate) fn written<'d>(
 pub(crate) fn answer<'s>(
     schema: &'s OutputSchema,
     strict: bool,
+    rule: ToolSchemas,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<&'s Value>, ProviderError> {
     if !strict {
         return Ok(None);
     }
-    strict_answer(schema, Subset::OpenAi, "it is sent as it is, and not enforced", refusals)
+    strict_answer(schema, rule.subset(), "it is sent as it is, and not enforced", refusals)
 }
 
 /// The schema as the server takes it without enforcing it, and what it lost.
@@ -166,9 +167,9 @@ pub(crate) fn check(
         return ToolsCheck::refusing(format!("{} does not call tools", capabilities.model));
     }
     let mut refusals = Refusals::new(&capabilities.model, policy);
-    let most = (rule == ToolSchemas::OpenAi).then_some(MAX_TOOLS);
+    let most = (rule != ToolSchemas::AsGiven).then_some(MAX_TOOLS);
     let subset = subset(capabilities, rule);
-    let forms = StrictForms::of_tools(tools, subset);
+    let forms = StrictForms::of_tools(tools, subset, None);
     check_tools(tools, most, |definition| {
         let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
         if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {

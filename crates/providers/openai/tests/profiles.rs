@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use attache_core::{
     ChatRequest, Content, Document, Effort, Matrix, Message, ProviderConfig, Reasoning, ResponseFormat,
-    Routed, Secret, ToolResult, Unsupported, UserMessage, UserOrigin,
+    Routed, Secret, ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserOrigin,
 };
-use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles};
+use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
 use attache_testkit::{Rules, validate_chat_with};
 use attache_transport::{Auth, Codec as _, Environment};
 use http::{HeaderMap, StatusCode};
@@ -210,6 +210,36 @@ fn azure_is_where_its_variables_say() {
     assert!(matches!(auth, Auth::Signer(_)) && !format!("{auth:?}").contains("canary"));
     let (nowhere, _) = with(&[]);
     assert_eq!(nowhere.unwrap_err().message(), "no address for azure: set AZURE_OPENAI_ENDPOINT");
+}
+
+// Azure's own documentation: texts, numbers and lists have no bounds where it enforces a schema.
+#[test]
+fn azure_enforces_schemas_without_bounds() {
+    let schema = json!({"type": "object", "properties": {"count": {"type": "integer", "minimum": 0}},
+        "required": ["count"]});
+    let tool = ToolDefinition::new("count", "", schema).with_strict(true);
+    let request = ChatRequest::new([user("Hi")]).with_tools(ToolSet::new([tool]).unwrap());
+    for (name, at) in [("azure", "/tools/0/function"), ("azure-responses", "/tools/0")] {
+        let environment = Environment::new(|name| match name {
+            "AZURE_OPENAI_API_KEY" => Some("canary".to_owned()),
+            "AZURE_OPENAI_ENDPOINT" => Some("https://r.example".to_owned()),
+            _ => None,
+        });
+        let encoded = if name == "azure" {
+            let mut codec = ChatCodec::new(profile(name), "gpt-4o");
+            let auth = codec.configure(&environment).unwrap();
+            codec.encode(&request, &request.options, auth.key())
+        } else {
+            let mut codec = ResponsesCodec::new(profile(name), "gpt-4o");
+            let auth = codec.configure(&environment).unwrap();
+            codec.encode(&request, &request.options, auth.key())
+        };
+        let body: Value = serde_json::from_slice(&encoded.unwrap().parts.body.to_vec()).unwrap();
+        let tool = body.pointer(at).unwrap();
+        assert_eq!(tool["strict"], true, "{body}");
+        let count = &tool["parameters"]["properties"]["count"];
+        assert_eq!(*count, json!({"type": "integer", "description": "minimum: 0"}), "{name}");
+    }
 }
 
 // openai.md C.11: a token stands in `authorization`

@@ -257,7 +257,7 @@ impl<'s> Fit<'s> {
             said.insert("const".to_owned(), only.clone());
         }
         if kind == "integer"
-            && self.subset == Subset::OpenAi
+            && self.says("minimum", &Value::Null)
             && let Some((least, most)) = members.get("format").and_then(Value::as_str).and_then(range)
         {
             // Bounds of 64 bits are no help to anybody.
@@ -311,6 +311,7 @@ impl<'s> Fit<'s> {
     fn says(&self, keyword: &str, value: &Value) -> bool {
         let format = |known: &str| value == known;
         match (self.subset, keyword) {
+            (Subset::Azure, _) => false,
             (_, "format") if FORMATS.into_iter().any(format) => true,
             (Subset::Anthropic, "format") => format("uri"),
             (Subset::Anthropic, "minItems") => matches!(value.as_u64(), Some(0 | 1)),
@@ -343,17 +344,17 @@ impl<'s> Fit<'s> {
             let (mut schema, back) = self.node(property, Place { at: &at, out: &out })?;
             let may_lack = !is_required(name);
             let takes_null = may_lack && self.takes_null(property, 8);
-            match self.subset {
-                Subset::OpenAi if may_lack && !takes_null => schema = nullable(schema),
+            let null_is_absence = self.subset.requires_all() && may_lack && !takes_null;
+            if null_is_absence {
+                schema = nullable(schema);
+            } else if takes_null && !self.subset.requires_all() {
                 // Its absence says as much, and choices of types make the grammar large.
-                Subset::Anthropic if takes_null => not_null(&mut schema),
-                _ => {}
+                not_null(&mut schema);
             }
             said.insert(name.clone(), Value::Object(schema));
-            let null_is_absence = self.subset == Subset::OpenAi && may_lack && !takes_null;
             backs.insert(name.clone(), (back, null_is_absence));
         }
-        let said = closed(said, |name| self.subset == Subset::OpenAi || is_required(name));
+        let said = closed(said, |name| self.subset.requires_all() || is_required(name));
         Ok((said, Back::Object(backs)))
     }
 

@@ -4,10 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Back, Refusal, Subset};
+use super::{Back, Refusal, Strict, Subset};
 
-const MAX_PROPERTIES: usize = 5_000;
-const MAX_LEVELS: usize = 10;
 const MAX_CHOICES: usize = 1_000;
 const MAX_CHARS: usize = 120_000;
 /// Values of one enum of texts beyond which their length is bounded.
@@ -19,11 +17,27 @@ struct Count {
     properties: usize,
     choices: usize,
     chars: usize,
+    most_levels: usize,
 }
 
-/// Properties of one schema that may be left out at Anthropic: its grammar has a state for each choice of them, and
-/// more are refused as too complex.
+/// Properties that may be left out, and places that take one of several types, in all schemas of one request at
+/// Anthropic: its grammar has a state for each choice of them. The API says 24 and 16, and was recorded to refuse 24. (Anthropic,
+/// "Structured outputs", complexity limits)
 const MAX_OPTIONAL: usize = 20;
+const MAX_UNIONS: usize = 16;
+
+impl Subset {
+    /// The bounds of [`Self::takes_together`], in words.
+    pub const TOGETHER: &str =
+        "in all its schemas 20 properties that may be left out and 16 places of several types";
+
+    /// True if the API takes these schemas in one request.
+    pub fn takes_together(self, schemas: &[&Strict]) -> bool {
+        self != Self::Anthropic
+            || schemas.iter().map(|schema| schema.optional).sum::<usize>() <= MAX_OPTIONAL
+                && schemas.iter().map(|schema| schema.unions).sum::<usize>() <= MAX_UNIONS
+    }
+}
 
 /// Refuses a schema that is too large, and one that holds itself where the subset has no such thing.
 pub(super) fn check(
@@ -32,18 +46,19 @@ pub(super) fn check(
     definitions: &HashMap<String, Back>,
 ) -> Result<(), Refusal> {
     match subset {
-        Subset::OpenAi => sizes(schema),
+        Subset::OpenAi => sizes(schema, 5_000, 10),
+        Subset::Azure => sizes(schema, 100, 5),
         Subset::Anthropic => {
             if let Some(name) = definitions.keys().find(|name| leads_to(name, definitions)) {
                 return Err(Refusal::new("", format!("{name} holds itself, and the API takes no recursion")));
             }
-            match optional(schema) {
-                0..=MAX_OPTIONAL => Ok(()),
-                held => {
-                    let problem =
-                        format!("{held} of its properties may be left out, more than {MAX_OPTIONAL}");
-                    Err(Refusal::new("", problem))
-                }
+            let bounds = [
+                (optional(schema), MAX_OPTIONAL, "of its properties may be left out"),
+                (unions(schema), MAX_UNIONS, "of its places take several types"),
+            ];
+            match bounds.iter().find(|(held, most, _)| held > most) {
+                Some((held, most, unit)) => Err(Refusal::new("", format!("{held} {unit}, more than {most}"))),
+                None => Ok(()),
             }
         }
     }
@@ -91,12 +106,25 @@ pub(super) fn optional(schema: &Value) -> usize {
     }
 }
 
-fn sizes(schema: &Value) -> Result<(), Refusal> {
-    let mut count = Count::default();
+/// The number of places that take one of several types.
+pub(super) fn unions(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => {
+            let is_union = members.get("anyOf").is_some_and(Value::is_array)
+                || members.get("type").is_some_and(Value::is_array);
+            usize::from(is_union) + members.values().map(unions).sum::<usize>()
+        }
+        Value::Array(list) => list.iter().map(unions).sum(),
+        _ => 0,
+    }
+}
+
+fn sizes(schema: &Value, most_properties: usize, most_levels: usize) -> Result<(), Refusal> {
+    let mut count = Count { most_levels, ..Count::default() };
     count.node(schema, 0)?;
-    let Count { properties, choices, chars } = count;
+    let Count { properties, choices, chars, .. } = count;
     let bounds = [
-        (properties, MAX_PROPERTIES, "properties"),
+        (properties, most_properties, "properties"),
         (choices, MAX_CHOICES, "values of enums"),
         (chars, MAX_CHARS, "characters of names and values"),
     ];
@@ -109,8 +137,8 @@ fn sizes(schema: &Value) -> Result<(), Refusal> {
 impl Count {
     fn node(&mut self, schema: &Value, level: usize) -> Result<(), Refusal> {
         let Value::Object(members) = schema else { return Ok(()) };
-        if level > MAX_LEVELS {
-            return Err(Refusal::new("", format!("it is nested deeper than {MAX_LEVELS} levels")));
+        if level > self.most_levels {
+            return Err(Refusal::new("", format!("it is nested deeper than {} levels", self.most_levels)));
         }
         for (name, definition) in members.get("$defs").and_then(Value::as_object).into_iter().flatten() {
             self.chars += name.chars().count();

@@ -24,6 +24,8 @@ use crate::{Schema, Violation};
 pub enum Subset {
     /// OpenAI's: each property is required, and those that may be left out may be `null`.
     OpenAi,
+    /// Azure's: as OpenAI's, but texts, numbers and lists have no bounds. (Azure OpenAI, "Structured outputs")
+    Azure,
     /// Anthropic's: properties may be left out; numbers and lengths have no bounds, and nothing holds itself.
     Anthropic,
 }
@@ -37,6 +39,7 @@ pub struct Strict {
     definitions: HashMap<String, Back>,
     keeps_form: bool,
     optional: usize,
+    unions: usize,
     /// The strict schema, by which the branch of a union is found that a reply took.
     compiled: Schema,
     branches: HashMap<String, Id>,
@@ -101,8 +104,8 @@ pub struct Unsaid {
 /// # Errors
 /// [`Refusal`] names what the subset cannot say: references beside keywords that cannot be merged, objects of several
 /// descriptions, places that take nothing, and schemas beyond the limits of the API (at OpenAI 5,000 properties, 10
-/// levels, 1,000 values of enums, 120,000 characters of names and values; at Anthropic 20 properties that may be left
-/// out, and no recursion).
+/// levels, 1,000 values of enums, 120,000 characters of names and values; at Azure 100 properties and 5 levels; at Anthropic 20 properties that may be left
+/// out, 16 places of several types, and no recursion).
 pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
     let unreadable = |error: crate::SchemaError| Refusal { pointer: error.pointer, problem: error.problem };
     let original = Schema::new(schema).map_err(unreadable)?;
@@ -110,7 +113,7 @@ pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
     limits::check(&fitted.schema, subset, &fitted.definitions)?;
     let (compiled, branches) = compile_indexed(&fitted.schema).map_err(unreadable)?;
     let keeps_form = fitted.back.keeps_form() && fitted.definitions.values().all(Back::keeps_form);
-    let optional = limits::optional(&fitted.schema);
+    let (optional, unions) = (limits::optional(&fitted.schema), limits::unions(&fitted.schema));
     Ok(Strict {
         schema: fitted.schema,
         unsaid: fitted.unsaid,
@@ -118,6 +121,7 @@ pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
         definitions: fitted.definitions,
         keeps_form,
         optional,
+        unions,
         compiled,
         branches,
         original,
@@ -144,6 +148,13 @@ enum Back {
     Definition(String),
     /// An object whose `value` is meant.
     Wrapped(Box<Back>),
+}
+
+impl Subset {
+    /// True if each property must be required, so that `null` stands for the absence of one.
+    fn requires_all(self) -> bool {
+        self != Self::Anthropic
+    }
 }
 
 impl fmt::Display for Unsaid {
@@ -181,11 +192,6 @@ impl Strict {
     /// What it does not say of the original.
     pub fn unsaid(&self) -> &[Unsaid] {
         &self.unsaid
-    }
-
-    /// The number of properties that may be left out. APIs bound their number over all schemas of a request.
-    pub fn optional_properties(&self) -> usize {
-        self.optional
     }
 
     /// True if a reply has the form of the original schema already.

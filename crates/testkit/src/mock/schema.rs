@@ -64,8 +64,31 @@ const MAX_LEVELS: usize = 10;
 /// A bound on our own recursion, far beyond what either provider compiles.
 const MAX_DEPTH: usize = 100;
 
-/// How many properties a schema, all of its parts included, does not require. `check_strict` bounds its depth.
-pub(crate) fn optional_properties(schema: &Value) -> usize {
+/// The fewest properties that the schemas of a request leave optional and that are known to be refused, as recorded from
+/// the API. It counts the states of its grammar, which is not known; this many in one tool are too many.
+const TOO_OPTIONAL: usize = 24;
+/// Places of several types in the schemas of one request, as Anthropic documents it.
+const MAX_UNIONS: usize = 16;
+
+/// Checks that Anthropic compiles the strict schemas of one request together. `check_strict` bounds their depth.
+///
+/// # Errors
+///
+/// The message of the API.
+pub(crate) fn check_together<'s>(schemas: impl IntoIterator<Item = &'s Value>) -> Result<(), String> {
+    let (mut optional, mut unions) = (0, 0);
+    for schema in schemas {
+        optional += optional_properties(schema);
+        unions += places_of_several_types(schema);
+    }
+    if optional < TOO_OPTIONAL && unions <= MAX_UNIONS {
+        return Ok(());
+    }
+    let message = "Schema is too complex for compilation. Try reducing the number of tools or simplifying tool schemas.";
+    Err(message.to_owned())
+}
+
+fn optional_properties(schema: &Value) -> usize {
     match schema {
         Value::Array(items) => items.iter().map(optional_properties).sum(),
         Value::Object(members) => {
@@ -75,6 +98,18 @@ pub(crate) fn optional_properties(schema: &Value) -> usize {
             let own = members.get("properties").and_then(Value::as_object);
             let own = own.map_or(0, |own| own.keys().filter(|name| !is_required(name)).count());
             own + members.values().map(optional_properties).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+fn places_of_several_types(schema: &Value) -> usize {
+    match schema {
+        Value::Array(items) => items.iter().map(places_of_several_types).sum(),
+        Value::Object(members) => {
+            let is_list = |keyword: &str| members.get(keyword).is_some_and(Value::is_array);
+            usize::from(is_list("anyOf") || is_list("type"))
+                + members.values().map(places_of_several_types).sum::<usize>()
         }
         _ => 0,
     }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+    ProviderConfig, ProviderError, ResponseFormat, ToolChoice, ToolDefinition, ToolLoosening, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
 use serde::Serialize;
@@ -90,7 +91,11 @@ pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ProviderCon
         return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
     }
     let subset = codec.subset();
-    let forms = StrictForms::of_tools(tools, subset);
+    let forms = StrictForms::of_tools(
+        tools,
+        subset,
+        config.response_format.as_ref().and_then(ResponseFormat::schema),
+    );
     check_tools(tools, None, |definition| {
         let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
         if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {

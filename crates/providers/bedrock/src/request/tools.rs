@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ProviderConfig, ProviderError, ToolChoice, ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+    ProviderConfig, ProviderError, ResponseFormat, ToolChoice, ToolDefinition, ToolLoosening, ToolSet,
+    ToolsCheck,
 };
 use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
 use serde::Serialize;
@@ -161,7 +162,11 @@ pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ProviderCon
     }
     let rule = codec.family().tool_schema;
     let subset = codec.subset();
-    let forms = StrictForms::of_tools(tools, subset);
+    let forms = StrictForms::of_tools(
+        tools,
+        subset,
+        config.response_format.as_ref().and_then(ResponseFormat::schema),
+    );
     check_tools(tools, None, |definition| {
         let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
         if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {

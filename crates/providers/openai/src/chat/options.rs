@@ -1,6 +1,5 @@
 //! Options as members of the request body.
 
-use attache_core::schema::Subset;
 use attache_core::{
     CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
     ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members, wire_name,
@@ -90,7 +89,11 @@ pub(super) fn options(
     writer.members.shift_remove("tools");
     let offered = if dropped { Offered::None } else { offered };
     let Writer { members, instruction, marker, strict_answer, refusals, .. } = writer;
-    let forms = if strict_answer { Some(StrictForms::with_answer(forms, Subset::OpenAi)) } else { forms };
+    let forms = if strict_answer {
+        Some(StrictForms::with_answer(forms, profile.tool_schemas.subset()))
+    } else {
+        forms
+    };
     Ok(Options { members, offered, instruction, marker, forms, degradations: refusals.into_recorded() })
 }
 
@@ -314,7 +317,7 @@ impl Writer<'_> {
         let format = match format {
             ResponseFormat::JsonObject if takes_object => object(),
             ResponseFormat::JsonSchema { name, schema, strict } if takes_schema => {
-                let fitted = tools::answer(schema, *strict, &mut self.refusals)?;
+                let fitted = tools::answer(schema, *strict, self.profile.tool_schemas, &mut self.refusals)?;
                 self.strict_answer = fitted.is_some();
                 let (schema, strict) = (fitted.unwrap_or(schema.value()), self.strict_answer);
                 json!({"type": "json_schema", "json_schema": {"name": wire_name(name), "schema": schema, "strict": strict}})

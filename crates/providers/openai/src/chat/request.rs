@@ -98,7 +98,7 @@ impl ChatCodec {
         let has_items = memo.log.first_role().is_some();
         let hosted = tools::hosted(self.profile(), config)?;
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
-        let forms = StrictForms::of_tools(&request.tools, subset);
+        let forms = StrictForms::of_tools(&request.tools, subset, None);
         let has_hosted = !hosted.is_empty();
         let mut options = options(self.profile(), self.capabilities(), request, config, has_hosted, forms)?;
         let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);

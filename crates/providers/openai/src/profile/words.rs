@@ -1,5 +1,6 @@
 //! The words of a profile: quirks that are a choice among several ways.
 
+use attache_core::schema::Subset;
 use serde::{Deserialize, Serialize};
 
 /// An API that a server speaks.
@@ -41,8 +42,17 @@ pub enum ToolSchemas {
     #[default]
     AsGiven,
     /// As OpenAI does, at most 128: no `anyOf`, `oneOf`, `allOf`, `enum` and `not` at the root, and no array without
-    /// `items`.
+    /// `items`. It holds models to strict ones in [`Subset::OpenAi`](attache_core::schema::Subset::OpenAi).
     OpenAi,
+    /// The same, held to in [`Subset::Azure`](attache_core::schema::Subset::Azure).
+    Azure,
+}
+
+impl ToolSchemas {
+    /// The subset of JSON Schema in which the server takes what it enforces.
+    pub(crate) fn subset(self) -> Subset {
+        if self == Self::Azure { Subset::Azure } else { Subset::OpenAi }
+    }
 }
 
 /// The role of instructions.

@@ -254,7 +254,7 @@ impl Writer<'_> {
             Some(ResponseFormat::JsonSchema { name, schema, strict })
                 if takes == StructuredOutput::JsonSchema =>
             {
-                let fitted = tools::answer(schema, *strict, &mut self.refusals)?;
+                let fitted = tools::answer(schema, *strict, self.profile.tool_schemas, &mut self.refusals)?;
                 self.strict_answer = fitted.is_some();
                 let (schema, strict) = (fitted.unwrap_or(schema.value()), self.strict_answer);
                 json!({"type": "json_schema", "name": wire_name(name), "schema": schema, "strict": strict})

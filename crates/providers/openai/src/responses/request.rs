@@ -3,7 +3,6 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use attache_core::schema::Subset;
 use attache_core::{
     ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
     ResponseFormat, Secret, SystemMessage, TextPart, ToolSet, ToolsCheck,
@@ -134,7 +133,7 @@ impl ResponsesCodec {
         let known =
             memo.head.take().filter(|head| same_tools && head.hosted.iter().eq(hosted.iter().copied()));
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
-        let mut forms = StrictForms::of_tools(&request.tools, subset);
+        let mut forms = StrictForms::of_tools(&request.tools, subset, None);
         let head = memo.head.insert(self.head(known, request, config, leading, &hosted, forms.as_ref())?);
         let has_instructions = head.as_item && !head.system.is_empty();
         if !has_items && !has_instructions {
@@ -161,7 +160,7 @@ impl ResponsesCodec {
         tail.push('}');
         let head = if has_items { &head.followed } else { &head.alone };
         if options.strict_answer {
-            forms = Some(StrictForms::with_answer(forms, Subset::OpenAi));
+            forms = Some(StrictForms::with_answer(forms, self.profile().tool_schemas.subset()));
         }
         Ok((memo.log.body(head.clone(), tail, &[]), options.degradations, forms))
     }

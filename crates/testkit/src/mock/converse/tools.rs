@@ -27,7 +27,7 @@ pub(super) fn check(context: &Context<'_>) -> Check {
     let tools = required_list(config, "tools", &path)?;
     let at = path.key("tools");
     let mut names = HashSet::new();
-    let mut strict = 0;
+    let mut strict = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
         let path = at.index(index);
         let (kind, tool) = union(tool, &["toolSpec", "systemTool", "cachePoint"], &path)?;
@@ -39,7 +39,9 @@ pub(super) fn check(context: &Context<'_>) -> Check {
             // Cache points are checked in their own order.
             _ => continue,
         };
-        strict += usize::from(tool.get("strict") == Some(&Value::Bool(true)));
+        if tool.get("strict") == Some(&Value::Bool(true)) {
+            strict.extend(tool.get("inputSchema").and_then(|schema| schema.get("json")));
+        }
         if !names.insert(name) {
             return Err(refused(&path.key("name"), format!("The tool {name} is defined more than once.")));
         }
@@ -47,9 +49,19 @@ pub(super) fn check(context: &Context<'_>) -> Check {
     if names.is_empty() {
         return Err(constraint(&at, "Member must have length greater than or equal to 1"));
     }
-    if strict > MAX_STRICT && context.family.is_claude() {
-        let what = format_args!("Too many strict tools ({strict}). The maximum is {MAX_STRICT}.");
-        return Err(of_model(&at, what));
+    if context.family.is_claude() {
+        if strict.len() > MAX_STRICT {
+            let what = format_args!("Too many strict tools ({}). The maximum is {MAX_STRICT}.", strict.len());
+            return Err(of_model(&at, what));
+        }
+        let answer = context
+            .request
+            .get("outputConfig")
+            .and_then(|config| config.pointer("/textFormat/structure/jsonSchema/schema")?.as_str());
+        // Another check says what is no JSON.
+        let answer: Option<Value> = answer.and_then(|text| serde_json::from_str(text).ok());
+        strict.extend(&answer);
+        schema::check_together(strict).map_err(|problem| of_model(&at, problem))?;
     }
     match member(config, "toolChoice") {
         None => Ok(()),

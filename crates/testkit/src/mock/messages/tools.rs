@@ -27,10 +27,6 @@ const FIELDS: &[&str] = &[
 
 const MAX_NAME: usize = 128;
 const MAX_STRICT: usize = 20;
-/// The fewest properties that strict tools leave optional and that are known to be refused, as recorded from the API. It
-/// counts the states of its grammar, which is not known; this many in one tool are too many.
-const TOO_OPTIONAL: usize = 24;
-
 pub(super) fn check(context: &Context<'_>) -> Check {
     let path = Path::Root.key("tools");
     let tools = match context.request.get("tools") {
@@ -38,28 +34,24 @@ pub(super) fn check(context: &Context<'_>) -> Check {
         Some(tools) => array(tools, &path)?,
     };
     let mut names = HashSet::new();
-    let (mut strict, mut optional) = (0, 0);
+    let mut strict = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
         let path = path.index(index);
         let tool = object(tool, &path)?;
         let name = check_tool(tool, &path)?;
         if tool.get("strict") == Some(&Value::Bool(true)) {
-            strict += 1;
-            optional += tool.get("input_schema").map_or(0, schema::optional_properties);
+            strict.extend(tool.get("input_schema"));
         }
         if !names.insert(name) {
             return Err(bad(&Path::Root.key("tools"), "Tool names must be unique."));
         }
     }
-    if strict > MAX_STRICT {
-        let what = format_args!("Too many strict tools ({strict}). The maximum is {MAX_STRICT}.");
+    if strict.len() > MAX_STRICT {
+        let what = format_args!("Too many strict tools ({}). The maximum is {MAX_STRICT}.", strict.len());
         return Err(bad(&path, what));
     }
-    if optional >= TOO_OPTIONAL {
-        let message = "Schema is too complex for compilation. Try reducing the number of tools or simplifying tool \
-                       schemas.";
-        return Err(Violation::invalid(message));
-    }
+    strict.extend(context.output_format().and_then(|format| format.get("schema")));
+    schema::check_together(strict).map_err(Violation::invalid)?;
     match context.request.get("tool_choice") {
         None => Ok(()),
         Some(choice) => check_choice(choice, &names, context),

@@ -131,4 +131,25 @@ fn strict_tools_with_many_optional_properties_are_too_complex() {
     let mut lax = strict(0..24, &[]);
     lax["strict"] = json!(false);
     keeps(tools(json!([lax])));
+    // The schema of the answer counts with them.
+    let both = |of_tool: usize, of_answer: usize| {
+        let schema = strict(0..of_answer, &[])["input_schema"].clone();
+        let tools = json!([strict(0..of_tool, &[])]);
+        move |body: &mut Value| {
+            body["tools"] = tools;
+            body["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}});
+        }
+    };
+    keeps(both(12, 11));
+    breaks("", "too complex", both(13, 11));
+    // And places of several types, of which the documents allow 16.
+    let several = |count: usize| {
+        let mut tool = strict(0..count, &[]);
+        for property in tool["input_schema"]["properties"].as_object_mut().unwrap().values_mut() {
+            property["type"] = json!(["string", "null"]);
+        }
+        tools(json!([tool]))
+    };
+    keeps(several(16));
+    breaks("", "too complex", several(17));
 }
