@@ -143,6 +143,13 @@ pub enum Note {
         /// Their numbers, from 1.
         numbers: Vec<usize>,
     },
+    /// Images cover these units, which hold little text beside them: scans with a stamp, or pictures with a title.
+    CoveredByImages {
+        /// What the units are.
+        unit: Unit,
+        /// Their numbers, from 1.
+        numbers: Vec<usize>,
+    },
     /// Characters whose font does not say what they are; each stands as `U+FFFD` in the text.
     UnreadableCharacters {
         /// How many.
@@ -218,6 +225,10 @@ impl fmt::Display for Note {
             }
             Self::WithoutText { unit, numbers } => {
                 write!(f, "no text is {} {}", unit.preposition(), Numbers(*unit, numbers))
+            }
+            Self::CoveredByImages { unit, numbers } => {
+                let units = Numbers(*unit, numbers);
+                write!(f, "images cover {units}, and the text does not say what they show")
             }
             Self::UnreadableCharacters { count } => {
                 write!(f, "{count} characters could not be read and stand as \u{FFFD}")

@@ -9,7 +9,7 @@ use attache_core::{BoxFuture, ConvertedText, Converter, Document, Fitted, Form, 
 use bytes::Bytes;
 
 use crate::fit::pages_of;
-use crate::{ConvertError, Limits, can_convert, can_fit, convert, fit};
+use crate::{ConvertError, Limits, Note, can_convert, can_fit, convert, fit};
 
 /// Every converter of this crate as a [`Converter`], for an agent.
 ///
@@ -135,7 +135,12 @@ fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText
     let converted = convert(media_type, bytes, limits).map_err(|error| error.to_string())?;
     let mut text = ConvertedText::new(converted.text);
     if !converted.starts.is_empty() {
-        text = text.with_units(Units::new(converted.unit.name(), converted.starts, converted.units));
+        let units = Units::new(converted.unit.name(), converted.starts, converted.units);
+        let covered = converted.notes.iter().find_map(|note| match note {
+            Note::CoveredByImages { numbers, .. } => Some(numbers.clone()),
+            _ => None,
+        });
+        text = text.with_units(units.with_covered(covered.unwrap_or_default()));
     }
     for note in converted.notes {
         text = text.with_note(note.to_string());

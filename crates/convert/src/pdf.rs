@@ -41,6 +41,11 @@ use crate::{ConvertError, Converted, Limits, Note, Unit};
 /// How far from the end of a file its end marker may stand.
 const END_MARKER_WITHIN: usize = 2048;
 
+/// The part of a page that images cover and the characters of its text from which on, and below which, the page is seen
+/// rather than read: a scan with a stamp, or the picture of a title page.
+const COVERED: f64 = 0.7;
+const FEW_CHARS: usize = 100;
+
 /// What stands under the marker of a page of which parts were left out.
 const INCOMPLETE: &str = "[parts of this page could not be read]\n";
 
@@ -129,6 +134,8 @@ struct Output<'l> {
     unread: Vec<usize>,
     partial: Vec<usize>,
     empty: Vec<usize>,
+    /// Pages that images cover, with little text.
+    covered: Vec<usize>,
 }
 
 impl<'l> Output<'l> {
@@ -148,6 +155,7 @@ impl<'l> Output<'l> {
             unread: Vec::new(),
             partial: Vec::new(),
             empty: Vec::new(),
+            covered: Vec::new(),
         }
     }
 
@@ -193,9 +201,14 @@ impl<'l> Output<'l> {
         }
         self.text.push_str(&found.comments);
         let page = self.text.get(start..).unwrap_or_default();
-        if page.chars().any(|c| !c.is_whitespace() && c != char::REPLACEMENT_CHARACTER) {
+        let chars = page.chars().filter(|c| !c.is_whitespace() && *c != char::REPLACEMENT_CHARACTER).count();
+        if chars > 0 {
             self.has_text = true;
-            self.images_beside_text += found.images;
+            if chars < FEW_CHARS && found.covered >= COVERED {
+                self.covered.push(number);
+            } else {
+                self.images_beside_text += found.images;
+            }
         } else if !found.partial {
             self.empty.push(number);
         }
@@ -246,6 +259,7 @@ impl<'l> Output<'l> {
             (!self.unread.is_empty()).then_some(Note::Unread { unit, numbers: self.unread }),
             (!self.partial.is_empty()).then_some(Note::PartsLeftOut { unit, numbers: self.partial }),
             (!self.empty.is_empty()).then_some(Note::WithoutText { unit, numbers: self.empty }),
+            (!self.covered.is_empty()).then_some(Note::CoveredByImages { unit, numbers: self.covered }),
             (self.images_beside_text > 0)
                 .then_some(Note::NotShown { what: "image", count: self.images_beside_text }),
             (self.attached.lost > 0)

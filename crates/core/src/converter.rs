@@ -249,12 +249,21 @@ pub struct Units {
     pub starts: Vec<usize>,
     /// The number of the document has, whether or not all of them are in the text.
     pub total: usize,
+    /// Those, counted from 1 and ascending, that images cover, and whose little text does not say what they show.
+    pub covered: Vec<usize>,
 }
 
 impl Units {
     /// Units that begin at `starts`, in bytes, in ascending order.
     pub fn new(name: impl Into<Cow<'static, str>>, starts: Vec<usize>, total: usize) -> Self {
-        Self { name: name.into(), starts, total }
+        Self { name: name.into(), starts, total, covered: Vec::new() }
+    }
+
+    /// Says which of them images cover.
+    #[must_use]
+    pub fn with_covered(mut self, covered: Vec<usize>) -> Self {
+        self.covered = covered;
+        self
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) struct Found {
     pub(super) files: Vec<File>,
     /// How many images are shown.
     pub(super) images: usize,
+    /// The part of the page that they cover, if none covers another.
+    pub(super) covered: f64,
     /// The comments, each a line.
     pub(super) comments: String,
     /// Characters that no font names.
@@ -76,6 +78,8 @@ pub(super) fn read<'a>(
     let content = reader.content(page);
     reader.run(content, page.resources(), state.clone(), 0)?;
     reader.annotations(page, &state)?;
+    let (width, height) = page.render_dimensions();
+    reader.found.covered /= f64::from(width) * f64::from(height);
     Ok(reader.found)
 }
 
@@ -245,7 +249,7 @@ impl<'a> Reader<'_, 'a> {
                     }
                     marked = marked.saturating_sub(1);
                 }
-                Op::InlineImage(_) => self.found.images += 1,
+                Op::InlineImage(_) => self.image(&state),
                 Op::MoveTo(p) => self.found.drawing.move_to(state.ctm * point(&p.0, &p.1)),
                 Op::LineTo(p) => self.found.drawing.line_to(state.ctm * point(&p.0, &p.1)),
                 Op::CubicTo(p) => self.found.drawing.curve_to(state.ctm * point(&p.4, &p.5)),
@@ -299,6 +303,12 @@ impl<'a> Reader<'_, 'a> {
         self.found.runs.end_replacement();
     }
 
+    /// Notes an image, which fills the unit square.
+    fn image(&mut self, state: &State<'a>) {
+        self.found.images += 1;
+        self.found.covered += state.ctm.determinant().abs();
+    }
+
     /// Carries out a form, a piece of content of its own; notes an image.
     pub(super) fn object(
         &mut self,
@@ -313,7 +323,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(());
         };
         if kind.as_ref() == b"Image" {
-            self.found.images += 1;
+            self.image(state);
         }
         if kind.as_ref() != b"Form" {
             return Ok(());

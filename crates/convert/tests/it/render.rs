@@ -424,6 +424,43 @@ fn damaged_files_end_in_images_or_in_errors() {
     assert!(shown > 100, "{shown}");
 }
 
+// Stamped scans, as courts and archives make them.
+#[test]
+fn a_scan_with_a_stamp_is_a_scan() {
+    let pixels = deflate(&[GREEN, BLUE].concat().repeat(40));
+    let image = "/Type /XObject /Subtype /Image /Width 2 /Height 40 /BitsPerComponent 8 /ColorSpace /DeviceRGB \
+                 /Filter /FlateDecode";
+    let stamped = |image: &str, text: &str| format!("{image} BT /F 12 Tf 40 20 Td ({text}) Tj ET");
+    let (whole, strips, third) = (
+        "q 600 0 0 800 0 0 cm /Im Do Q",
+        "q 600 0 0 400 0 400 cm /Im Do Q q 0 -400 600 0 0 400 cm /Im Do Q",
+        "q 300 0 0 300 0 0 cm /Im Do Q",
+    );
+    let long = "The tenant pays the rent on the first of each month, in advance and free of charges, to the account \
+                that the landlord names in writing.";
+    let contents = [(whole, "B-0017"), (strips, "B-0018"), (third, "B-0019"), (whole, long), (whole, "")]
+        .map(|(image, text)| stamped(image, text));
+    let contents: Vec<&str> = contents.iter().map(String::as_str).collect();
+    let resources =
+        "/XObject << /Im 9 0 R >> /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>";
+    let bytes = pages(&contents, resources, "").stream(9, image, &pixels).finish();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let document = Document::from_bytes(bytes.clone(), "application/pdf");
+    let converter = DocumentConverter::default();
+    let text = runtime.block_on(converter.convert(&document, bytes.into())).unwrap();
+    let units = text.units.as_ref().unwrap();
+    assert_eq!((units.covered.as_slice(), text.units_without_text()), (&[1, 2][..], vec![5]));
+    assert!(text.text.contains("B-0017") && text.text.contains("B-0018"), "{}", text.text);
+    assert_eq!(
+        text.notes,
+        [
+            "no text is on page 5",
+            "images cover pages 1\u{2013}2, and the text does not say what they show",
+            "2 images are not shown"
+        ]
+    );
+}
+
 #[test]
 fn the_converter_renders_without_holding_up_anybody() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

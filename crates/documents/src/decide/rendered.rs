@@ -70,7 +70,10 @@ impl Decider<'_> {
         let paid =
             self.options.budget.tokens(self.capabilities).map(|tokens| estimate::images(tokens / 4 * 3));
         let paid = paid.filter(|_| !is_authors);
-        let limits = [self.capabilities.place(place).max_count, paid];
+        // One document of many leaves room for the others.
+        let most = self.capabilities.place(place).max_count;
+        let most = if is_authors { most } else { most.map(|count| count - count / 4) };
+        let limits = [most, paid];
         form.max_pages = limits.into_iter().flatten().min();
         // Where many images may not be large, those of pages are not.
         form.max_pixels = form.max_pixels.into_iter().chain(rules.many_images_pixels).min();

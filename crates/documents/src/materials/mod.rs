@@ -105,7 +105,7 @@ struct Converted {
     since: u64,
 }
 
-/// The units of a text that have text or comments, and those that have no text.
+/// The units of a text that have text or comments, and those that have none, or that images cover.
 #[derive(Clone, Default)]
 struct PageTexts {
     with: Vec<RangeInclusive<usize>>,
@@ -116,18 +116,22 @@ struct PageTexts {
 
 impl PageTexts {
     fn of(text: &ConvertedText) -> Self {
-        let without = text.units_without_text();
+        let mut without = text.units_without_text();
         // No image of a page shows its comments, so that they are text that stands beside it.
         let commented = text.units_with_comments();
         let held = text.units.as_ref().map_or(0, |units| units.starts.len());
         let mut next = 1;
-        let silent = without.iter().copied().filter(|page| commented.binary_search(page).is_err());
-        let ends = silent.chain([held + 1]);
+        let silent: Vec<usize> =
+            without.iter().copied().filter(|page| commented.binary_search(page).is_err()).collect();
+        let ends = silent.into_iter().chain([held + 1]);
         let runs = ends.filter_map(|end| {
             let run = next..=end.saturating_sub(1);
             next = end + 1;
             (!run.is_empty()).then_some(run)
         });
+        without.extend(text.units.iter().flat_map(|units| &units.covered).filter(|page| **page <= held));
+        without.sort_unstable();
+        without.dedup();
         let is_silent = without.len() == held;
         Self { with: runs.collect(), is_silent, without }
     }
@@ -396,7 +400,7 @@ impl Materials {
         converted.map(|converted| &*converted.attachments).unwrap_or_default()
     }
 
-    /// The units of a document's text that say nothing, if text was made of it.
+    /// The units of a document's text that say nothing, or little of an image that covers them, if text was made of it.
     pub(crate) fn pages_without_text(&self, document: &Document) -> Option<&[usize]> {
         let (_, known) = self.conversion_of(document)?;
         known.text.as_ref().ok().map(|_| &*known.pages.without)

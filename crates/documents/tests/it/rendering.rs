@@ -112,6 +112,38 @@ fn of_a_mixed_document_only_pages_without_text_are_images() {
     assert!(planned(&chat, &model("offline"), &have).is_empty());
 }
 
+// A scan with a stamp: its pages are seen, and the stamp is read too.
+#[test]
+fn pages_that_images_cover_are_shown_as_both() {
+    let (scan, capabilities) = (pdf("scan.pdf"), images_only());
+    let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
+    let text = "[page 1]\nB-000017\n[page 2]\nB-000018\n[page 3]\nThe rent is 940.\n";
+    let starts = text.match_indices("[page").map(|(at, _)| at).collect();
+    let units = Units::new("page", starts, 3).with_covered(vec![1, 2]);
+    let mut have = Materials::new();
+    have.insert_converted(&scan, ConvertedText::new(text).with_units(units));
+    let request = request(&planned(&chat, &capabilities, &have));
+    assert_eq!(request.pages, [1..=2]);
+    have.insert_rendered(&scan, &request, images(&[1, 2], 3));
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+    let content = shown(&routing.messages[3]).join("\n");
+    for said in ["B-000017", "B-000018", "The rent is 940.", "[page 1 of 3]", "[page 2 of 3]"] {
+        assert_eq!(content.matches(said).count(), 1, "{said}: {content}");
+    }
+    assert!(content.contains("pages 1–2 of 3 as images, those with text as text"), "{content}");
+    // An author's is one of images alone, if all of its pages are covered.
+    let text = "[page 1]\nB-000017\n";
+    let units = Units::new("page", vec![0], 1).with_covered(vec![1]);
+    let chat = Chat::new().push(Message::User(UserMessage::new([scan.clone().into()])));
+    let mut have = Materials::new();
+    have.insert_converted(&scan, ConvertedText::new(text).with_units(units));
+    let request = self::request(&planned(&chat, &capabilities, &have));
+    have.insert_rendered(&scan, &request, images(&[1], 1));
+    let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
+    assert_eq!(only(&routing).outcome, Outcome::Rendered);
+}
+
 #[test]
 fn pages_that_are_left_out_are_named() {
     let (scan, mut capabilities) = (pdf("scan.pdf"), images_only());
@@ -119,6 +151,9 @@ fn pages_that_are_left_out_are_named() {
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
     have.insert_unconvertible(&scan, "no text");
+    let mut roomy = capabilities.clone();
+    roomy.beside_result.max_count = Some(20);
+    assert_eq!(request(&planned(&chat, &roomy, &have)).form.max_pages, Some(15), "there is room for others");
     let request = request(&planned(&chat, &capabilities, &have));
     assert_eq!(request.form.max_pages, Some(3));
     let mut rendered = images(&[1, 3, 4], 9);

@@ -253,7 +253,7 @@ mod tests {
         let strict = ToolDefinition::new("file", "", schema.clone()).with_strict(true);
         let plain = ToolDefinition::new("plain", "", schema);
         let tools = ToolSet::new([strict, plain]).unwrap();
-        let forms = StrictForms::of_tools(&tools, Some(Subset::OpenAi));
+        let forms = StrictForms::of_tools(&tools, Some(Subset::OpenAi), None);
         let written = r#"{"prices":[{"key":"EUR","value":1.5}]}"#;
         let calls = ["file", "plain", "plain"].map(|name| ToolCall::new(name, Arguments::new(written)));
         let delta = |slot: usize, name: Option<&str>, arguments: &str| StreamChunk::ToolCallDelta {
