@@ -131,7 +131,7 @@ async fn a_control_outlives_its_run_and_says_so() {
 }
 
 /// A family that lists these tools, or hangs, or fails, or panics.
-struct Family {
+pub(crate) struct Family {
     name: &'static str,
     tools: Vec<ToolSpec>,
     listed: Counter,
@@ -139,7 +139,7 @@ struct Family {
 }
 
 impl Family {
-    fn new(name: &'static str, tools: &[&str], fault: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str, tools: &[&str], fault: &'static str) -> Self {
         let spec = |name: &&str| ToolSpec::new(ToolDefinition::new(*name, "", json!({})));
         Self { name, tools: tools.iter().map(spec).collect(), listed: Counter::default(), fault }
     }

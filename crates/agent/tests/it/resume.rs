@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::common::kit::{all, before, counting, end, holding, keys, pdf, roles, told, until_it_waits};
 use crate::common::{Counter, Number};
+use crate::liveness::Family;
 use attache_agent::{
     Agent, Disposition, EndReason, Entry, EntryKind, JournalError, Key, MemoryDocumentStore, MemoryJournal,
     MessageWindow, NoArguments, Run, RunInput, SCHEMA_VERSION, Tools, tool_fn,
@@ -37,6 +38,34 @@ async fn synthetic_messages_are_told_again() {
     let again = agent(Vec::new()).resume(journal.clone()).outcome().await.unwrap();
     assert_eq!(again, first);
     assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), first);
+}
+
+#[tokio::test]
+async fn a_synthetic_message_is_recorded_once() {
+    let journal = Arc::new(MemoryJournal::new());
+    let turns = (0..3).map(|n| Turn::call("fetch", json!({"n": n}))).chain([Turn::text("done")]);
+    let agent = Agent::builder(seeing(turns)).tool(fetch()).build().unwrap();
+    let outcome = agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+    assert_eq!(roles(&outcome.messages), "ucrdcrdcrda");
+    let recorded = keys(&journal).into_iter().filter(|key| key.starts_with("documents/"));
+    assert_eq!(recorded.collect::<Vec<_>>(), ["documents/0", "documents/1", "documents/2"]);
+}
+
+#[tokio::test]
+async fn a_resumed_run_offers_the_tools_that_families_listed_when_it_began() {
+    let agent = |model: &ScriptedModel, tools: &[&str]| {
+        Agent::builder(model.clone()).handler(Family::new("server", tools, "")).build().unwrap()
+    };
+    let journal = Arc::new(MemoryJournal::new());
+    let model = ScriptedModel::new([Turn::call("old", "{}"), Turn::text("done")]);
+    agent(&model, &["old", "gone"]).run_in(journal.clone(), "go").outcome().await.unwrap();
+    let cut = holding(before(&journal.entries(), "model/2"));
+    let model = ScriptedModel::new([Turn::call("old", "{}"), Turn::text("done")]);
+    let outcome = agent(&model, &["new"]).resume(cut).outcome().await.unwrap();
+    assert_eq!(told(&outcome.messages), ["old", "old"]);
+    for request in model.requests() {
+        assert_eq!(request.tools.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["old", "gone"]);
+    }
 }
 
 /// Documents in each round, and a window that has let the first ones go.
