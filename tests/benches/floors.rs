@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, ChatRequest, Message, ProviderCallId, ProviderConfig, StreamChunk, ToolCall,
+    Arguments, AssistantMessage, ChatRequest, Message, ModelSettings, ProviderCallId, StreamChunk, ToolCall,
     ToolResult, ToolResultsMessage, Transcript,
 };
 use attache_openai::{ChatCodec, Profile};
@@ -149,7 +149,7 @@ fn append(messages: &[Arc<Message>]) -> usize {
 }
 
 fn encode(codec: &ChatCodec, messages: &[Arc<Message>]) -> u64 {
-    let (transcript, config) = (Transcript::new(), ProviderConfig::new());
+    let (transcript, config) = (Transcript::new(), ModelSettings::new());
     let mut sent = 0;
     for end in (4..=messages.len()).step_by(2) {
         let shown = messages.get(..end).unwrap_or_default().iter().cloned();

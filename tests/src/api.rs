@@ -5,7 +5,7 @@ use std::sync::Arc;
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
 use attache_core::{
-    ChatRequest, Effort, ModelCapabilities, ModelHandle, ProviderConfig, ProviderError, Reasoning, ToolSet,
+    ChatRequest, Effort, ModelCapabilities, ModelHandle, ModelSettings, ProviderError, Reasoning, ToolSet,
     Transcript,
 };
 use attache_documents::{Materials, RoutingReport, route};
@@ -94,7 +94,7 @@ impl Api {
     ///
     /// # Errors
     /// What is wrong with the settings.
-    pub fn connected(self, url: &str, config: ProviderConfig) -> Result<ModelHandle, ProviderError> {
+    pub fn connected(self, url: &str, config: ModelSettings) -> Result<ModelHandle, ProviderError> {
         self.reached_through(self.model(), url, config, HttpClient::shared(), RetryPolicy::default())
     }
 
@@ -106,7 +106,7 @@ impl Api {
         self,
         model: &str,
         url: &str,
-        config: ProviderConfig,
+        config: ModelSettings,
         http: HttpClient,
         retry: RetryPolicy,
     ) -> Result<ModelHandle, ProviderError> {
@@ -152,14 +152,14 @@ impl Api {
         let mut request = ChatRequest::new(routing.messages)
             .with_tools(Arc::clone(tools))
             .with_tool_choice(scenario.tool_choice.clone())
-            .with_options(scenario.options.clone());
-        request.whole = !scenario.stream;
+            .with_settings(scenario.options.clone());
+        request.streaming = scenario.stream;
         request.transcript = transcript.cloned();
         // What users attach to a request has another name on every API.
-        if let Some(metadata) = request.options.extra_body.remove("metadata") {
-            request.options.extra_body.insert(self.metadata().to_owned(), metadata);
+        if let Some(metadata) = request.settings.extra_body.remove("metadata") {
+            request.settings.extra_body.insert(self.metadata().to_owned(), metadata);
         }
-        let config = ProviderConfig::new().merged(&request.options);
+        let config = ModelSettings::new().merged(&request.settings);
         let parts = self.codec().encode(&request, &config, None)?.parts;
         let bytes = parts.body.to_vec();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
@@ -230,8 +230,8 @@ impl Api {
     }
 
     /// Options under which the model reasons.
-    pub fn reasoning(self) -> ProviderConfig {
-        let config = ProviderConfig::new();
+    pub fn reasoning(self) -> ModelSettings {
+        let config = ModelSettings::new();
         match self {
             Self::OpenAiChat => config,
             Self::OpenAi => config.with_reasoning(Reasoning::Effort(Effort::Medium)),
@@ -302,7 +302,7 @@ impl Api {
 fn reached<C: Codec + Clone>(
     codec: impl Into<C>,
     url: String,
-    config: ProviderConfig,
+    config: ModelSettings,
     http: HttpClient,
     retry: RetryPolicy,
 ) -> Result<ModelHandle, ProviderError> {

@@ -1,9 +1,9 @@
 //! Messages and documents with fixed ids.
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, Content, Document, DocumentId, Message, MessageId,
+    Arguments, AssistantMessage, AssistantPart, Capture, Document, DocumentId, Message, MessageId,
     ProviderCallId, ReasoningPart, ReplayData, ResultStatus, ToolCall, ToolCallId, ToolResult,
-    ToolResultsMessage, UserMessage,
+    ToolResultsMessage, UserMessage, UserPart,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -61,7 +61,7 @@ pub(crate) fn results(results: impl IntoIterator<Item = ToolResult>) -> Message 
     Message::ToolResults(ToolResultsMessage::new(results))
 }
 
-pub(crate) fn user(parts: impl IntoIterator<Item = Option<Content>>) -> Message {
+pub(crate) fn user(parts: impl IntoIterator<Item = Option<UserPart>>) -> Message {
     Message::User(UserMessage::new(parts))
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{ErrorKind, ModelHandle, ProviderConfig, ProviderError, Secret};
+use attache_core::{ErrorKind, ModelHandle, ModelSettings, ProviderError, Secret};
 use attache_openai::{ChatCodec, OpenAiChat, Profiles};
 use attache_testkit::{MockProvider, Rules, Server};
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
@@ -77,11 +77,7 @@ impl Party {
     ///
     /// # Errors
     /// What is wrong with the settings.
-    pub fn connected(
-        self,
-        mock: &MockProvider,
-        config: ProviderConfig,
-    ) -> Result<ModelHandle, ProviderError> {
+    pub fn connected(self, mock: &MockProvider, config: ModelSettings) -> Result<ModelHandle, ProviderError> {
         let retry = RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(1));
         self.connected_with(mock, config, retry)
     }
@@ -93,7 +89,7 @@ impl Party {
     pub fn connected_with(
         self,
         mock: &MockProvider,
-        config: ProviderConfig,
+        config: ModelSettings,
         retry: RetryPolicy,
     ) -> Result<ModelHandle, ProviderError> {
         // Connections live on the runtime that opened them, and each test has its own.

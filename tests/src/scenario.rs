@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, CachePolicy, Content, Document, Message, ProviderConfig, ResponseFormat, ResultStatus,
-    ToolChoice, ToolDefinition, ToolResult, ToolSet, Unsupported,
+    AssistantPart, CachePolicy, Document, Message, ModelSettings, ResponseFormat, ResultStatus, ToolChoice,
+    ToolDefinition, ToolResult, ToolSet, Unsupported, UserPart,
 };
 use attache_documents::{LabelProfile, RouteOptions};
 use serde_json::json;
@@ -25,7 +25,7 @@ pub struct Scenario {
     /// Whether and which tool must be called.
     pub tool_choice: ToolChoice,
     /// The options.
-    pub options: ProviderConfig,
+    pub options: ModelSettings,
     /// How documents are routed.
     pub routing: RouteOptions,
     /// Whether the reply streams.
@@ -39,7 +39,7 @@ impl Scenario {
             messages: numbered(messages),
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
-            options: ProviderConfig::new(),
+            options: ModelSettings::new(),
             routing: RouteOptions::new(),
             stream: false,
         }
@@ -172,7 +172,7 @@ fn with_documents() -> Vec<Scenario> {
         Scenario::new(
             "author_documents",
             vec![user([
-                Content::text("Compare these."),
+                UserPart::text("Compare these."),
                 pdf(1, "a.pdf").into(),
                 png(2, "b.png").into(),
                 csv().into(),
@@ -243,37 +243,37 @@ fn with_options() -> Vec<Scenario> {
     vec![
         Scenario {
             tool_choice: ToolChoice::Tool("files.find".to_owned()),
-            ..with("forced_tool", ProviderConfig::new())
+            ..with("forced_tool", ModelSettings::new())
         },
         Scenario {
             tool_choice: ToolChoice::Required,
             ..with(
                 "required_tool",
                 // Not every API can be kept from several calls.
-                ProviderConfig::new().with_parallel_tool_calls(false).with_unsupported(Unsupported::Degrade),
+                ModelSettings::new().with_parallel_tool_calls(false).with_unsupported(Unsupported::Degrade),
             )
         },
-        Scenario { tool_choice: ToolChoice::None, ..with("tools_off", ProviderConfig::new()) },
-        with("structured_output", ProviderConfig::new().with_response_format(format)),
+        Scenario { tool_choice: ToolChoice::None, ..with("tools_off", ModelSettings::new()) },
+        with("structured_output", ModelSettings::new().with_response_format(format)),
         with(
             "sampling",
-            ProviderConfig::new()
+            ModelSettings::new()
                 .with_temperature(0.5)
                 .with_max_tokens(100)
                 .with_stop(vec!["END".to_owned()])
                 // Not every API knows a text that ends a reply.
                 .with_unsupported(Unsupported::Degrade),
         ),
-        with("cached", ProviderConfig::new().with_cache(CachePolicy::Short)),
+        with("cached", ModelSettings::new().with_cache(CachePolicy::Short)),
         Scenario {
-            options: ProviderConfig::new().with_cache(CachePolicy::Short),
+            options: ModelSettings::new().with_cache(CachePolicy::Short),
             ..Scenario::new("cached_documents", lookup()).tools()
         },
         Scenario {
             stream: true,
             ..with(
                 "streamed",
-                ProviderConfig::new()
+                ModelSettings::new()
                     .with_extra_body("metadata", json!({"user_id": "u-1"}))
                     .with_system("First."),
             )

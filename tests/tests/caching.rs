@@ -13,7 +13,7 @@ use std::sync::Arc;
 use attache_agent::{Agent, AgentBuilder, EventKind, Outcome, RunInput, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    CachePolicy, Caching, Document, ErrorKind, Message, ModelHandle, ProviderConfig, ToolError, Unsupported,
+    CachePolicy, Caching, Document, ErrorKind, Message, ModelHandle, ModelSettings, ToolError, Unsupported,
 };
 use attache_testkit::{MockProvider, Reply, ReplyUsage};
 use attache_tests::{APIS, Api, Party};
@@ -28,8 +28,8 @@ struct Number {
     number: u32,
 }
 
-fn caching() -> ProviderConfig {
-    ProviderConfig::new().with_cache(CachePolicy::Short)
+fn caching() -> ModelSettings {
+    ModelSettings::new().with_cache(CachePolicy::Short)
 }
 
 /// An agent with long instructions, and a tool that returns text and a PDF.
@@ -105,7 +105,7 @@ async fn markers_hit() {
     for api in APIS.into_iter().filter(|api| api.capabilities().caching == Caching::Explicit) {
         for policy in [CachePolicy::Short, CachePolicy::Long] {
             let mock = MockProvider::start().await.unwrap();
-            let config = ProviderConfig::new().with_cache(policy);
+            let config = ModelSettings::new().with_cache(policy);
             let agent = agent(Party::from(api).connected(&mock, config).unwrap()).build().unwrap();
             let bodies = talk(&agent, &mock).await;
             let mut kept: Vec<Vec<Value>> = Vec::new();
@@ -137,7 +137,7 @@ async fn markers_hit() {
 async fn switched_off_there_is_no_marker() {
     for api in APIS {
         let mock = MockProvider::start().await.unwrap();
-        let off = ProviderConfig::new().with_cache(CachePolicy::Off);
+        let off = ModelSettings::new().with_cache(CachePolicy::Off);
         let agent = agent(Party::from(api).connected(&mock, off).unwrap()).build().unwrap();
         let all: String = talk(&agent, &mock).await.iter().map(ToString::to_string).collect();
         for word in ["cache_control", "cachePoint", "cachedContent", "prompt_cache"] {
@@ -161,11 +161,11 @@ async fn the_prefix_is_stable_to_the_byte() {
         // Markers move, and stand among the bytes.
         let automatic = api.capabilities().caching == Caching::Automatic;
         let policy = if automatic { CachePolicy::Short } else { CachePolicy::Off };
-        let config = ProviderConfig::new().with_cache(policy);
+        let config = ModelSettings::new().with_cache(policy);
         for whole in [false, true] {
             let mock = MockProvider::start().await.unwrap();
             let model = Party::from(api).connected(&mock, config.clone()).unwrap();
-            let agent = agent(model).answered_whole(whole).build().unwrap();
+            let agent = agent(model).streaming(!whole).build().unwrap();
             let bodies = talk(&agent, &mock).await;
             let requests = mock.requests();
             let bytes: Vec<&str> =
@@ -191,10 +191,8 @@ async fn the_prefix_is_stable_to_the_byte() {
 async fn cached_tokens_are_reported() {
     for party in Party::all() {
         let mock = party.mock().await.unwrap();
-        let agent = agent(party.connected(&mock, ProviderConfig::new()).unwrap())
-            .answered_whole(true)
-            .build()
-            .unwrap();
+        let agent =
+            agent(party.connected(&mock, ModelSettings::new()).unwrap()).streaming(false).build().unwrap();
         let usage = |cached| ReplyUsage::new(1_000, 10).with_cached(cached);
         mock.enqueue(Reply::new().call("call00001", "read", json!({"number": 1})).usage(usage(0)));
         mock.enqueue(Reply::new().text("done").usage(usage(900)));
@@ -239,7 +237,7 @@ async fn contents_are_kept_used_and_made_anew() {
     while let Some(event) = run.next().await {
         events.push(event.kind);
     }
-    let Some(EventKind::Finished(outcome)) = events.last() else { panic!("no end") };
+    let Some(EventKind::Finished(Ok(outcome))) = events.last() else { panic!("no end") };
     assert_eq!(outcome.text, "two");
     assert!(!events.iter().any(|event| matches!(event, EventKind::Warning { .. })), "{events:?}");
     let anew = mock.cached_contents();
@@ -251,11 +249,11 @@ async fn contents_are_kept_used_and_made_anew() {
 // P30: where there is no cache, an error before anything is sent, or a warning
 #[tokio::test]
 async fn no_cache_is_said() {
-    let at = |api: Api, name: &str, mock: &MockProvider, config: ProviderConfig| {
+    let at = |api: Api, name: &str, mock: &MockProvider, config: ModelSettings| {
         let http = HttpClient::new(Timeouts::default());
         api.reached_through(name, mock.url(), config, http, RetryPolicy::never()).unwrap()
     };
-    type Connect = Arc<dyn Fn(&MockProvider, ProviderConfig) -> ModelHandle>;
+    type Connect = Arc<dyn Fn(&MockProvider, ModelSettings) -> ModelHandle>;
     let mut models: Vec<(Party, Connect)> = Vec::new();
     for party in Party::all() {
         models.push((party, Arc::new(move |mock, config| party.connected(mock, config).unwrap())));
@@ -292,7 +290,7 @@ async fn no_cache_is_said() {
                 EventKind::Warning { code, message } => {
                     warned |= code == "degraded" && message.starts_with("cache");
                 }
-                EventKind::Finished(outcome) => assert_eq!(outcome.text, "Yes.", "{context}"),
+                EventKind::Finished(result) => assert_eq!(result.unwrap().text, "Yes.", "{context}"),
                 _ => {}
             }
         }

@@ -15,7 +15,7 @@ use attache_agent::{
     Agent, AgentRun, EndReason, EventKind, NoArguments, Outcome, RunError, RunInput, tool_fn,
 };
 use attache_core::{
-    Capture, Content, Document, ErrorKind, MediaType, Message, Place, ProviderConfig, ToolError, UserMessage,
+    Capture, Document, ErrorKind, MediaType, Message, ModelSettings, Place, ToolError, UserMessage, UserPart,
 };
 use attache_documents::{RouteOptions, RoutingReport};
 use attache_testkit::{Reply, SeenPlace, seen_documents, sha256_hex};
@@ -45,7 +45,7 @@ async fn ended(mut run: AgentRun) -> (Result<Outcome, RunError>, Option<Arc<Rout
     loop {
         match run.next().await.unwrap().kind {
             EventKind::DocumentsRouted(routed) => report = Some(routed),
-            EventKind::Finished(outcome) => return (run.judge(*outcome), report),
+            EventKind::Finished(result) => return (result.map(|outcome| *outcome), report),
             _ => {}
         }
     }
@@ -58,7 +58,7 @@ async fn documents_go_where_the_table_says() {
         let mock = party.mock().await.unwrap();
         mock.enqueue(Reply::new().text("I look.").call("call00001", "find", serde_json::json!({})));
         mock.enqueue(Reply::new().text("done"));
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let model = party.connected(&mock, ModelSettings::new()).unwrap();
         let capabilities = model.capabilities().clone();
         let find = tool_fn("find", "Finds files", |_: NoArguments| async { Ok::<_, ToolError>(all()) });
         let agent = Agent::builder(model).tool(find).build().unwrap();
@@ -134,7 +134,7 @@ async fn more_files_than_a_message_holds_are_noted() {
         let mock = party.mock().await.unwrap();
         mock.enqueue(Reply::new().call("call00001", "find", serde_json::json!({})));
         mock.enqueue(Reply::new().text("done"));
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let model = party.connected(&mock, ModelSettings::new()).unwrap();
         let place = model.capabilities().tool_result.clone();
         let find =
             tool_fn("find", "Finds files", move |_: NoArguments| async move { Ok::<_, ToolError>(files()) });
@@ -175,10 +175,10 @@ fn encoded(bytes: &[u8]) -> String {
 async fn a_document_of_the_author_that_cannot_be_shown_fails_loudly() {
     for party in Party::all() {
         let mock = party.mock().await.unwrap();
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let model = party.connected(&mock, ModelSettings::new()).unwrap();
         let id = model.id().to_owned();
         let agent = Agent::builder(model).build().unwrap();
-        let parts = [Content::text("Look."), document("archive.zip", ZIP).into()];
+        let parts = [UserPart::text("Look."), document("archive.zip", ZIP).into()];
         let error = agent
             .run(RunInput::new([Message::User(UserMessage::new(parts)).shared()]))
             .outcome()
@@ -205,7 +205,7 @@ async fn a_document_of_an_event_that_cannot_be_shown_is_noted() {
     for party in Party::all() {
         let mock = party.mock().await.unwrap();
         mock.enqueue(Reply::new().text("noted"));
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let model = party.connected(&mock, ModelSettings::new()).unwrap();
         let (end, report) = ended(Agent::builder(model.clone()).build().unwrap().run(event())).await;
         assert_eq!(end.unwrap().text, "noted", "{}", party.name());
         assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
@@ -244,7 +244,7 @@ async fn a_message_to_converse_holds_five_documents_and_notes_for_the_others() {
         let found: Vec<Document> = image.into_iter().chain(numbers.map(pdf)).collect();
         async move { Ok::<_, ToolError>(found) }
     });
-    let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+    let model = party.connected(&mock, ModelSettings::new()).unwrap();
     let agent = Agent::builder(model).tool(find).build().unwrap();
     let (end, report) = ended(agent.run("go")).await;
     end.unwrap();

@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, Capture, ChatRequest, Content, Document, Matrix, MediaKind, MediaType,
-    Message, ModelCapabilities, Place, ProviderConfig, ResultStatus, Routed, ToolCall, ToolDefinition,
-    ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, Capture, ChatRequest, Document, Matrix, MediaKind, MediaType, Message,
+    ModelCapabilities, ModelSettings, Place, ResultStatus, Routed, ToolCall, ToolDefinition, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
 use attache_testkit::{SeenPlace, seen_documents, sha256_hex};
@@ -49,7 +49,7 @@ fn samples() -> Vec<(&'static str, &'static str, Vec<u8>)> {
 
 fn window(place: Place, document: &Document) -> Vec<Arc<Message>> {
     if place == Place::User {
-        let parts = [Content::text("What is this?"), Some(Content::Document(document.clone()))];
+        let parts = [UserPart::text("What is this?"), Some(UserPart::Document(document.clone()))];
         return vec![Message::User(UserMessage::new(parts)).shared()];
     }
     let call = ToolCall::new("find", Arguments::new("{}"));
@@ -89,8 +89,8 @@ fn encoded(
     messages: Vec<Arc<Message>>,
     tools: &Arc<ToolSet>,
 ) -> Result<Value, String> {
-    let request = ChatRequest::new(messages).with_tools(Arc::clone(tools)).answered_whole();
-    let encoded = api.codec_of(model).encode(&request, &ProviderConfig::new(), None);
+    let request = ChatRequest::new(messages).with_tools(Arc::clone(tools)).streaming(false);
+    let encoded = api.codec_of(model).encode(&request, &ModelSettings::new(), None);
     let encoded = encoded.map_err(|error| format!("the codec refuses: {error}"))?;
     let body = serde_json::from_slice(&encoded.parts.body.to_vec()).map_err(|error| error.to_string())?;
     api.judge_of(model, &body).map_err(|violation| format!("the API refuses: {violation}"))?;
@@ -172,11 +172,11 @@ fn emitters_write_every_declared_media_type_and_nothing_else() {
 /// The window with `shown` in place of its document, as routing leaves it.
 fn cleared(place: Place, shown: &Document) -> Vec<Arc<Message>> {
     let mut messages = window(place, shown);
-    let routed = Some(Routed::new(vec![Content::Document(shown.clone())], 1));
+    let routed = Some(Routed::new(vec![UserPart::Document(shown.clone())], 1));
     let last = messages.pop().unwrap();
     messages.push(match (*last).clone() {
         Message::User(mut user) => {
-            let parts = [Content::text("What is this?"), Some(Content::Document(shown.clone()))];
+            let parts = [UserPart::text("What is this?"), Some(UserPart::Document(shown.clone()))];
             user.routed = Some(Routed::new(parts.into_iter().flatten().collect(), 1));
             Message::User(user).shared()
         }

@@ -9,7 +9,7 @@
 )]
 
 use attache_agent::{Agent, EmptyReply, EndReason, EventKind, Outcome, RunError};
-use attache_core::{ProviderConfig, Role};
+use attache_core::{ModelSettings, Role};
 use attache_testkit::Reply;
 use attache_tests::{Api, Party, texts_told};
 use serde_json::Value;
@@ -25,9 +25,9 @@ struct Ran {
 async fn run(party: Party, whole: bool, policy: EmptyReply, replies: &[Reply]) -> Ran {
     let mock = party.mock().await.unwrap();
     replies.iter().for_each(|reply| mock.enqueue(reply.clone()));
-    let agent = Agent::builder(party.connected(&mock, ProviderConfig::new()).unwrap())
+    let agent = Agent::builder(party.connected(&mock, ModelSettings::new()).unwrap())
         .empty_reply(policy)
-        .answered_whole(whole)
+        .streaming(!whole)
         .build()
         .unwrap();
     let mut run = agent.run("go");
@@ -36,13 +36,13 @@ async fn run(party: Party, whole: bool, policy: EmptyReply, replies: &[Reply]) -
         match run.next().await.unwrap().kind {
             EventKind::Thinking(text) => thoughts.push_str(&text),
             EventKind::Content(text) => said.push_str(&text),
-            EventKind::Finished(outcome) => break *outcome,
+            EventKind::Finished(result) => break result,
             _ => {}
         }
     };
     assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
     let bodies = mock.requests().iter().map(|request| request.json().clone()).collect();
-    Ran { end: run.judge(outcome), thoughts, said, bodies }
+    Ran { end: outcome.map(|outcome| *outcome), thoughts, said, bodies }
 }
 
 /// Replies of nothing, in each spelling.

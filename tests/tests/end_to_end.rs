@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use attache::{Agent, Document, EndReason, EventKind, ModelHandle, Outcome, ToolError, tool};
-use attache_core::{CachePolicy, DocumentId, ErrorKind, Message, ProviderConfig, Role};
+use attache_core::{CachePolicy, DocumentId, ErrorKind, Message, ModelSettings, Role};
 use attache_testkit::{MockProvider, Reply, SeenPlace, Writes, seen_documents, sha256_hex};
 use attache_tests::{APIS, Api};
 use serde_json::json;
@@ -42,14 +42,14 @@ async fn find_contract(
 }
 
 fn model(api: Api, mock: &MockProvider) -> ModelHandle {
-    let config = ProviderConfig::new();
+    let config = ModelSettings::new();
     api.connected(mock.url(), if api.marks_cache() { config.with_cache(CachePolicy::Short) } else { config })
         .unwrap()
 }
 
 fn agent(api: Api, mock: &MockProvider, whole: bool) -> Agent {
     let builder = Agent::builder(model(api, mock)).system("You manage leases.").tool(find_contract_tool());
-    builder.answered_whole(whole).build().unwrap()
+    builder.streaming(!whole).build().unwrap()
 }
 
 fn script(mock: &MockProvider) {
@@ -177,7 +177,8 @@ async fn cancelling_hangs_up_and_keeps_what_was_said() {
                     said.push_str(&text);
                     control.cancel();
                 }
-                EventKind::Finished(outcome) => {
+                EventKind::Finished(result) => {
+                    let outcome = result.unwrap();
                     finished += 1;
                     assert_eq!((outcome.reason, outcome.text), (EndReason::Cancelled, said.clone()));
                 }
@@ -252,7 +253,7 @@ async fn reasoning_goes_back_over_three_turns() {
             mock.enqueue(Reply::new().text("done"));
             let agent = Agent::builder(api.connected(mock.url(), api.reasoning()).unwrap())
                 .tool(find_contract_tool())
-                .answered_whole(whole)
+                .streaming(!whole)
                 .build()
                 .unwrap();
             let outcome = agent.run("Find them all").outcome().await.unwrap();

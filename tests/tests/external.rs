@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use attache::{Agent, Document, EndReason, EventKind, GuardedFetcher, Outcome, ToolError, tool};
 use attache_agent::{Entry, EntryKind, MemoryDocumentStore, MemoryJournal, RunInput};
-use attache_core::{BoxFuture, DocumentId, DocumentStore, FetchError, Fetched, Fetcher, ProviderConfig};
+use attache_core::{BoxFuture, DocumentId, DocumentStore, FetchError, Fetched, Fetcher, ModelSettings};
 use attache_documents::{ExternalDocuments, RouteOptions, RoutingReport};
 use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_tests::{APIS, Api};
@@ -93,7 +93,7 @@ async fn run(
     external: ExternalDocuments,
 ) -> (Outcome, Vec<Arc<RoutingReport>>) {
     let store: Arc<dyn DocumentStore> = setting.store.clone();
-    let mut builder = Agent::builder(api.connected(mock.url(), ProviderConfig::new()).unwrap())
+    let mut builder = Agent::builder(api.connected(mock.url(), ModelSettings::new()).unwrap())
         .tool(find_contract_tool())
         .context(Address(url.to_owned()))
         .routing(RouteOptions::new().with_external(external))
@@ -111,7 +111,7 @@ async fn run(
     while let Some(event) = run.next().await {
         match event.kind {
             EventKind::DocumentsRouted(report) => reports.push(report),
-            EventKind::Finished(outcome) => return (*outcome, reports),
+            EventKind::Finished(result) => return (*result.unwrap(), reports),
             _ => {}
         }
     }
@@ -226,7 +226,7 @@ async fn a_run_is_cancelled_while_it_fetches() {
     let mock = MockProvider::start().await.unwrap();
     script(&mock);
     let asked = Arc::new(AtomicUsize::new(0));
-    let agent = Agent::builder(Api::Anthropic.connected(mock.url(), ProviderConfig::new()).unwrap())
+    let agent = Agent::builder(Api::Anthropic.connected(mock.url(), ModelSettings::new()).unwrap())
         .tool(find_contract_tool())
         .context(Address("https://files.example/a".to_owned()))
         .fetcher(Endless(Arc::clone(&asked)))
@@ -243,7 +243,7 @@ async fn a_run_is_cancelled_while_it_fetches() {
     });
     let started = Instant::now();
     while let Some(event) = run.next().await {
-        if let EventKind::Finished(outcome) = event.kind {
+        if let Some(outcome) = event.kind.outcome() {
             assert_eq!(outcome.reason, EndReason::Cancelled);
         }
     }

@@ -13,7 +13,7 @@ mod ran;
 
 use attache_agent::{Agent, EndReason, EventKind, tool_fn};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ProviderConfig,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ModelSettings,
     ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
     ToolSet, Unsupported,
 };
@@ -352,7 +352,7 @@ async fn a_signed_empty_part_is_no_text() {
 fn encoded(api: Api, request: ChatRequest) -> Value {
     let tools = ["find", "read"].map(|name| ToolDefinition::new(name, "Looks", json!({"type": "object"})));
     let request = request.with_tools(ToolSet::new(tools).unwrap());
-    let config = ProviderConfig::new().with_unsupported(Unsupported::Degrade);
+    let config = ModelSettings::new().with_unsupported(Unsupported::Degrade);
     let encoded = api.codec().encode(&request, &config, None).unwrap();
     serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()
 }
@@ -448,7 +448,7 @@ async fn results_are_wrapped_for_who_wants_objects() {
             let mock = party.mock().await.unwrap();
             mock.enqueue(Reply::new().call(FIRST, "find", json!({"query": "a"})));
             mock.enqueue(Reply::new().text("done"));
-            let agent = Agent::builder(party.connected(&mock, ProviderConfig::new()).unwrap())
+            let agent = Agent::builder(party.connected(&mock, ModelSettings::new()).unwrap())
                 .tool(returning(*output))
                 .build()
                 .unwrap();

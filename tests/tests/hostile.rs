@@ -14,7 +14,7 @@ use std::fs;
 
 use attache::convert::DocumentConverter;
 use attache_agent::{Agent, EventKind, NoArguments, tool_fn};
-use attache_core::{Document, ProviderConfig, ToolError};
+use attache_core::{Document, ModelSettings, ToolError};
 use attache_documents::Outcome;
 use attache_testkit::{Reply, hostile};
 use attache_tests::Party;
@@ -41,7 +41,7 @@ async fn every_run_over_a_hostile_document_lives() {
             let mock = party.mock().await.unwrap();
             mock.enqueue(Reply::new().text("I look.").call("call00001", "look", json!({})));
             mock.enqueue(Reply::new().text("done"));
-            let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+            let model = party.connected(&mock, ModelSettings::new()).unwrap();
             let document = Document::from_bytes(bytes.clone(), file.media_type).with_file_name(file.name);
             let look = tool_fn("look", "Looks", move |_: NoArguments| {
                 let document = document.clone();
@@ -53,7 +53,7 @@ async fn every_run_over_a_hostile_document_lives() {
             let outcome = loop {
                 match run.next().await.unwrap().kind {
                     EventKind::DocumentsRouted(routed) => report = Some(routed),
-                    EventKind::Finished(outcome) => break run.judge(*outcome),
+                    EventKind::Finished(result) => break result,
                     _ => {}
                 }
             };

@@ -15,7 +15,7 @@ use std::time::Duration;
 use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{
     Arguments, ChatRequest, Completion, ContentTree, ErrorKind, FinishReason, Matrix, Message, ModelHandle,
-    ProviderConfig, ProviderError, ResponseFormat, ResultStatus, Secret, StreamChunk, ToolCall, ToolChoice,
+    ModelSettings, ProviderError, ResponseFormat, ResultStatus, Secret, StreamChunk, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_openai::{ChatCodec, OpenAi, OpenAiChat, Profile, ResponsesCodec};
@@ -53,7 +53,7 @@ fn at_once() -> RetryPolicy {
 /// A model that is described as what it is: a server that takes schemas.
 fn chat(url: &str, key: Option<&str>) -> ModelHandle {
     let profile = Profile::compatible("llamacpp", format!("{url}/v1"));
-    let matrix = Matrix::bundled().overlaid("[compatible]\nstructured_output = 'json_schema'").unwrap();
+    let matrix = Matrix::bundled().merged_with("[compatible]\nstructured_output = 'json_schema'").unwrap();
     let model = OpenAiChat::new(ChatCodec::new(profile, "tiny"), key.map(Secret::from)).unwrap();
     model.with_matrix(&matrix).with_retry(at_once()).with_http(connections()).into()
 }
@@ -76,14 +76,14 @@ fn hello() -> ChatRequest {
 }
 
 /// `plain` never ends a turn, so a reply is of exactly so many tokens.
-fn endless() -> ProviderConfig {
-    ProviderConfig::new().with_max_tokens(TOKENS)
+fn endless() -> ModelSettings {
+    ModelSettings::new().with_max_tokens(TOKENS)
 }
 
 /// A call is begun at once, and the turn ends as soon as the grammar lets it.
-fn calling(server: &LlamaServer) -> ProviderConfig {
+fn calling(server: &LlamaServer) -> ModelSettings {
     let bias = json!([[server.opener(), 100], [server.end(), 200]]);
-    ProviderConfig::new().with_max_tokens(600).with_extra_body("logit_bias", bias)
+    ModelSettings::new().with_max_tokens(600).with_extra_body("logit_bias", bias)
 }
 
 fn day_schema() -> Value {
@@ -142,7 +142,7 @@ async fn streamed(model: &ModelHandle, request: ChatRequest) -> Streamed {
 }
 
 async fn failure(model: &ModelHandle, request: ChatRequest) -> ProviderError {
-    let whole = model.complete(request.clone().answered_whole()).await.unwrap_err();
+    let whole = model.complete(request.clone().streaming(false)).await.unwrap_err();
     let streamed = model.complete(request).await.unwrap_err();
     assert_eq!((whole.kind(), whole.status()), (streamed.kind(), streamed.status()));
     whole
@@ -172,7 +172,7 @@ fn told_all_but(completion: &Completion, reason: &FinishReason) {
 async fn it_answers() {
     let server = server();
     let model = chat(server.plain(), None);
-    let request = hello().with_options(endless()).answered_whole();
+    let request = hello().with_settings(endless()).streaming(false);
     told_all(&model.complete(request).await.unwrap());
 }
 
@@ -181,7 +181,7 @@ async fn it_answers() {
 async fn it_streams() {
     let server = server();
     let model = chat(server.plain(), None);
-    let seen = streamed(&model, hello().with_options(endless())).await;
+    let seen = streamed(&model, hello().with_settings(endless())).await;
     let end = seen.end.unwrap();
     assert!(seen.pieces > 4, "{} pieces", seen.pieces);
     assert_eq!(seen.text, end.message.text());
@@ -198,9 +198,9 @@ async fn it_calls_a_forced_tool() {
     let model = chat(server.tools(), Some(server.key()));
     let asked = || {
         let request = hello().with_tools(tools()).with_tool_choice(ToolChoice::Required);
-        request.with_options(calling(server).with_parallel_tool_calls(false))
+        request.with_settings(calling(server).with_parallel_tool_calls(false))
     };
-    let whole = model.complete(asked().answered_whole()).await.unwrap();
+    let whole = model.complete(asked().streaming(false)).await.unwrap();
     let seen = streamed(&model, asked()).await;
     let end = seen.end.unwrap();
     assert!(seen.pieces > 4, "{} pieces", seen.pieces);
@@ -232,13 +232,13 @@ async fn it_takes_what_a_tool_returned() {
         Message::Assistant(attache_core::AssistantMessage::new([call.into()])).shared(),
         Message::ToolResults(ToolResultsMessage::new([result])).shared(),
     ];
-    let request = ChatRequest::new(history).with_tools(tools()).with_options(endless());
+    let request = ChatRequest::new(history).with_tools(tools()).with_settings(endless());
     for model in [chat(server.plain(), None), messages(server.plain())] {
-        for request in [request.clone(), request.clone().answered_whole()] {
+        for request in [request.clone(), request.clone().streaming(false)] {
             told_all(&model.complete(request).await.unwrap());
         }
     }
-    for request in [request.clone(), request.answered_whole()] {
+    for request in [request.clone(), request.streaming(false)] {
         let completion = responses(server.plain(), None).complete(request).await.unwrap();
         told_all_but(&completion, &FinishReason::Stop);
     }
@@ -251,9 +251,9 @@ async fn it_keeps_to_a_schema() {
     let model = chat(server.tools(), Some(server.key()));
     let format =
         ResponseFormat::JsonSchema { name: "Day".to_owned(), schema: day_schema().into(), strict: true };
-    let options = ProviderConfig::new().with_max_tokens(600).with_response_format(format);
-    let request = hello().with_options(options);
-    for request in [request.clone(), request.answered_whole()] {
+    let options = ModelSettings::new().with_max_tokens(600).with_response_format(format);
+    let request = hello().with_settings(options);
+    for request in [request.clone(), request.streaming(false)] {
         let completion = model.complete(request).await.unwrap();
         let text = completion.message.text();
         assert!(is_a_day(&serde_json::from_str(&text).unwrap()), "{text}");
@@ -270,7 +270,7 @@ async fn its_errors_are_typed() {
     let schema = json!({"type": "no such type"});
     let format =
         ResponseFormat::JsonSchema { name: "Wrong".to_owned(), schema: schema.into(), strict: false };
-    let wrong = hello().with_options(ProviderConfig::new().with_response_format(format));
+    let wrong = hello().with_settings(ModelSettings::new().with_response_format(format));
     let error = failure(&plain, wrong).await;
     assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidRequest, Some(400)));
     assert!(error.message().contains("no such type"), "{error}");
@@ -295,8 +295,8 @@ async fn its_errors_are_typed() {
 async fn it_answers_and_streams_messages() {
     let server = server();
     let model = messages(server.plain());
-    let request = hello().with_options(endless());
-    told_all(&model.complete(request.clone().answered_whole()).await.unwrap());
+    let request = hello().with_settings(endless());
+    told_all(&model.complete(request.clone().streaming(false)).await.unwrap());
     let seen = streamed(&model, request).await;
     let end = seen.end.unwrap();
     assert!(seen.pieces > 4, "{} pieces", seen.pieces);
@@ -310,9 +310,9 @@ async fn it_answers_and_streams_messages() {
 async fn it_answers_and_streams_responses() {
     let server = server();
     let model = responses(server.plain(), None);
-    let request = hello().with_options(endless());
+    let request = hello().with_settings(endless());
     // It calls each response complete, also one that reached its limit.
-    let whole = model.complete(request.clone().answered_whole()).await.unwrap();
+    let whole = model.complete(request.clone().streaming(false)).await.unwrap();
     told_all_but(&whole, &FinishReason::Stop);
     let seen = streamed(&model, request).await;
     let end = seen.end.unwrap();
@@ -328,9 +328,9 @@ async fn it_calls_a_forced_tool_in_responses() {
     let model = responses(server.tools(), Some(server.key()));
     let asked = || {
         let request = hello().with_tools(tools()).with_tool_choice(ToolChoice::Required);
-        request.with_options(calling(server))
+        request.with_settings(calling(server))
     };
-    let whole = model.complete(asked().answered_whole()).await.unwrap();
+    let whole = model.complete(asked().streaming(false)).await.unwrap();
     let seen = streamed(&model, asked()).await;
     let end = seen.end.unwrap();
     for completion in [&whole, &end] {
@@ -355,7 +355,7 @@ async fn it_calls_a_forced_tool_in_responses() {
         .collect();
     history.push(Message::Assistant(whole.message).shared());
     history.push(Message::ToolResults(ToolResultsMessage::new(results)).shared());
-    let next = ChatRequest::new(history).with_tools(tools()).with_options(endless());
+    let next = ChatRequest::new(history).with_tools(tools()).with_settings(endless());
     let completion = model.complete(next).await.unwrap();
     assert!(completion.usage.output_tokens.is_some_and(|tokens| tokens > 0));
 }

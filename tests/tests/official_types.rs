@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use attache_core::{ChatRequest, Content, Document, FileReferences, Message, ProviderConfig, UserMessage};
+use attache_core::{ChatRequest, Document, FileReferences, Message, ModelSettings, UserMessage, UserPart};
 use attache_testkit::{Cassette, CassetteIndex};
 use attache_tests::real::{Asked, Python, judge};
 use attache_tests::{APIS, scenarios};
@@ -86,12 +86,12 @@ fn every_reference_is_one_that_the_official_sdk_knows() {
     let mut files = FileReferences::new();
     files.insert(&pdf, "file-1");
     files.insert(&photo, "file-2");
-    let parts = [pdf, photo].map(Content::Document);
+    let parts = [pdf, photo].map(UserPart::Document);
     let mut asked = Vec::new();
     for api in APIS.into_iter().filter(|api| api.codec().files().is_some()) {
         let message = Message::User(UserMessage::new(parts.clone().map(Some))).shared();
         let request = ChatRequest::new([message]).with_files(files.clone());
-        let encoded = api.codec().encode(&request, &ProviderConfig::new(), None).unwrap();
+        let encoded = api.codec().encode(&request, &ModelSettings::new(), None).unwrap();
         let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
         assert!(body.to_string().contains("file-1"), "{}: {body}", api.name());
         let request = Asked { api: api.name().to_owned(), url: encoded.parts.url, body };

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, Message, ModelHandle, ProviderConfig, Reasoning,
+    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, Message, ModelHandle, ModelSettings, Reasoning,
     ReasoningReplay, ResponseFormat, ToolDefinition, ToolSet, Unsupported,
 };
 use attache_openai::{ChatCodec, Profiles};
@@ -40,9 +40,9 @@ fn schema() -> ResponseFormat {
     ResponseFormat::JsonSchema { name: "Total".to_owned(), schema: schema.into(), strict: true }
 }
 
-/// Every option, by a name for messages, the field's name in [`ProviderConfig`] and what it is set to.
-fn options() -> Vec<(&'static str, &'static str, ProviderConfig)> {
-    let config = ProviderConfig::new;
+/// Every option, by a name for messages, the field's name in [`ModelSettings`] and what it is set to.
+fn options() -> Vec<(&'static str, &'static str, ModelSettings)> {
+    let config = ModelSettings::new;
     vec![
         ("max_tokens", "max_tokens", config().with_max_tokens(4_000)),
         ("temperature", "temperature", config().with_temperature(0.5)),
@@ -202,12 +202,13 @@ fn tools() -> ToolSet {
 }
 
 /// A request with options, and with tools where they are about tools.
-fn request(field: &str, options: &ProviderConfig) -> ChatRequest {
-    let request = ChatRequest::new([Message::user("Answer in JSON.").shared()]).with_options(options.clone());
+fn request(field: &str, options: &ModelSettings) -> ChatRequest {
+    let request =
+        ChatRequest::new([Message::user("Answer in JSON.").shared()]).with_settings(options.clone());
     if field == "parallel_tool_calls" { request.with_tools(tools()) } else { request }
 }
 
-async fn model(api: Api, name: &str, config: ProviderConfig) -> (MockProvider, ModelHandle) {
+async fn model(api: Api, name: &str, config: ModelSettings) -> (MockProvider, ModelHandle) {
     let mock = MockProvider::start().await.unwrap();
     mock.respond_with(|_| Reply::new().text("{}"));
     let http = HttpClient::new(Timeouts::default());
@@ -240,12 +241,12 @@ async fn each_option_reaches_its_member_or_is_refused() {
             // What users attach to a request has another name on every API.
             let set = match (&expected, option) {
                 (Member(pointer, value), "extra member") => {
-                    ProviderConfig::new().with_extra_body(&pointer[1..], value.clone())
+                    ModelSettings::new().with_extra_body(&pointer[1..], value.clone())
                 }
                 _ => set,
             };
-            let (mock, model) = model(api, name, ProviderConfig::new()).await;
-            model.complete(request(field, &ProviderConfig::new())).await.unwrap();
+            let (mock, model) = model(api, name, ModelSettings::new()).await;
+            model.complete(request(field, &ModelSettings::new())).await.unwrap();
             let plain = mock.requests()[0].json().clone();
             let done = model.complete(request(field, &set)).await;
             if let Unknown = expected {
@@ -316,11 +317,11 @@ async fn instructions_stand_first() {
     for party in Party::all() {
         let mock = party.mock().await.unwrap();
         mock.respond_with(|_| Reply::new().text("Hi"));
-        let model = party.connected(&mock, ProviderConfig::new().with_system("First.")).unwrap();
+        let model = party.connected(&mock, ModelSettings::new().with_system("First.")).unwrap();
         let messages = [Message::system("Second."), Message::user("Hello")].map(Message::shared);
         model.complete(ChatRequest::new(messages.clone())).await.unwrap();
-        let over = ProviderConfig::new().with_system("Mine.");
-        model.complete(ChatRequest::new(messages).with_options(over)).await.unwrap();
+        let over = ModelSettings::new().with_system("Mine.");
+        model.complete(ChatRequest::new(messages).with_settings(over)).await.unwrap();
         assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
         let requests = mock.requests();
         for (request, first) in requests.iter().zip(["First.", "Mine."]) {
@@ -347,7 +348,7 @@ async fn roles_are_placed_by_the_rules_of_each_api() {
     for party in Party::all() {
         let mock = party.mock().await.unwrap();
         mock.respond_with(|_| Reply::new().text("Hi"));
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let model = party.connected(&mock, ModelSettings::new()).unwrap();
         let talk = [
             Message::system("Rules one."),
             Message::user("Question one"),
@@ -378,7 +379,7 @@ async fn roles_are_placed_by_the_rules_of_each_api() {
 #[tokio::test]
 async fn options_of_the_request_win() {
     for api in APIS {
-        let config = ProviderConfig::new()
+        let config = ModelSettings::new()
             .with_max_tokens(1_000)
             .with_temperature(0.5)
             .with_extra_header("x-team", "blue")
@@ -386,13 +387,13 @@ async fn options_of_the_request_win() {
         let (_, Member(tokens, _)) = expected(api, "max_tokens") else { panic!("{}", api.name()) };
         let (name, Member(temperature, _)) = expected(api, "temperature") else { panic!("{}", api.name()) };
         let (mock, model) = model(api, name, config).await;
-        let over = ProviderConfig::new().with_max_tokens(2_000).with_extra_header("X-Task", "two");
+        let over = ModelSettings::new().with_max_tokens(2_000).with_extra_header("X-Task", "two");
         model.complete(request("", &over)).await.unwrap();
         let sent = &mock.requests()[0];
         assert_eq!(sent.json().pointer(tokens), Some(&json!(2_000)), "{}", api.name());
         assert_eq!(sent.json().pointer(temperature), Some(&json!(0.5)), "{}", api.name());
         assert_eq!((sent.header("x-team"), sent.header("x-task")), ("blue", "two"), "{}", api.name());
-        assert!(!format!("{model:?} {:?}", model.config()).contains("blue"), "{}", api.name());
+        assert!(!format!("{model:?} {:?}", model.settings()).contains("blue"), "{}", api.name());
     }
 }
 
@@ -428,14 +429,14 @@ fn no_option_is_ignored_in_silence() {
             if option == "extra member" || field == "parallel_tool_calls" && !capabilities.tools {
                 continue;
             }
-            let encode = |set: &ProviderConfig| {
+            let encode = |set: &ModelSettings| {
                 let encoded = codec.encode(&request(field, set), set, None)?;
                 let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
                 Ok::<_, attache_core::ProviderError>((body, encoded.degradations))
             };
             // Some models need an option to be asked at all.
-            let base = ProviderConfig::new();
-            let allowed = ProviderConfig::new().with_unsupported(Unsupported::Degrade);
+            let base = ModelSettings::new();
+            let allowed = ModelSettings::new().with_unsupported(Unsupported::Degrade);
             let Ok((plain, left_out)) = encode(&base).or_else(|_| encode(&allowed)) else {
                 silent.push(format!("{}: cannot be asked", codec.model_id()));
                 continue;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use attache_agent::{Agent, NoArguments, tool_fn};
 use attache_core::{
-    ChatRequest, Completion, FinishReason, Message, ModelHandle, ProviderConfig, ToolDefinition, ToolError,
+    ChatRequest, Completion, FinishReason, Message, ModelHandle, ModelSettings, ToolDefinition, ToolError,
     ToolSet,
 };
 use attache_testkit::{MockProvider, Reply, ReplyUsage, ScriptedModel, Turn, Writes};
@@ -28,7 +28,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 fn model(api: Api, mock: &MockProvider) -> ModelHandle {
-    api.connected(mock.url(), ProviderConfig::new()).unwrap()
+    api.connected(mock.url(), ModelSettings::new()).unwrap()
 }
 
 /// What a reply says, without ids of ours, which are drawn anew.
@@ -129,7 +129,7 @@ proptest! {
                 let request = ChatRequest::new([Message::user("go").shared()]).with_tools(ToolSet::new(tools).unwrap());
                 let model = model(api, &mock);
                 let streamed = model.complete(request.clone()).await.unwrap();
-                let whole = model.complete(request.answered_whole()).await.unwrap();
+                let whole = model.complete(request.streaming(false)).await.unwrap();
                 prop_assert_eq!(said(&streamed), said(&whole), "{}", api.name());
                 prop_assert_eq!(told(&whole), planned(&plan, api), "{}", api.name());
                 prop_assert!(mock.violations().is_empty(), "{:?}", mock.violations());

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache::{Agent, EndReason, ModelHandle};
 use attache_core::{
-    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Content, ContentTree, Document, DocumentId,
-    ErrorKind, Message, MessageId, ProviderConfig, ResultStatus, SystemMessage, Tool, ToolCall, ToolCallId,
+    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, ContentTree, Document, DocumentId,
+    ErrorKind, Message, MessageId, ModelSettings, ResultStatus, SystemMessage, Tool, ToolCall, ToolCallId,
     ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult, ToolResultsMessage, ToolSet, ToolSpec,
-    Unsupported, UserMessage, UserOrigin, repair,
+    Unsupported, UserMessage, UserOrigin, UserPart, repair,
 };
 use attache_documents::{Materials, RouteOptions, route};
 use attache_testkit::{MockProvider, Reply};
@@ -54,7 +54,7 @@ fn find() -> ToolDefinition {
 }
 
 fn model(api: Api, mock: &MockProvider) -> ModelHandle {
-    api.connected(mock.url(), ProviderConfig::new()).unwrap()
+    api.connected(mock.url(), ModelSettings::new()).unwrap()
 }
 
 /// Everything that a body says, as text.
@@ -119,7 +119,7 @@ fn nothing_is_loosened_without_leave() {
     let request = ChatRequest::new([Message::user("Find it.").shared()]).with_tools(Arc::clone(&tools));
     for api in APIS.into_iter().filter(|api| *api != Api::Gemini) {
         let codec = api.codec();
-        let strict = ProviderConfig::new();
+        let strict = ModelSettings::new();
         let error = codec.encode(&request, &strict, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{}", api.name());
         let check = codec.check_tools(&tools, &strict);
@@ -137,9 +137,9 @@ fn nothing_is_loosened_without_leave() {
         // Held here, it needs no leave, and says the same in each request.
         let held = Arc::new((*tools).clone().with_validation(true));
         let request = ChatRequest::new([Message::user("Find it.").shared()]).with_tools(Arc::clone(&held));
-        let encoded = codec.encode(&request, &ProviderConfig::new(), None).unwrap();
+        let encoded = codec.encode(&request, &ModelSettings::new(), None).unwrap();
         assert!(encoded.degradations.is_empty());
-        assert_eq!(codec.check_tools(&held, &ProviderConfig::new()).loosened.len(), 1);
+        assert_eq!(codec.check_tools(&held, &ModelSettings::new()).loosened.len(), 1);
     }
 }
 
@@ -153,21 +153,21 @@ fn schemas_that_an_api_cannot_express_are_refused() {
         ToolSet::new([ToolDefinition::new("grow", "", schema)]).unwrap().with_validation(true)
     };
     let nova = Api::Bedrock.codec_of("amazon.nova-pro-v1:0");
-    let check = nova.check_tools(&tools(tree.clone()), &ProviderConfig::new());
+    let check = nova.check_tools(&tools(tree.clone()), &ModelSettings::new());
     assert!(check.refused[0].why.contains("#/$defs/node is recursive"), "{:?}", check.refused);
     for api in APIS {
-        assert!(api.codec().check_tools(&tools(tree.clone()), &ProviderConfig::new()).refused.is_empty());
+        assert!(api.codec().check_tools(&tools(tree.clone()), &ModelSettings::new()).refused.is_empty());
     }
     let flat =
         json!({"type": "object", "properties": {"a": {}}, "minProperties": 1, "additionalProperties": false});
-    let check = nova.check_tools(&tools(flat), &ProviderConfig::new());
+    let check = nova.check_tools(&tools(flat), &ModelSettings::new());
     let keywords: Vec<_> = check.loosened.iter().map(|loosened| loosened.keyword.as_str()).collect();
     assert_eq!(keywords, ["minProperties", "additionalProperties"]);
     // openai.md A.3: at most 128 tools
     let many = (0..129).map(|at| ToolDefinition::new(format!("t{at}"), "", json!({})));
     let many = ToolSet::new(many).unwrap();
     for api in [Api::OpenAi, Api::OpenAiChat] {
-        let check = api.codec().check_tools(&many, &ProviderConfig::new());
+        let check = api.codec().check_tools(&many, &ModelSettings::new());
         assert_eq!(check.refused[0].to_string(), "the API takes at most 128 tools, and there are 129");
     }
 }
@@ -191,7 +191,7 @@ fn soup() -> impl Strategy<Value = Vec<Message>> {
         1 => prop::sample::select(vec!["", "s"]).prop_map(|text| Message::System(SystemMessage::new(text))),
         3 => prop::sample::select(vec!["", "u"]).prop_map(Message::user),
         2 => (any::<bool>(), number()).prop_map(move |(synthetic, number)| {
-            let mut user = UserMessage::new([Content::text("e"), number.and_then(|number| document(number).into())]);
+            let mut user = UserMessage::new([UserPart::text("e"), number.and_then(|number| document(number).into())]);
             user.origin = if synthetic { UserOrigin::ToolCallDocuments } else { UserOrigin::Event };
             Message::User(user)
         }),
@@ -222,7 +222,7 @@ proptest! {
         for api in APIS {
             let routing = route(&mended, &api.capabilities(), &tools, &Materials::new(), &RouteOptions::new()).unwrap();
             let request = ChatRequest::new(routing.messages).with_tools(Arc::clone(&tools));
-            let encoded = api.codec().encode(&request, &ProviderConfig::new(), None);
+            let encoded = api.codec().encode(&request, &ModelSettings::new(), None);
             prop_assert!(encoded.is_ok(), "{}: {:?}", api.name(), encoded.err());
             let body: Value = serde_json::from_slice(&encoded.unwrap().parts.body.to_vec()).unwrap();
             let judged = api.judge(&body);

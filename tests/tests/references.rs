@@ -9,7 +9,7 @@
 )]
 
 use attache::{Agent, Document, DocumentRef, Outcome, ToolContext, ToolError, tool};
-use attache_core::{DocumentId, Message, ProviderConfig};
+use attache_core::{DocumentId, Message, ModelSettings};
 use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_tests::APIS;
 use serde_json::json;
@@ -69,11 +69,11 @@ async fn documents_that_a_model_names() {
                     .call("call_4", "read_document", json!({"id": "b20f6e91", "range": "3-4"})),
             );
             mock.enqueue(Reply::new().text("Stamped."));
-            let agent = Agent::builder(api.connected(mock.url(), ProviderConfig::new()).unwrap())
+            let agent = Agent::builder(api.connected(mock.url(), ModelSettings::new()).unwrap())
                 .tool(find_papers_tool())
                 .tool(stamp_tool())
                 .read_document()
-                .answered_whole(whole)
+                .streaming(!whole)
                 .build()
                 .unwrap();
             let outcome = agent.run("Stamp the lease").outcome().await.unwrap();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Document, Effort, ErrorKind, Message, Place, ProviderConfig, Reasoning, Routed, Unsupported,
+    ChatRequest, Document, Effort, ErrorKind, Message, ModelSettings, Place, Reasoning, Routed, Unsupported,
     UserMessage,
 };
 use attache_documents::{Materials, route};
@@ -45,7 +45,7 @@ const SERVERS: [(Server, &str, &[&str]); 16] = [
 
 /// What is sent where the caller leaves to the provider what it cannot honour. `None` if the author attached a
 /// document that the model does not take, which routing refuses (C25).
-fn body(codec: &ChatCodec, scenario: &Scenario, options: &ProviderConfig, stream: bool) -> Option<Value> {
+fn body(codec: &ChatCodec, scenario: &Scenario, options: &ModelSettings, stream: bool) -> Option<Value> {
     let tools = Arc::new(scenario.tool_set());
     let routed =
         route(&scenario.messages, codec.capabilities(), &tools, &Materials::new(), &scenario.routing);
@@ -57,11 +57,9 @@ fn body(codec: &ChatCodec, scenario: &Scenario, options: &ProviderConfig, stream
     };
     let mut request =
         ChatRequest::new(routing.messages).with_tools(tools).with_tool_choice(scenario.tool_choice.clone());
-    request.whole = !stream;
-    let config = ProviderConfig::new()
-        .with_unsupported(Unsupported::Degrade)
-        .merged(&scenario.options)
-        .merged(options);
+    request.streaming = stream;
+    let config =
+        ModelSettings::new().with_unsupported(Unsupported::Degrade).merged(&scenario.options).merged(options);
     let encoded = codec.encode(&request, &config, None);
     let encoded = encoded.unwrap_or_else(|error| panic!("{} {}: {error}", codec.model_id(), scenario.name));
     Some(serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap())
@@ -74,11 +72,11 @@ fn every_server_accepts_every_scenario() {
         assert!(SERVERS.iter().any(|(known, ..)| *known == server), "{server:?} has no profile here");
     }
     let options = [
-        ProviderConfig::new(),
-        ProviderConfig::new().with_reasoning(Reasoning::Off),
-        ProviderConfig::new().with_reasoning(Reasoning::Effort(Effort::Medium)),
-        ProviderConfig::new().with_reasoning(Reasoning::Budget(2_000)),
-        ProviderConfig::new().with_seed(1).with_top_k(2).with_presence_penalty(0.5),
+        ModelSettings::new(),
+        ModelSettings::new().with_reasoning(Reasoning::Off),
+        ModelSettings::new().with_reasoning(Reasoning::Effort(Effort::Medium)),
+        ModelSettings::new().with_reasoning(Reasoning::Budget(2_000)),
+        ModelSettings::new().with_seed(1).with_top_k(2).with_presence_penalty(0.5),
     ];
     let mut problems = Vec::new();
     let (mut judged, mut refused) = (0, 0);
@@ -135,8 +133,8 @@ fn every_server_accepts_the_addresses_that_its_profile_writes() {
                 let taken = codec.capabilities().takes_url(Place::User, document.media_type());
                 let mut message = UserMessage::new([document.into()]);
                 message.routed = Some(Routed::new(message.parts.clone(), 1));
-                let request = ChatRequest::new([Message::User(message).shared()]).answered_whole();
-                match codec.encode(&request, &ProviderConfig::new(), None) {
+                let request = ChatRequest::new([Message::User(message).shared()]).streaming(false);
+                match codec.encode(&request, &ModelSettings::new(), None) {
                     Ok(encoded) => {
                         let body = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
                         let violation = validate_chat_with(&body, &rules).err();

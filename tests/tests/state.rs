@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use attache_core::{
-    ChatRequest, Completion, ErrorKind, Message, ModelHandle, ProviderConfig, ProviderState, StreamChunk,
+    ChatRequest, Completion, ErrorKind, Message, ModelHandle, ModelSettings, ProviderState, StreamChunk,
     ToolCallId, ToolDefinition, ToolSet,
 };
 use attache_testkit::{MockProvider, Reply, ReplyUsage, Writes};
@@ -36,7 +36,7 @@ fn with_tools() -> ChatRequest {
 
 async fn model(party: Party) -> (MockProvider, ModelHandle) {
     let mock = party.mock().await.unwrap();
-    let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+    let model = party.connected(&mock, ModelSettings::new()).unwrap();
     (mock, model)
 }
 
@@ -152,7 +152,7 @@ async fn state_is_read_while_replies_stream() {
         let calls = (0..10).map(|_| {
             let model = model.clone();
             // Some servers are asked for counts only where they answer whole.
-            tokio::spawn(async move { model.complete(hello().answered_whole()).await.is_ok() })
+            tokio::spawn(async move { model.complete(hello().streaming(false)).await.is_ok() })
         });
         let calls: Vec<_> = calls.collect();
         let mut answered = 0;
@@ -202,23 +202,23 @@ async fn options_change_for_the_next_request_only() {
         mock.enqueue(Reply::new().text("next"));
         let http = HttpClient::new(Timeouts::default());
         let retry = RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(1));
-        let first = ProviderConfig::new().with_max_tokens(1_000);
+        let first = ModelSettings::new().with_max_tokens(1_000);
         let model = api.reached_through(api.model(), mock.url(), first.clone(), http, retry).unwrap();
-        assert_eq!(*model.config(), first);
+        assert_eq!(*model.settings(), first);
 
-        let kept = model.config();
+        let kept = model.settings();
         let mut stream = model.stream(hello());
         // It is made, and nothing is sent yet.
-        model.set_config(ProviderConfig::new().with_max_tokens(2_000));
+        model.set_settings(ModelSettings::new().with_max_tokens(2_000));
         assert!(matches!(stream.next().await, Some(Ok(StreamChunk::Content(_)))));
-        model.set_config(ProviderConfig::new().with_max_tokens(3_000));
+        model.set_settings(ModelSettings::new().with_max_tokens(3_000));
         while stream.next().await.is_some() {}
         let other = model.clone();
         other.complete(hello()).await.unwrap();
         let sent: Vec<_> = mock.requests().iter().map(|request| member(request.json())).collect();
         assert_eq!(sent, [Some(json!(1_000)), Some(json!(1_000)), Some(json!(3_000))], "{}", api.name());
         // A snapshot is nobody else's.
-        assert_eq!((kept.max_tokens, model.config().max_tokens), (Some(1_000), Some(3_000)));
+        assert_eq!((kept.max_tokens, model.settings().max_tokens), (Some(1_000), Some(3_000)));
     }
 }
 
@@ -328,7 +328,7 @@ async fn thinking_is_no_content() {
                 false => Reply::new().thinking("Let me see."),
             };
             mock.enqueue(reply.text("Hi"));
-            let request = if whole { hello().answered_whole() } else { hello() };
+            let request = if whole { hello().streaming(false) } else { hello() };
             let context = format!("{} whole {whole}", party.name());
             let seen = rebuilt(&model, request, &context).await;
             agrees(&seen, &context);
@@ -359,7 +359,7 @@ async fn calls_are_rebuilt_from_their_deltas() {
                 reply = reply.call_pieces("call00005", "find", [""]);
             }
             mock.enqueue(reply.call("call00006", "find", json!({"query": "last"})));
-            let request = if whole { with_tools().answered_whole() } else { with_tools() };
+            let request = if whole { with_tools().streaming(false) } else { with_tools() };
             let context = format!("{} whole {whole}", party.name());
             let seen = rebuilt(&model, request, &context).await;
             agrees(&seen, &context);
@@ -440,7 +440,7 @@ proptest! {
                 let context = format!("{} {parts:?}", api.name());
                 let streamed = rebuilt(&model, with_tools(), &context).await;
                 agrees(&streamed, &context);
-                let whole = rebuilt(&model, with_tools().answered_whole(), &context).await;
+                let whole = rebuilt(&model, with_tools().streaming(false), &context).await;
                 agrees(&whole, &context);
                 // P33
                 prop_assert_eq!(&streamed.text, &whole.text, "{}", context);

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use attache_core::{
-    ChatRequest, Completion, ErrorKind, Message, ModelHandle, ProviderConfig, ProviderError, StreamChunk,
+    ChatRequest, Completion, ErrorKind, Message, ModelHandle, ModelSettings, ProviderError, StreamChunk,
 };
 use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api, Party};
@@ -22,12 +22,12 @@ use serde_json::json;
 
 fn request(whole: bool) -> ChatRequest {
     let request = ChatRequest::new([Message::user("Hello").shared()]);
-    if whole { request.answered_whole() } else { request }
+    if whole { request.streaming(false) } else { request }
 }
 
 async fn model(party: Party, retry: RetryPolicy) -> (MockProvider, ModelHandle) {
     let mock = party.mock().await.unwrap();
-    let model = party.connected_with(&mock, ProviderConfig::new(), retry).unwrap();
+    let model = party.connected_with(&mock, ModelSettings::new(), retry).unwrap();
     (mock, model)
 }
 

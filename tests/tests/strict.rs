@@ -14,7 +14,7 @@ use std::sync::Arc;
 use attache::{Agent, EndReason};
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Completion, ContentTree, ErrorKind,
-    Message, ModelHandle, OutputSchema, ProviderConfig, ResponseFormat, ResultStatus, StreamChunk,
+    Message, ModelHandle, ModelSettings, OutputSchema, ResponseFormat, ResultStatus, StreamChunk,
     StructuredError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult,
     ToolResultsMessage, ToolSet, ToolSpec, Transcript, Unsupported,
 };
@@ -222,13 +222,13 @@ fn tool_in(api: Api, body: &Value) -> (Value, bool) {
     (schema, strict == true)
 }
 
-fn format(schema: impl Into<OutputSchema>) -> ProviderConfig {
+fn format(schema: impl Into<OutputSchema>) -> ModelSettings {
     let (name, schema) = ("out".to_owned(), schema.into());
-    ProviderConfig::new().with_response_format(ResponseFormat::JsonSchema { name, schema, strict: true })
+    ModelSettings::new().with_response_format(ResponseFormat::JsonSchema { name, schema, strict: true })
 }
 
-fn asking(config: ProviderConfig) -> ChatRequest {
-    ChatRequest::new([Message::user("Read the invoice as JSON.").shared()]).with_options(config)
+fn asking(config: ModelSettings) -> ChatRequest {
+    ChatRequest::new([Message::user("Read the invoice as JSON.").shared()]).with_settings(config)
 }
 
 fn result(call: &ToolCall) -> ToolResult {
@@ -236,7 +236,7 @@ fn result(call: &ToolCall) -> ToolResult {
 }
 
 fn model(api: Api, mock: &MockProvider) -> ModelHandle {
-    api.connected(mock.url(), ProviderConfig::new()).unwrap()
+    api.connected(mock.url(), ModelSettings::new()).unwrap()
 }
 
 /// The end of a stream, whose texts and arguments add up to what its message says.
@@ -278,7 +278,7 @@ where
         }
     });
     let request = asking(format(schema_for!(T)));
-    for request in [request.clone(), request.answered_whole()] {
+    for request in [request.clone(), request.streaming(false)] {
         let completion = streamed(&model(api, &mock), request).await;
         assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
         let structured = completion.structured.unwrap().unwrap();
@@ -306,10 +306,10 @@ where
     });
     let definition = ToolDefinition::new("file", "Files it.", schema_for!(T).to_value()).with_strict(true);
     let tools = Arc::new(ToolSet::new([definition.clone()]).unwrap());
-    let request = asking(ProviderConfig::new()).with_tools(Arc::clone(&tools));
+    let request = asking(ModelSettings::new()).with_tools(Arc::clone(&tools));
     let model = model(api, &mock);
     let mut message: Option<AssistantMessage> = None;
-    for request in [request.clone(), request.clone().answered_whole()] {
+    for request in [request.clone(), request.clone().streaming(false)] {
         let completion = streamed(&model, request).await;
         assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
         let call = completion.message.tool_calls().next().unwrap();
@@ -382,13 +382,13 @@ async fn a_type_that_holds_itself_is_enforced_or_refused_before_it_is_sent() {
 
         let tool = ToolDefinition::new("file", "", schema_for!(Folder).to_value()).with_strict(true);
         let tools = ToolSet::new([tool]).unwrap();
-        let request = asking(ProviderConfig::new());
+        let request = asking(ModelSettings::new());
         let error = model.complete(request.clone().with_tools(tools.clone())).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert_eq!(model.check_tools(&tools, &ProviderConfig::new()).refused.len(), 1);
+        assert_eq!(model.check_tools(&tools, &ModelSettings::new()).refused.len(), 1);
         // Held here, it needs no leave.
         let held = tools.with_validation(true);
-        let check = model.check_tools(&held, &ProviderConfig::new());
+        let check = model.check_tools(&held, &ModelSettings::new());
         assert_eq!((check.refused.len(), &*check.loosened[0].keyword), (0, "strict"));
         model.complete(request.with_tools(held)).await.unwrap();
         assert!(mock.violations().is_empty(), "{:?}", mock.violations());
@@ -411,7 +411,7 @@ async fn an_answer_that_does_not_fit_says_so() {
         let no_json = model.complete(asking(format(schema_for!(Line)))).await.unwrap();
         assert!(matches!(no_json.structured, Some(Err(StructuredError::NotJson(_)))));
         assert_eq!(no_json.message.text(), "I cannot.");
-        let plain = model.complete(asking(ProviderConfig::new())).await.unwrap();
+        let plain = model.complete(asking(ModelSettings::new())).await.unwrap();
         assert_eq!(plain.structured, None);
     }
 }
@@ -446,10 +446,10 @@ async fn more_strict_tools_than_an_api_takes_are_sent_without() {
         });
         let tools = ToolSet::new(tools).unwrap().with_validation(true);
         let model = model(api, &mock);
-        let loosened = model.check_tools(&tools, &ProviderConfig::new()).loosened;
+        let loosened = model.check_tools(&tools, &ModelSettings::new()).loosened;
         let most = matches!(api, Api::Anthropic | Api::Bedrock);
         assert_eq!(loosened.len(), if most { 5 } else { 0 }, "{}", api.name());
-        model.complete(asking(ProviderConfig::new()).with_tools(tools)).await.unwrap();
+        model.complete(asking(ModelSettings::new()).with_tools(tools)).await.unwrap();
         assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
     }
 }
@@ -479,7 +479,7 @@ async fn strict_tools_and_an_answer_share_the_bounds_of_a_request() {
         for (tools, answer, expected) in cases.clone() {
             mock.respond_with(|_| Reply::new().text("{}"));
             let config =
-                answer.map_or_else(ProviderConfig::new, |answer| format(answer.input_schema().clone()));
+                answer.map_or_else(ModelSettings::new, |answer| format(answer.input_schema().clone()));
             let tools = ToolSet::new(tools).unwrap().with_validation(true);
             model.complete(asking(config).with_tools(tools)).await.unwrap();
             assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
@@ -497,11 +497,11 @@ async fn strict_tools_and_an_answer_share_the_bounds_of_a_request() {
         let tools = ToolSet::new([tool("a", 12, 0)]).unwrap().with_validation(true);
         let tools = Arc::new(tools);
         for (config, strict) in [
-            (ProviderConfig::new(), true),
+            (ModelSettings::new(), true),
             (format(tool("answer", 12, 0).input_schema().clone()), false),
-            (ProviderConfig::new(), true),
+            (ModelSettings::new(), true),
         ] {
-            let request = asking(ProviderConfig::new()).with_tools(Arc::clone(&tools));
+            let request = asking(ModelSettings::new()).with_tools(Arc::clone(&tools));
             let request = request.with_transcript(transcript.clone());
             let encoded = api.codec().encode(&request, &config, None).unwrap();
             let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
@@ -525,7 +525,7 @@ fn arguments_of_a_history_go_out_as_the_tool_has_them() {
         let bodies = [false, true].map(|strict| {
             let tools = ToolSet::new([definition.clone().with_strict(strict)]).unwrap();
             let request = ChatRequest::new(messages.clone()).with_tools(tools);
-            let encoded = api.codec().encode(&request, &ProviderConfig::new(), None).unwrap();
+            let encoded = api.codec().encode(&request, &ModelSettings::new(), None).unwrap();
             api.messages(&serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()).to_string()
         });
         assert_eq!(bodies[0], bodies[1], "{}", api.name());
@@ -545,10 +545,10 @@ fn another_model_of_a_conversation_is_not_asked_for_what_it_lacks() {
         };
         let definition = ToolDefinition::new("file", "", schema_for!(Line).to_value()).with_strict(true);
         let tools = Arc::new(ToolSet::new([definition]).unwrap().with_validation(true));
-        let request = asking(ProviderConfig::new()).with_tools(tools);
+        let request = asking(ModelSettings::new()).with_tools(tools);
         let kept = request.clone().with_transcript(Transcript::default());
         let sent = |model: &str, request: &ChatRequest| {
-            let encoded = api.codec_of(model).encode(request, &ProviderConfig::new(), None).unwrap();
+            let encoded = api.codec_of(model).encode(request, &ModelSettings::new(), None).unwrap();
             serde_json::from_slice::<Value>(&encoded.parts.body.to_vec()).unwrap()
         };
         for model in [api.model(), old, api.model()] {

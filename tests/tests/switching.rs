@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_core::{
-    BoxFuture, Content, ConvertedText, Converter, Document, DocumentId, Fitted, Form, MediaType, Message,
-    ModelHandle, ProviderConfig, ToolError, UserMessage,
+    BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, Message, ModelHandle,
+    ModelSettings, ToolError, Transcoded, UserMessage, UserPart,
 };
 use attache_documents::{Outcome, RoutingReport};
 use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
@@ -133,22 +133,22 @@ impl Converter for Moody {
         Box::pin(std::future::ready(text))
     }
 
-    fn fits(&self, _: &MediaType, _: &Form) -> bool {
+    fn transcodes(&self, _: &MediaType, _: &MediaLimits) -> bool {
         true
     }
 
-    fn fit<'a>(
+    fn transcode<'a>(
         &'a self,
         document: &'a Document,
         _: Bytes,
-        _: &'a Form,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        _: &'a MediaLimits,
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let fitted = match document.media_type().essence() {
-            "image/bmp" => Ok(Fitted::changed(PNG, MediaType::parse("image/png").unwrap(), "re-encoded")),
+            "image/bmp" => Ok(Transcoded::changed(PNG, MediaType::parse("image/png").unwrap(), "re-encoded")),
             "application/pdf" if document.size().unwrap_or_default() % 5 == 1 => {
                 Err("it is encrypted".to_owned())
             }
-            _ => Ok(Fitted::unchanged().with_pages(2)),
+            _ => Ok(Transcoded::unchanged().with_pages(2)),
         };
         Box::pin(std::future::ready(fitted))
     }
@@ -183,7 +183,7 @@ fn check(party: Party, body: &Value, report: &RoutingReport) -> Result<(), TestC
             Outcome::Text => said.contains(&format!("number,{number}\n")),
             Outcome::Converted => said.contains(&format!("text of {}", decision.document_id)),
             Outcome::Note => {
-                said.contains(decision.document_id.short()) && said.contains("Content not shown here: ")
+                said.contains(decision.document_id.short()) && said.contains("UserPart not shown here: ")
             }
             _ => true,
         };
@@ -202,7 +202,7 @@ async fn counterpart(turn: &Turn, documents: &[usize]) -> (Party, MockProvider, 
     let first = turn.party.index(parties.len());
     for party in parties.iter().cycle().skip(first).take(parties.len()) {
         let mock = party.mock().await.unwrap();
-        let model = party.connected(&mock, ProviderConfig::new()).unwrap();
+        let model = party.connected(&mock, ModelSettings::new()).unwrap();
         if documents.iter().all(|number| takes(&model, *number)) {
             return (*party, mock, model);
         }
@@ -235,8 +235,8 @@ async fn converse(turns: Vec<Turn>) -> Result<(), TestCaseError> {
             mock.enqueue(calls);
         }
         mock.enqueue(Reply::new().text("done"));
-        let parts = [Content::text("Look.")].into_iter();
-        let parts = parts.chain(attached.map(|number| Some(Content::Document(document(number)))));
+        let parts = [UserPart::text("Look.")].into_iter();
+        let parts = parts.chain(attached.map(|number| Some(UserPart::Document(document(number)))));
         let input =
             RunInput::new([Message::User(UserMessage::new(parts)).shared()]).with_history(history.clone());
         let mut run = agent.build().unwrap().run(input);
@@ -244,7 +244,7 @@ async fn converse(turns: Vec<Turn>) -> Result<(), TestCaseError> {
         let outcome = loop {
             match run.next().await.unwrap().kind {
                 EventKind::DocumentsRouted(routed) => report = routed,
-                EventKind::Finished(outcome) => break run.judge(*outcome),
+                EventKind::Finished(result) => break result,
                 _ => {}
             }
         };

@@ -16,9 +16,9 @@ use attache_agent::{Agent, RunInput, tool_fn};
 use attache_anthropic::Anthropic;
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    AssistantMessage, AssistantPart, CachePolicy, ChatRequest, Completion, Content, Document, FileReferences,
-    LlmProvider, Matrix, Message, ModelCapabilities, ModelHandle, Place, ProviderConfig, ToolError,
-    Transcript, UserMessage,
+    AssistantMessage, AssistantPart, CachePolicy, ChatRequest, Completion, Document, FileReferences,
+    LlmProvider, Matrix, Message, ModelCapabilities, ModelHandle, ModelSettings, Place, ToolError,
+    Transcript, UserMessage, UserPart,
 };
 use attache_gemini::Gemini;
 use attache_openai::{OpenAi, OpenAiChat};
@@ -51,7 +51,7 @@ fn uploads() -> Uploads {
 }
 
 fn model(api: Api, mock: &MockProvider, uploads: impl Into<Option<Uploads>>) -> ModelHandle {
-    model_with(api, mock, uploads, "sk-canary", ProviderConfig::new())
+    model_with(api, mock, uploads, "sk-canary", ModelSettings::new())
 }
 
 fn model_with(
@@ -59,13 +59,13 @@ fn model_with(
     mock: &MockProvider,
     uploads: impl Into<Option<Uploads>>,
     key: &str,
-    config: ProviderConfig,
+    config: ModelSettings,
 ) -> ModelHandle {
     fn made<C: Codec + Clone>(
         model: HttpModel<C>,
         url: String,
         uploads: Option<Uploads>,
-        config: ProviderConfig,
+        config: ModelSettings,
     ) -> ModelHandle {
         let retry = RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(1));
         let model = model.with_base_url(url).with_http(HttpClient::new(Timeouts::default()));
@@ -96,12 +96,12 @@ fn png(bytes: usize) -> Document {
 }
 
 fn asking(documents: &[Document]) -> Arc<Message> {
-    let parts = documents.iter().cloned().map(|document| Some(Content::Document(document)));
-    Message::User(UserMessage::new(parts.chain([Content::text("What is it?")]))).shared()
+    let parts = documents.iter().cloned().map(|document| Some(UserPart::Document(document)));
+    Message::User(UserMessage::new(parts.chain([UserPart::text("What is it?")]))).shared()
 }
 
 fn request(documents: &[Document]) -> ChatRequest {
-    ChatRequest::new([asking(documents)]).answered_whole()
+    ChatRequest::new([asking(documents)]).streaming(false)
 }
 
 async fn ask(model: &ModelHandle, request: ChatRequest) -> Completion {
@@ -280,7 +280,7 @@ async fn other_credentials_have_files_of_their_own() {
         mock.respond_with(|_| Reply::new().text("ok"));
         let shared = uploads();
         for key in ["sk-one", "sk-two", "sk-one"] {
-            let model = model_with(api, &mock, shared.clone(), key, ProviderConfig::new());
+            let model = model_with(api, &mock, shared.clone(), key, ModelSettings::new());
             ask(&model, request(&[pdf("a.pdf", 20_000)])).await;
         }
         // The mock refuses a file of another key.
@@ -485,7 +485,7 @@ async fn no_secret_comes_back_from_an_upload() {
         mock.respond_with(|_| Reply::new().text("ok"));
         mock.enqueue_for_files(Reply::error(400, "the key sk-canary may not upload"));
         let shared = uploads();
-        let config = ProviderConfig::new().with_extra_header("x-canary", "header-canary");
+        let config = ModelSettings::new().with_extra_header("x-canary", "header-canary");
         let model = model_with(api, &mock, shared.clone(), "sk-canary", config);
         let first = ask(&model, request(&[pdf("a.pdf", 20_000)])).await;
         let second = ask(&model, request(&[pdf("b.pdf", 20_000)])).await;
@@ -513,7 +513,7 @@ async fn cached_contents_name_files() {
         let rules = Rules::new().with_file_lifetime(Duration::from_secs(lifetime));
         let mock = MockProvider::start_with(Some(rules)).await.unwrap();
         mock.respond_with(|_| Reply::new().text("ok"));
-        let config = ProviderConfig::new().with_cache(CachePolicy::Short).with_system("Read. ".repeat(6_000));
+        let config = ModelSettings::new().with_cache(CachePolicy::Short).with_system("Read. ".repeat(6_000));
         let model = model_with(Api::Gemini, &mock, uploads(), "sk-canary", config);
         let transcript = Transcript::new();
         let message = asking(&[pdf("a.pdf", 4_000_000)]);
@@ -531,7 +531,11 @@ async fn cached_contents_name_files() {
         assert!(uris.iter().all(Value::is_string), "{uris:?}");
         assert_eq!(uris.len(), if lifetime == 60 { 2 } else { 1 }, "{uris:?}");
         assert!(uris.len() == 1 || uris[0] != uris[1], "{uris:?}");
-        assert!(calls(&mock).iter().all(|call| !call.uri.path().contains("Content:") || call.json()["cachedContent"].is_string()));
+        assert!(
+            calls(&mock).iter().all(
+                |call| !call.uri.path().contains("UserPart:") || call.json()["cachedContent"].is_string()
+            )
+        );
     }
 }
 

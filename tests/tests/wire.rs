@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
-use attache_core::{Content, Document, Message, Transcript};
+use attache_core::{Document, Message, Transcript, UserPart};
 use attache_documents::Outcome;
 use attache_testkit::{seen_documents, sha256_hex};
 use attache_tests::{APIS, Api, Scenario, scenarios};
@@ -93,8 +93,8 @@ fn documents(scenario: &Scenario) -> Vec<Document> {
                 .parts
                 .iter()
                 .flat_map(|part| match part {
-                    Content::Document(document) => vec![document.clone()],
-                    Content::Object(tree) => tree.documents().to_vec(),
+                    UserPart::Document(document) => vec![document.clone()],
+                    UserPart::Object(tree) => tree.documents().to_vec(),
                     _ => vec![],
                 })
                 .collect(),

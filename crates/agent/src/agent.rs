@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_core::{
-    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ProviderConfig, Tool, ToolChoice, ToolHandler,
+    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, Tool, ToolChoice, ToolHandler,
 };
 use attache_documents::RouteOptions;
 
@@ -69,8 +69,8 @@ impl Agent {
                 known: Arc::new(Toolbox::empty()),
                 listed: Mutex::default(),
                 tool_choice: ToolChoice::Auto,
-                options: ProviderConfig::new(),
-                whole: false,
+                settings: ModelSettings::new(),
+                streaming: true,
                 limits: Limits::default(),
                 timing: Timing::default(),
                 window: Some(MessageWindow::default()),
@@ -194,15 +194,15 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets options of the model calls.
-    pub fn options(mut self, options: ProviderConfig) -> Self {
-        self.inner.options = options;
+    /// Sets settings of the model calls.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.inner.settings = settings;
         self
     }
 
-    /// Asks for replies in one piece on the wire instead of a stream; the events are the same.
-    pub fn answered_whole(mut self, whole: bool) -> Self {
-        self.inner.whole = whole;
+    /// Says whether the wire streams replies, as it does by default, or answers in one piece; the events are the same.
+    pub fn streaming(mut self, streaming: bool) -> Self {
+        self.inner.streaming = streaming;
         self
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    FinishReason, Message, ModelHandle, ProviderConfig, ToolCall, ToolCallId, ToolDefinition, ToolResult,
+    FinishReason, Message, ModelHandle, ModelSettings, ToolCall, ToolCallId, ToolDefinition, ToolResult,
     Usage,
 };
 
@@ -135,9 +135,9 @@ impl ChatLoop {
         self
     }
 
-    /// Sets options of the model calls.
-    pub fn with_options(mut self, options: ProviderConfig) -> Self {
-        self.builder = self.builder.options(options);
+    /// Sets settings of the model calls.
+    pub fn with_settings(mut self, settings: ModelSettings) -> Self {
+        self.builder = self.builder.settings(settings);
         self
     }
 
@@ -203,9 +203,9 @@ impl ChatLoopHandle {
                     self.finish = finish_reason;
                     continue;
                 }
-                EventKind::Finished(outcome) => {
-                    let judged = self.run.take()?.judge(*outcome);
-                    return Some(judged.map(|outcome| {
+                EventKind::Finished(result) => {
+                    self.run = None;
+                    return Some(result.map(|outcome| {
                         LoopEvent::Done(Box::new(LoopEnd {
                             content: outcome.text,
                             finish_reason: self.finish.clone(),

@@ -6,7 +6,7 @@ use attache_core::{DocumentId, FinishReason, Repair, ToolCall, ToolCallId, ToolR
 use attache_documents::RoutingReport;
 
 use crate::log::Disposition;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, RunError};
 
 /// One event of a run.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// What happened. Exactly one [`Finished`](Self::Finished) comes, and it comes last.
+/// A thing that happened. Exactly one [`Finished`](Self::Finished) comes, and it comes last.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -107,5 +107,16 @@ pub enum EventKind {
         message: String,
     },
     /// The run ended.
-    Finished(Box<Outcome>),
+    Finished(Result<Box<Outcome>, RunError>),
+}
+
+impl EventKind {
+    /// The outcome that the end of a run tells, also of one that failed.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Self::Finished(Ok(outcome)) => Some(outcome),
+            Self::Finished(Err(error)) => Some(error.partial()),
+            _ => None,
+        }
+    }
 }

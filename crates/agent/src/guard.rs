@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, FetchError, FetchErrorKind,
-    Fetched, Fetcher, Fitted, Form, MediaType, RenderedPages, StoreError, StoreErrorKind,
+    Fetched, Fetcher, MediaLimits, MediaType, RenderedPages, StoreError, StoreErrorKind, Transcoded,
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -128,17 +128,17 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         })
     }
 
-    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
-        self.converter.fits(media_type, form)
+    fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
+        self.converter.transcodes(media_type, form)
     }
 
-    fn fit<'a>(
+    fn transcode<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-        form: &'a Form,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
-        Box::pin(caught(async move { self.converter.fit(document, bytes, form).await }, failed))
+        form: &'a MediaLimits,
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
+        Box::pin(caught(async move { self.converter.transcode(document, bytes, form).await }, failed))
     }
 
     fn pages<'a>(
@@ -147,11 +147,11 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         Box::pin(caught(async move { self.converter.pages(document, bytes, first, last).await }, failed))
     }
 
-    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         self.converter.renders(media_type, form)
     }
 
@@ -160,7 +160,7 @@ impl<C: Converter> Converter for GuardedConverter<C> {
         document: &'a Document,
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
-        form: &'a Form,
+        form: &'a MediaLimits,
     ) -> BoxFuture<'a, Result<RenderedPages, String>> {
         Box::pin(caught(async move { self.converter.render(document, bytes, pages, form).await }, failed))
     }

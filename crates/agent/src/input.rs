@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Content, ContentTree, Document, DocumentSource, Extensions, Message, StableHash, UserMessage,
+    ContentTree, Document, DocumentSource, Extensions, Message, StableHash, UserMessage, UserPart,
 };
 
 /// The input of a run: the conversation so far, and the new messages.
@@ -71,9 +71,9 @@ fn with_message(hash: StableHash, message: &Message) -> StableHash {
     match message {
         Message::System(system) => system.parts.iter().fold(hash, |hash, part| hash.text(part.text())),
         Message::User(user) => user.parts.iter().fold(hash, |hash, part| match part {
-            Content::Text(part) => hash.text("text").text(part.text()),
-            Content::Document(document) => with_document(hash.text("document"), document),
-            Content::Object(tree) => with_tree(hash.text("object"), tree),
+            UserPart::Text(part) => hash.text("text").text(part.text()),
+            UserPart::Document(document) => with_document(hash.text("document"), document),
+            UserPart::Object(tree) => with_tree(hash.text("object"), tree),
             _ => hash,
         }),
         Message::Assistant(reply) => {
@@ -128,8 +128,8 @@ impl From<UserMessage> for RunInput {
     }
 }
 
-impl From<Vec<Option<Content>>> for RunInput {
-    fn from(parts: Vec<Option<Content>>) -> Self {
+impl From<Vec<Option<UserPart>>> for RunInput {
+    fn from(parts: Vec<Option<UserPart>>) -> Self {
         UserMessage::new(parts).into()
     }
 }

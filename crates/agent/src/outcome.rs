@@ -133,27 +133,41 @@ pub struct Outcome {
     pub usage: Usage,
 }
 
-/// A run that failed, with what was done until then.
-#[derive(Debug)]
-pub struct RunError {
-    inner: Box<Inner>,
+/// The cause of a failure.
+pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+impl Outcome {
+    /// The outcome, or the error if the run failed of this cause.
+    pub(crate) fn judged(self, cause: Option<Cause>) -> Result<Box<Self>, RunError> {
+        if self.reason.is_failure() { Err(RunError::new(self, cause)) } else { Ok(Box::new(self)) }
+    }
 }
 
-#[derive(Debug)]
+/// A run that failed, with what was done until then.
+#[derive(Clone)]
+pub struct RunError {
+    inner: Arc<Inner>,
+}
+
 struct Inner {
     outcome: Outcome,
-    message: String,
-    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+    message: &'static str,
+    source: Option<Cause>,
 }
 
 impl RunError {
-    pub(crate) fn new(outcome: Outcome, message: String) -> Self {
-        Self { inner: Box::new(Inner { outcome, message, source: None }) }
-    }
-
-    pub(crate) fn with_source(mut self, source: Option<Arc<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.inner.source = source;
-        self
+    fn new(outcome: Outcome, source: Option<Cause>) -> Self {
+        let message = match &outcome.reason {
+            EndReason::EmptyResponse if !outcome.reasoning.trim().is_empty() => {
+                "the model answered with nothing but reasoning"
+            }
+            EndReason::EmptyResponse => "the model answered with neither text nor calls",
+            EndReason::ToolAbort => "a tool ended the run",
+            EndReason::ProviderError(_) => "the model could not be asked",
+            EndReason::Superseded => "another driver has taken the run over",
+            _ => "the run could not go on",
+        };
+        Self { inner: Arc::new(Inner { outcome, message, source }) }
     }
 
     /// Why the run ended.
@@ -177,9 +191,23 @@ impl RunError {
     }
 }
 
+// The outcome holds the whole conversation, which is no business of a log.
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { outcome, message, source } = &*self.inner;
+        f.debug_struct("RunError")
+            .field("message", message)
+            .field("reason", &outcome.reason)
+            .field("source", source)
+            .field("run_id", &outcome.run_id)
+            .field("steps", &outcome.steps)
+            .finish_non_exhaustive()
+    }
+}
+
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.inner.message)
+        f.write_str(self.inner.message)
     }
 }
 

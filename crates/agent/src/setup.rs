@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use attache_core::{Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ProviderConfig, ToolChoice};
+use attache_core::{Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, ToolChoice};
 use attache_documents::RouteOptions;
 
 use crate::limits::{HistoryPolicy, Limits, Timing};
@@ -20,8 +20,8 @@ pub(crate) struct Setup {
     /// All tools, as they were last listed.
     pub(crate) listed: Mutex<Option<Listed>>,
     pub(crate) tool_choice: ToolChoice,
-    pub(crate) options: ProviderConfig,
-    pub(crate) whole: bool,
+    pub(crate) settings: ModelSettings,
+    pub(crate) streaming: bool,
     pub(crate) limits: Limits,
     pub(crate) timing: Timing,
     pub(crate) window: Option<MessageWindow>,
@@ -39,6 +39,6 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) fn screen(&self) -> Screen<'_> {
-        Screen { model: &self.model, options: &self.options, converters: &self.converters }
+        Screen { model: &self.model, settings: &self.settings, converters: &self.converters }
     }
 }

@@ -4,27 +4,35 @@ use std::sync::Arc;
 
 use attache_core::{Message, Role, UserOrigin};
 
-/// Shows the model the newest messages, in whole turns.
+/// Shows the model the newest messages or turns.
 ///
 /// A turn is a user message and all that follows up to the next one; a round is an assistant message with calls, its
 /// results, and their synthetic message. Neither is ever cut. System messages stay and do not count, nor do
 /// synthetic messages. Once the limit is passed, turns leave until the low mark is reached, and the start stays there
 /// until the limit is passed again: a cut at each turn would break the providers' prefix caches each time. The
-/// newest turn always stays; only when it alone is over the limit, its oldest rounds leave, with a marker in their
-/// place. What authors say during a turn stays with it.
+/// newest turn always stays; only when it alone is over a limit of messages, its oldest rounds leave, with a marker in
+/// their place. What authors say during a turn stays with it.
 ///
 /// The window is a function of the history alone: it stands where it would stand if each assistant message in the
 /// history had been asked for through it. A run that is resumed, and the next run of a conversation, see what one long
 /// run would see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageWindow {
-    max_messages: usize,
+    unit: Unit,
+    limit: usize,
     low_mark: usize,
+}
+
+/// The things that a window counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Messages,
+    Turns,
 }
 
 impl Default for MessageWindow {
     fn default() -> Self {
-        Self { max_messages: 40, low_mark: 30 }
+        Self::new(40)
     }
 }
 
@@ -79,14 +87,33 @@ pub(crate) struct Window {
 impl MessageWindow {
     /// A window of at most `max_messages` (at least 1), which is cut down to three quarters.
     pub fn new(max_messages: usize) -> Self {
-        let max_messages = max_messages.max(1);
-        Self { max_messages, low_mark: (max_messages * 3 / 4).max(1) }
+        let limit = max_messages.max(1);
+        Self { unit: Unit::Messages, limit, low_mark: (limit * 3 / 4).max(1) }
     }
 
-    /// Sets the mark down to which it is cut.
+    /// A window of the newest `turns` (at least 1), whole, however many messages they are. It moves with each turn;
+    /// with a [low mark](Self::with_low_mark) it moves in blocks, so that providers' caches hold longer.
+    ///
+    /// ```
+    /// use attache_agent::MessageWindow;
+    /// use attache_core::Message;
+    ///
+    /// let history = ["one", "1", "two", "2", "three"].iter().enumerate().map(|(at, text)| {
+    ///     let message = if at % 2 == 0 { Message::user(*text) } else { Message::assistant(*text) };
+    ///     message.shared()
+    /// });
+    /// let history: Vec<_> = history.collect();
+    /// assert_eq!(MessageWindow::turns(2).apply(&history).len(), 3);
+    /// ```
+    pub fn turns(turns: usize) -> Self {
+        let limit = turns.max(1);
+        Self { unit: Unit::Turns, limit, low_mark: limit }
+    }
+
+    /// Sets the mark down to which it is cut, in messages or turns as the window counts.
     #[must_use]
     pub fn with_low_mark(mut self, low_mark: usize) -> Self {
-        self.low_mark = low_mark.clamp(1, self.max_messages);
+        self.low_mark = low_mark.clamp(1, self.limit);
         self
     }
 
@@ -106,7 +133,7 @@ impl MessageWindow {
             marks.note(message, task);
         }
         // The next reply makes this cut one of the history; until then more messages may come.
-        let ahead = (marks.shown > self.max_messages).then(|| {
+        let ahead = (self.size(marks) > self.limit).then(|| {
             let mut ahead = marks.clone();
             self.cut(history, &mut ahead);
             ahead
@@ -120,13 +147,21 @@ impl MessageWindow {
 
     /// Moves the window down to the low mark, if it is too long.
     fn cut(&self, history: &[Arc<Message>], marks: &mut Marks) {
-        if marks.shown <= self.max_messages {
+        if self.size(marks) <= self.limit {
             return;
         }
-        while marks.shown > self.low_mark && marks.drop_turn(history) {}
+        while self.size(marks) > self.low_mark && marks.drop_turn(history) {}
         // The newest turn alone is too long.
-        if marks.shown > self.max_messages {
-            while marks.shown > self.low_mark && marks.drop_round(history) {}
+        if self.size(marks) > self.limit {
+            while self.size(marks) > self.low_mark && marks.drop_round(history) {}
+        }
+    }
+
+    /// The messages or turns that are shown.
+    fn size(&self, marks: &Marks) -> usize {
+        match self.unit {
+            Unit::Messages => marks.shown,
+            Unit::Turns => marks.turns.len(),
         }
     }
 }

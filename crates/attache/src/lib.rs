@@ -49,9 +49,9 @@
 pub use attache_core as core;
 #[doc(inline)]
 pub use attache_core::{
-    ChatRequest, Content, Conversation, Document, DocumentRef, Effect, LlmProvider, Message, ModelHandle,
-    ProviderConfig, ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, ToolReturn,
-    UserMessage, schemars,
+    ChatRequest, Conversation, Document, DocumentRef, Effect, LlmProvider, Message, ModelHandle,
+    ModelSettings, ProviderError, StreamChunk, Tool, ToolContext, ToolError, ToolHandler, ToolReturn,
+    UserMessage, UserPart, schemars,
 };
 
 #[cfg(feature = "agent")]

@@ -1,7 +1,7 @@
 //! `attache ask`: the main job.
 
-use attache_agent::{Agent, AgentRun, EndReason, Event, EventKind, Outcome};
-use attache_core::{Content, Document, UserMessage};
+use attache_agent::{Agent, AgentRun, EndReason, Event, EventKind, Outcome, RunError};
+use attache_core::{Document, UserMessage, UserPart};
 use attache_documents::RouteOptions;
 use attache_models::Registry;
 use attache_transport::GuardedFetcher;
@@ -9,7 +9,7 @@ use attache_transport::GuardedFetcher;
 use crate::args::Ask;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, line};
+use crate::output::{answer, line, with_causes};
 use crate::terminal::Terminal;
 use crate::{files, json};
 
@@ -39,8 +39,8 @@ pub(crate) async fn run(ask: Ask, registry: &Registry) -> Exit {
 
 /// What the user asks, with the documents at the addresses that they give.
 fn question(ask: &Ask) -> UserMessage {
-    let documents = ask.fetch.iter().map(|url| Some(Content::Document(Document::external(url.as_str()))));
-    UserMessage::new([Content::text(ask.question.as_str())].into_iter().chain(documents))
+    let documents = ask.fetch.iter().map(|url| Some(UserPart::Document(Document::external(url.as_str()))));
+    UserMessage::new([UserPart::text(ask.question.as_str())].into_iter().chain(documents))
 }
 
 fn build(ask: &Ask, registry: &Registry) -> Result<Agent, SetupError> {
@@ -68,7 +68,7 @@ async fn follow(mut run: AgentRun, mut show: impl FnMut(&Event) -> std::io::Resu
     let control = run.control();
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     let mut listening = true;
-    let outcome = loop {
+    let result = loop {
         let event = tokio::select! {
             event = run.next() => event,
             signal = &mut interrupted, if listening => {
@@ -87,28 +87,22 @@ async fn follow(mut run: AgentRun, mut show: impl FnMut(&Event) -> std::io::Resu
             // Nobody reads any more.
             return Exit::Failed;
         }
-        if let EventKind::Finished(outcome) = event.kind {
-            break *outcome;
+        if let EventKind::Finished(result) = event.kind {
+            break result;
         }
     };
-    conclude(&run, outcome)
+    conclude(result)
 }
 
-fn conclude(run: &AgentRun, outcome: Outcome) -> Exit {
-    match run.judge(outcome) {
+fn conclude(result: Result<Box<Outcome>, RunError>) -> Exit {
+    match result {
         Ok(outcome) => match outcome.reason {
             EndReason::Answer | EndReason::ReturnDirect => Exit::Done,
             EndReason::Cancelled => Exit::Cancelled,
             _ => Exit::Incomplete,
         },
         Err(error) => {
-            let mut text = format!("attache: {error}");
-            let mut source = std::error::Error::source(&error);
-            while let Some(cause) = source {
-                text.push_str(&format!(": {cause}"));
-                source = cause.source();
-            }
-            line(&text);
+            line(&format!("attache: {}", with_causes(&error)));
             if let Some(advice) = error.provider_error().and_then(model::advice) {
                 line(&format!("        {advice}"));
             }

@@ -1,7 +1,9 @@
 //! A run as JSON lines: one event a line.
 
-use attache_agent::{Event, EventKind};
+use attache_agent::{Event, EventKind, Outcome};
 use serde_json::{Value, json};
+
+use crate::output::with_causes;
 
 /// The line of an event: `seq`, `step`, `type`, and what belongs to the type.
 pub(crate) fn line(event: &Event) -> String {
@@ -50,18 +52,27 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
             ("step_finished", json!({ "finish_reason": finish_reason, "usage": usage }))
         }
         EventKind::Warning { code, message } => ("warning", json!({ "code": code, "message": message })),
-        EventKind::Finished(outcome) => (
-            "finished",
-            json!({
-                "reason": outcome.reason,
-                "text": outcome.text,
-                "steps": outcome.steps,
-                "usage": outcome.usage,
-                "calls": outcome.calls.iter().map(call_fields).collect::<Vec<_>>(),
-            }),
-        ),
+        EventKind::Finished(Ok(outcome)) => ("finished", end(outcome)),
+        EventKind::Finished(Err(error)) => {
+            let mut fields = end(error.partial());
+            if let Value::Object(fields) = &mut fields {
+                fields.insert("error".to_owned(), with_causes(error).into());
+            }
+            ("finished", fields)
+        }
         _ => ("other", json!({})),
     }
+}
+
+/// The members that tell the end of a run.
+fn end(outcome: &Outcome) -> Value {
+    json!({
+        "reason": outcome.reason,
+        "text": outcome.text,
+        "steps": outcome.steps,
+        "usage": outcome.usage,
+        "calls": outcome.calls.iter().map(call_fields).collect::<Vec<_>>(),
+    })
 }
 
 fn call_fields(call: &attache_core::ToolCall) -> Value {

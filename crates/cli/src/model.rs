@@ -37,7 +37,7 @@ pub(crate) fn registry(args: &Args) -> Result<Registry, SetupError> {
         registry = added.map_err(|error| SetupError(format!("{}: {error}", file.display())))?;
     }
     if let Some(file) = args.capabilities.as_deref() {
-        let matrix = registry.matrix().overlaid(&read(file)?);
+        let matrix = registry.matrix().merged_with(&read(file)?);
         let matrix = matrix.map_err(|error| SetupError(format!("{}: {error}", file.display())))?;
         registry = registry.with_matrix(matrix);
     }

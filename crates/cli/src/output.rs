@@ -39,6 +39,12 @@ pub(crate) fn short(text: &str, max: usize) -> String {
     }
 }
 
+/// An error with its causes, in one line.
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

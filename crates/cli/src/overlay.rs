@@ -99,7 +99,7 @@ pub(crate) fn resolved(
     name: &str,
     overlay: &Overlay,
 ) -> Result<ModelCapabilities, String> {
-    let matrix = registry.matrix().overlaid(&overlay.to_string()).map_err(|error| error.to_string())?;
+    let matrix = registry.matrix().merged_with(&overlay.to_string()).map_err(|error| error.to_string())?;
     registry.clone().with_matrix(matrix).capabilities(name).map_err(|error| error.to_string())
 }
 

@@ -62,7 +62,9 @@ impl Terminal {
                 line(&format!("· {evicted} older messages are no longer shown to the model"));
             }
             EventKind::Warning { message, .. } => line(&format!("! {}", short(message, 300))),
-            EventKind::Finished(outcome) => self.finish(outcome)?,
+            EventKind::Finished(result) => {
+                self.finish(result.as_deref().unwrap_or_else(|error| error.partial()))?;
+            }
             _ => {}
         }
         Ok(())

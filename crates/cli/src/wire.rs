@@ -7,9 +7,8 @@ use attache_agent::MemoryDocumentStore;
 use attache_convert::DocumentConverter;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Conversation, Converter, Document,
-    DocumentId, Fetcher, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderConfig,
-    ProviderError, ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult,
-    ToolResultsMessage, ToolSet,
+    DocumentId, Fetcher, Message, MessageId, ModelCapabilities, ModelSettings, ProviderCallId, ProviderError,
+    ResultStatus, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
 };
 use attache_documents::{Materials, RouteOptions, Routing, gather, route};
 use attache_models::Registry;
@@ -64,9 +63,9 @@ async fn request(arguments: &args::Wire, codec: &dyn Codec) -> Result<Value, Str
             .await
             .map_err(|error| with_causes(&error))?;
     let mut request = ChatRequest::new(messages).with_tools(tools);
-    request.whole = !arguments.stream;
+    request.streaming = arguments.stream;
     // The key is masked wherever the request is shown.
-    let (config, key) = (ProviderConfig::new(), Secret::new("…"));
+    let (config, key) = (ModelSettings::new(), Secret::new("…"));
     let encoded = codec.encode(&request, &config, Some(&key)).map_err(|error| with_causes(&error))?;
     let parts = encoded.parts;
     let body = parts.body.to_vec();

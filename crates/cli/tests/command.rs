@@ -14,7 +14,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use attache_core::{Content, Conversation, Document, Message, UserMessage};
+use attache_core::{Conversation, Document, Message, UserMessage, UserPart};
 use attache_testkit::{MockProvider, Reply};
 use common::attache;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ fn wire_prints_the_request_and_what_became_of_the_documents() {
 #[test]
 fn addresses_are_fetched_on_request_and_with_guards() {
     let far = Document::external("http://127.0.0.1/a.pdf?sig=canary");
-    let question = Message::User(UserMessage::new([Content::text("What is it?"), far.into()]));
+    let question = Message::User(UserMessage::new([UserPart::text("What is it?"), far.into()]));
     let input = Conversation::new([question.shared()]).to_json().unwrap();
     for (arguments, why) in [(&["--report"][..], "not fetched"), (&["--report", "--fetch"], "not public")] {
         let arguments = [&["wire", "--model", "anthropic/claude-sonnet-4-5"], arguments].concat();
@@ -288,6 +288,25 @@ async fn asks_a_real_model_by_http() {
     assert!(body.contains(r#""name":"read_document""#), "it can ask for more of what it was shown");
     assert!(body.contains(r#""media_type":"application/pdf""#), "the PDF went natively into the result");
     assert!(mock.violations().is_empty(), "{:?}", mock.violations());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_as_json_has_its_causes() {
+    let mock = MockProvider::start().await.unwrap();
+    mock.respond_with(|_| Reply::error(401, "Incorrect API key provided"));
+    let url = format!("{}/v1", mock.url());
+    let output = tokio::task::spawn_blocking(move || {
+        let arguments = ["ask", "Hi", "--model", "openai-chat/gpt-4o", "--json", "--base-url", &url];
+        attache(&arguments).env("OPENAI_API_KEY", "sk-canary").output().unwrap()
+    })
+    .await
+    .unwrap();
+    let last: Value = serde_json::from_str(text(&output.stdout).lines().last().unwrap()).unwrap();
+    assert_eq!(last["type"], "finished", "{last}");
+    let error = last["error"].as_str().unwrap();
+    assert!(error.starts_with("the model could not be asked: "), "{error}");
+    assert!(error.contains("Incorrect API key provided") && !error.contains("canary"), "{error}");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 // Ctrl-C cancels at once and cleanly

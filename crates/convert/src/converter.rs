@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
 
-use attache_core::{BoxFuture, ConvertedText, Converter, Document, Fitted, Form, MediaType, Units};
+use attache_core::{
+    BoxFuture, ConvertedText, Converter, Document, MediaLimits, MediaType, Transcoded, Units,
+};
 use bytes::Bytes;
 
-use crate::fit::pages_of;
-use crate::{ConvertError, Limits, Note, can_convert, can_fit, convert, fit};
+use crate::transcode::pages_of;
+use crate::{ConvertError, Limits, Note, can_convert, can_transcode, convert, transcode};
 
 /// Every converter of this crate as a [`Converter`], for an agent.
 ///
@@ -47,19 +49,19 @@ impl Converter for DocumentConverter {
         Box::pin(on_thread(move || text(&media_type, bytes, &limits)))
     }
 
-    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
-        can_fit(media_type.essence(), form)
+    fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
+        can_transcode(media_type.essence(), form)
     }
 
-    fn fit<'a>(
+    fn transcode<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-        form: &'a Form,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        form: &'a MediaLimits,
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let media_type = document.media_type().essence().to_owned();
         let (form, limits) = (form.clone(), self.limits);
-        Box::pin(on_thread(move || fit(&media_type, bytes, &form, &limits).map_err(refusal)))
+        Box::pin(on_thread(move || transcode(&media_type, bytes, &form, &limits).map_err(refusal)))
     }
 
     fn pages<'a>(
@@ -68,14 +70,14 @@ impl Converter for DocumentConverter {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let media_type = document.media_type().essence().to_owned();
         let limits = self.limits;
         Box::pin(on_thread(move || pages_of(&media_type, bytes, first..=last, &limits).map_err(refusal)))
     }
 
     #[cfg(feature = "render")]
-    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         crate::can_render(media_type.essence(), form)
     }
 
@@ -85,7 +87,7 @@ impl Converter for DocumentConverter {
         _: &'a Document,
         bytes: Bytes,
         pages: &'a [std::ops::RangeInclusive<usize>],
-        form: &'a Form,
+        form: &'a MediaLimits,
     ) -> BoxFuture<'a, Result<attache_core::RenderedPages, String>> {
         let (pages, form, limits) = (pages.to_vec(), form.clone(), self.limits);
         Box::pin(on_thread(move || crate::render_pages(bytes, &pages, &form, &limits).map_err(refusal)))

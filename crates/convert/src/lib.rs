@@ -33,14 +33,14 @@
 //! features are on by default; without `pdf`, `office`, `legacy`, `html`, `epub` and `email` the crate needs hardly any
 //! library.
 //!
-//! [`fit`] re-encodes and scales images, and cuts PDFs, until they are in a [`Form`](attache_core::Form) that a model
+//! [`transcode`] re-encodes and scales images, and cuts PDFs, until they are in a [`MediaLimits`](attache_core::MediaLimits) that a model
 //! takes; [`pdf_pages`] takes any pages out of a PDF. The feature `images` reads PNG, JPEG, GIF, WebP, BMP and TIFF;
 //! `pdf` reads and cuts PDF. Both are on by default. `render`, which is not, makes images of the pages of PDFs for
 //! models that take images and no PDF: `render_pages`.
 //!
 //! # Hostile documents
 //!
-//! A document may be made to break its reader. [`convert`] and [`fit`] run on threads of their own, catch panics, and
+//! A document may be made to break its reader. [`convert`] and [`transcode`] run on threads of their own, catch panics, and
 //! hold [`Limits`] on input, output, pages, decoded bytes and time. Archives are decoded piece by piece: a part
 //! counts against [`Limits::max_decoded_bytes`], all parts against four times that. Of XML and HTML no tree is made;
 //! depth and length of one node are bounded, and neither external entities nor a document's own are ever resolved.
@@ -128,7 +128,6 @@ mod epub;
 mod error;
 #[cfg(feature = "office")]
 mod fields;
-mod fit;
 #[cfg(any(feature = "office", feature = "html"))]
 mod flow;
 mod format;
@@ -159,6 +158,7 @@ mod render;
 #[cfg(feature = "office")]
 mod rtf;
 mod table;
+mod transcode;
 #[cfg(feature = "legacy")]
 mod xls;
 #[cfg(feature = "office")]
@@ -171,13 +171,13 @@ use bytes::Bytes;
 pub use converted::{Attachment, Converted, Note, Unit};
 pub use converter::DocumentConverter;
 pub use error::ConvertError;
-#[cfg(feature = "pdf")]
-pub use fit::{PdfPages, pdf_pages};
-pub use fit::{can_fit, fit};
 use format::Format;
 pub use limits::Limits;
 #[cfg(feature = "render")]
 pub use render::{can_render, render_pages};
+#[cfg(feature = "pdf")]
+pub use transcode::{PdfPages, pdf_pages};
+pub use transcode::{can_transcode, transcode};
 
 /// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
 pub fn can_convert(media_type: &str) -> bool {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use attache_core::{Form, PageImage, RenderedPages};
+use attache_core::{MediaLimits, PageImage, RenderedPages};
 use bytes::Bytes;
 use hayro::hayro_interpret::InterpreterSettings;
 use hayro::kurbo::Affine;
@@ -22,9 +22,9 @@ use hayro::vello_cpu::{Pixmap, RasterizerSettings, RenderContext, Resources, Tar
 use hayro::{RenderCache, RenderSettings, render_into};
 use hayro_syntax::page::Page;
 
-use crate::fit::{Canvas, encode_page, essence, is_pdf, large_image, makes_images, open_checked};
 use crate::guarded::{self, Clock};
 use crate::pdf::Opened;
+use crate::transcode::{Canvas, encode_page, essence, is_pdf, large_image, makes_images, open_checked};
 use crate::{ConvertError, Limits};
 use reach::Reach;
 use steps::Steps;
@@ -46,14 +46,14 @@ const MAX_TOTAL_BYTES: usize = 24 << 20;
 
 /// True if [`render_pages`] can render documents of this media type as images in `form`. Parameters and case do not
 /// matter.
-pub fn can_render(media_type: &str, form: &Form) -> bool {
+pub fn can_render(media_type: &str, form: &MediaLimits) -> bool {
     is_pdf(essence(media_type)) && makes_images(form)
 }
 
 /// Renders pages of a PDF, counted from 1, as images in a form. Blocks, at most about as long as `limits` allow.
 ///
 /// `pages` are ascending and apart; of these as many are rendered, from the first, as there are, as
-/// [`Form::max_pages`] allows (20 at most), and as make no more than 24 MiB together. Images have at most 2,000 pixels
+/// [`MediaLimits::max_pages`] allows (20 at most), and as make no more than 24 MiB together. Images have at most 2,000 pixels
 /// on a side and 200 for an inch: PNG where that is small, as it is of drawings, else JPEG. The same page makes the same
 /// image each time, on the same kind of processor.
 ///
@@ -64,7 +64,7 @@ pub fn can_render(media_type: &str, form: &Form) -> bool {
 ///
 /// ```
 /// use attache_convert::{Limits, render_pages};
-/// use attache_core::Form;
+/// use attache_core::MediaLimits;
 /// # let pdf = "%PDF-1.4
 /// # 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
 /// # 2 0 obj << /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >> endobj
@@ -77,7 +77,7 @@ pub fn can_render(media_type: &str, form: &Form) -> bool {
 /// # %%EOF";
 ///
 /// // A document of two pages, of which the first is blank and the second is red on its left.
-/// let pages = render_pages(pdf.into(), &[1..=7], &Form::of(["image/png"]), &Limits::new())?;
+/// let pages = render_pages(pdf.into(), &[1..=7], &MediaLimits::of(["image/png"]), &Limits::new())?;
 /// assert_eq!((pages.total, pages.blank, pages.images.len()), (2, vec![1], 1));
 /// assert_eq!(pages.images[0].page, 2);
 /// # Ok::<(), attache_convert::ConvertError>(())
@@ -85,7 +85,7 @@ pub fn can_render(media_type: &str, form: &Form) -> bool {
 pub fn render_pages(
     bytes: Bytes,
     pages: &[RangeInclusive<usize>],
-    form: &Form,
+    form: &MediaLimits,
     limits: &Limits,
 ) -> Result<RenderedPages, ConvertError> {
     let (pages, form, limits) = (pages.to_vec(), form.clone(), *limits);
@@ -106,14 +106,14 @@ enum Drawn {
 
 struct Rendering<'a> {
     opened: &'a Opened,
-    form: &'a Form,
+    form: &'a MediaLimits,
     clock: Clock,
     reach: Reach,
     cache: RenderCache<'a>,
 }
 
 impl<'a> Rendering<'a> {
-    fn new(opened: &'a Opened, form: &'a Form, limits: &'a Limits, clock: Clock) -> Self {
+    fn new(opened: &'a Opened, form: &'a MediaLimits, limits: &'a Limits, clock: Clock) -> Self {
         Self { opened, form, clock, reach: Reach::new(limits, clock), cache: RenderCache::new() }
     }
 
@@ -196,7 +196,7 @@ impl<'a> Rendering<'a> {
 }
 
 /// The pixels for a point of a page, and the size of its image.
-fn size(page: &Page<'_>, form: &Form) -> Option<(f64, (u16, u16))> {
+fn size(page: &Page<'_>, form: &MediaLimits) -> Option<(f64, (u16, u16))> {
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));
     if !(width.is_finite() && height.is_finite() && width > 0.0 && height > 0.0) {

@@ -157,7 +157,7 @@ impl fmt::Display for FinishReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Degradation {
-    /// The option, as [`ProviderConfig`](crate::ProviderConfig) names it.
+    /// The option, as [`ModelSettings`](crate::ModelSettings) names it.
     pub option: String,
     /// The change that was made instead, and why.
     pub note: String,

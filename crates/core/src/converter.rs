@@ -31,7 +31,7 @@ pub trait Converter: Send + Sync {
     ) -> BoxFuture<'a, Result<ConvertedText, String>>;
 
     /// True if it can bring documents of this media type into `form`, or say that they are in it already.
-    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         let _ = (media_type, form);
         false
     }
@@ -41,19 +41,19 @@ pub trait Converter: Send + Sync {
     ///
     /// # Errors
     /// One line that the model and the operator read: lower case, no full stop, no content.
-    fn fit<'a>(
+    fn transcode<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-        form: &'a Form,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        form: &'a MediaLimits,
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let _ = (document, bytes, form);
         Box::pin(ready(Err("it cannot be brought into another form".to_owned())))
     }
 
     /// Makes a document of pages `first` to `last` of one whose bytes are at hand, counted from 1, in its own media
-    /// type; where `last` is behind its end, up to that. [`Fitted::pages`] says how many pages the whole has,
-    /// [`Fitted::pages_held`] how many are held from `first` on, if not all.
+    /// type; where `last` is behind its end, up to that. [`Transcoded::pages`] says how many pages the whole has,
+    /// [`Transcoded::pages_held`] how many are held from `first` on, if not all.
     ///
     /// # Errors
     /// It has no page `first`, or its pages cannot be taken out. One line that the model and the operator read: lower case, no full stop, no content.
@@ -63,13 +63,13 @@ pub trait Converter: Send + Sync {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let _ = (document, bytes, first, last);
         Box::pin(ready(Err("its pages cannot be taken out".to_owned())))
     }
 
     /// True if it can render pages of documents of this media type as images in `form`.
-    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         let _ = (media_type, form);
         false
     }
@@ -77,7 +77,7 @@ pub trait Converter: Send + Sync {
     /// Renders pages of a document whose bytes are at hand as images, each in `form`.
     ///
     /// `pages` are counted from 1, ascending and apart; `1..=usize::MAX` stands for all of them. Of these it renders as
-    /// many, from the first, as [`Form::max_pages`] and its own limits allow.
+    /// many, from the first, as [`MediaLimits::max_pages`] and its own limits allow.
     ///
     /// # Errors
     /// No page can be rendered. One line that the model and the operator read: lower case, no full stop, no content.
@@ -86,7 +86,7 @@ pub trait Converter: Send + Sync {
         document: &'a Document,
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
-        form: &'a Form,
+        form: &'a MediaLimits,
     ) -> BoxFuture<'a, Result<RenderedPages, String>> {
         let _ = (document, bytes, pages, form);
         Box::pin(ready(Err("its pages cannot be rendered".to_owned())))
@@ -96,7 +96,7 @@ pub trait Converter: Send + Sync {
 /// The form in which a place of a model takes documents of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Form {
+pub struct MediaLimits {
     /// The media types, as in [`PlaceCapabilities::media`](crate::PlaceCapabilities::media).
     pub media: Vec<String>,
     /// The most bytes.
@@ -107,7 +107,7 @@ pub struct Form {
     pub max_pages: Option<u64>,
 }
 
-impl Form {
+impl MediaLimits {
     /// A form of these media types, without limits.
     pub fn of(media: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { media: media.into_iter().map(Into::into).collect(), ..Self::default() }
@@ -140,10 +140,10 @@ impl Form {
     }
 }
 
-/// A document in a [`Form`].
+/// A document in a [`MediaLimits`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fitted {
+pub struct Transcoded {
     /// The new content and its media type; `None` if the document is in that form as it is.
     pub content: Option<(Bytes, MediaType)>,
     /// The number of pages the document has, if it has pages.
@@ -154,7 +154,7 @@ pub struct Fitted {
     pub note: Option<String>,
 }
 
-impl Fitted {
+impl Transcoded {
     /// It fits as it is.
     pub fn unchanged() -> Self {
         Self { content: None, pages: None, pages_held: None, note: None }

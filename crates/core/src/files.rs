@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::document::{Document, DocumentSource};
-use crate::message::{Content, Message};
+use crate::message::{Message, UserPart};
 
 /// Everything that a file at a provider is a copy of: content, media type and name, since some models read the name
 /// too. Two documents of the same key are the same file.
@@ -92,8 +92,8 @@ impl FileReferences {
         }
         let mut hasher = DefaultHasher::new();
         let mut any = false;
-        let mut add = |content: &Content| {
-            if let Content::Document(document) = content
+        let mut add = |content: &UserPart| {
+            if let UserPart::Document(document) = content
                 && let Some(reference) = self.get(document)
             {
                 any = true;

@@ -66,7 +66,7 @@ pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use compiled::{OutputSchema, StructuredError};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
-pub use converter::{ConvertedText, Converter, Fitted, Form, PageImage, RenderedPages, Units};
+pub use converter::{ConvertedText, Converter, MediaLimits, PageImage, RenderedPages, Transcoded, Units};
 pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
@@ -77,20 +77,20 @@ pub use identity::Identities;
 pub use json::merge_members;
 pub use media::{MediaKind, MediaType};
 pub use message::{
-    Arguments, ArgumentsError, AssistantMessage, AssistantPart, Content, MadeDocument, Message, Metadata,
-    OpaquePart, ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall,
-    ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
+    Arguments, ArgumentsError, AssistantMessage, AssistantPart, MadeDocument, Message, Metadata, OpaquePart,
+    ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall, ToolResult,
+    ToolResultsMessage, UserMessage, UserOrigin, UserPart,
 };
 pub use provider::{
-    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Effort, LlmProvider, ModelHandle, ProviderConfig,
+    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Effort, LlmProvider, ModelHandle, ModelSettings,
     ProviderState, Reasoning, RequestHeaders, ResponseFormat, StateCell, ToolChoice, Unsupported,
 };
 pub use repair::{Repair, RepairKind, Repaired, repair};
 pub use secret::Secret;
 pub use tool::{
-    ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolLoosening, ToolMetadata, ToolOutput,
-    ToolRefusal, ToolReturn, ToolSet, ToolSetError, ToolSpec, ToolsCheck, WithMetadata, wire_name,
+    ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, SchemaLoosening, SchemaRefusal,
+    SchemaReport, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolMetadata,
+    ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec, WithMetadata, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{
-    Arguments, AssistantMessage, AssistantPart, Content, MadeDocument, Message, Metadata, OpaquePart,
-    ReasoningPart, ReplayData, ResultStatus, SystemMessage, TextPart, ToolCall, ToolResult,
-    ToolResultsMessage, UserMessage, UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, MadeDocument, Message, Metadata, OpaquePart, ReasoningPart,
+    ReplayData, ResultStatus, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    UserOrigin, UserPart,
 };
 use crate::tree::ContentTree;
 use reference::ReferenceRecord;
@@ -255,13 +255,13 @@ fn text_record(text: &TextPart) -> Result<PartRecord, serde_json::Error> {
     })
 }
 
-fn content_record(content: &Content) -> Result<PartRecord, serde_json::Error> {
+fn content_record(content: &UserPart) -> Result<PartRecord, serde_json::Error> {
     match content {
-        Content::Text(text) => text_record(text),
-        Content::Document(document) => {
+        UserPart::Text(text) => text_record(text),
+        UserPart::Document(document) => {
             Ok(PartRecord { document: Some(ReferenceRecord(document.clone())), ..part("document") })
         }
-        Content::Object(tree) => Ok(PartRecord {
+        UserPart::Object(tree) => Ok(PartRecord {
             object: Some(raw(tree.json())?),
             documents: tree.documents().iter().cloned().map(ReferenceRecord).collect(),
             withheld: tree.withheld().to_vec(),
@@ -387,16 +387,16 @@ impl PartRecord {
         }
     }
 
-    fn into_content(self, resolve: &Resolve<'_>) -> Result<Option<Content>, serde_json::Error> {
+    fn into_content(self, resolve: &Resolve<'_>) -> Result<Option<UserPart>, serde_json::Error> {
         let kind = self.r#type.clone();
         match (kind.as_str(), self) {
-            ("text", text) => Ok(text.into_text().map(Content::Text)),
+            ("text", text) => Ok(text.into_text().map(UserPart::Text)),
             ("document", Self { document: Some(document), .. }) => {
-                Ok(Some(Content::Document(resolve.one(document))))
+                Ok(Some(UserPart::Document(resolve.one(document))))
             }
             ("object", Self { object: Some(object), documents, withheld, .. }) => {
                 let tree = ContentTree::parse(object.get(), resolve.all(documents));
-                Ok(tree.map(|tree| Content::Object(tree.with_withheld(withheld))))
+                Ok(tree.map(|tree| UserPart::Object(tree.with_withheld(withheld))))
             }
             (_, part) => Err(part.unknown("user")),
         }

@@ -18,7 +18,7 @@ use crate::files::FileReferences;
 use crate::json::merge_members;
 use crate::message::Message;
 use crate::secret::Secret;
-use crate::tool::{ToolSet, ToolsCheck};
+use crate::tool::{SchemaReport, ToolSet};
 use crate::transcript::Transcript;
 use crate::usage::Usage;
 
@@ -43,20 +43,20 @@ pub trait LlmProvider: Send + Sync + 'static {
     /// The media that the model takes in each place, and its abilities.
     fn capabilities(&self) -> &ModelCapabilities;
 
-    /// A snapshot of the options that apply where a request sets none.
-    fn config(&self) -> Arc<ProviderConfig>;
+    /// A snapshot of the settings that apply where a request sets none.
+    fn settings(&self) -> Arc<ModelSettings>;
 
-    /// Replaces those options for later requests; one under way keeps its snapshot.
-    fn set_config(&self, config: ProviderConfig);
+    /// Replaces those settings for later requests; one under way keeps its snapshot.
+    fn set_settings(&self, settings: ModelSettings);
 
     /// A snapshot of what was used so far; it may be called while a reply streams.
     fn state(&self) -> ProviderState;
 
     /// Says what becomes of the schemas of `tools` in this provider's dialect, and which of them it cannot be offered.
     /// Nothing is sent. `options` are those of the requests to come. By default there is nothing to say.
-    fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         let _ = (tools, options);
-        ToolsCheck::new()
+        SchemaReport::new()
     }
 
     /// Asks the model. The stream is `'static` and lazy; its first item may be an error.
@@ -83,14 +83,14 @@ impl ModelHandle {
         self.0.capabilities()
     }
 
-    /// A snapshot of the default options.
-    pub fn config(&self) -> Arc<ProviderConfig> {
-        self.0.config()
+    /// A snapshot of the default settings.
+    pub fn settings(&self) -> Arc<ModelSettings> {
+        self.0.settings()
     }
 
-    /// Replaces the default options for later requests.
-    pub fn set_config(&self, config: ProviderConfig) {
-        self.0.set_config(config);
+    /// Replaces the default settings for later requests.
+    pub fn set_settings(&self, settings: ModelSettings) {
+        self.0.set_settings(settings);
     }
 
     /// A snapshot of what was used so far.
@@ -99,7 +99,7 @@ impl ModelHandle {
     }
 
     /// Says what becomes of the schemas of `tools` in the provider's dialect; see [`LlmProvider::check_tools`].
-    pub fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    pub fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.0.check_tools(tools, options)
     }
 
@@ -150,8 +150,8 @@ impl fmt::Debug for ModelHandle {
     }
 }
 
-/// One request: messages that routing has looked at, tools, and options.
-#[derive(Clone, Debug, Default)]
+/// One request: messages that routing has looked at, tools, and settings.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChatRequest {
     /// The messages in order.
@@ -160,14 +160,28 @@ pub struct ChatRequest {
     pub tools: Arc<ToolSet>,
     /// True if and which tool it must call.
     pub tool_choice: ToolChoice,
-    /// Options; each one that is set wins over the provider's.
-    pub options: ProviderConfig,
-    /// True if the wire answers in one piece instead of streaming. The chunks are the same either way.
-    pub whole: bool,
+    /// Settings; each one that is set wins over the provider's.
+    pub settings: ModelSettings,
+    /// False if the wire answers in one piece instead of streaming. The chunks are the same either way.
+    pub streaming: bool,
     /// The provider's store of what it rendered of this conversation.
     pub transcript: Option<Transcript>,
     /// Documents that the provider holds already, which the request may refer to.
     pub files: FileReferences,
+}
+
+impl Default for ChatRequest {
+    fn default() -> Self {
+        Self {
+            messages: Vec::new(),
+            tools: Arc::default(),
+            tool_choice: ToolChoice::default(),
+            settings: ModelSettings::default(),
+            streaming: true,
+            transcript: None,
+            files: FileReferences::default(),
+        }
+    }
 }
 
 impl ChatRequest {
@@ -190,17 +204,17 @@ impl ChatRequest {
         self
     }
 
-    /// Sets options.
+    /// Sets settings.
     #[must_use]
-    pub fn with_options(mut self, options: ProviderConfig) -> Self {
-        self.options = options;
+    pub fn with_settings(mut self, settings: ModelSettings) -> Self {
+        self.settings = settings;
         self
     }
 
-    /// Asks for the reply in one piece on the wire instead of a stream.
+    /// Says whether the wire streams the reply, as it does by default, or answers in one piece.
     #[must_use]
-    pub fn answered_whole(mut self) -> Self {
-        self.whole = true;
+    pub fn streaming(mut self, streaming: bool) -> Self {
+        self.streaming = streaming;
         self
     }
 
@@ -242,7 +256,7 @@ pub enum ToolChoice {
 /// [`Completion::degradations`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct ProviderConfig {
+pub struct ModelSettings {
     /// Instructions that stand before those in the messages.
     pub system: Option<String>,
     /// The most tokens to write, reasoning included where the API counts it so.
@@ -277,7 +291,7 @@ pub struct ProviderConfig {
     pub unsupported: Option<Unsupported>,
 }
 
-impl ProviderConfig {
+impl ModelSettings {
     /// No option set.
     pub fn new() -> Self {
         Self::default()
@@ -286,7 +300,7 @@ impl ProviderConfig {
     /// These options where `over` sets none. Extra members are merged at every depth and headers united, `over`
     /// winning by name.
     #[must_use]
-    pub fn merged(&self, over: &ProviderConfig) -> Self {
+    pub fn merged(&self, over: &ModelSettings) -> Self {
         let mut extra_body = self.extra_body.clone();
         merge_members(&mut extra_body, &over.extra_body);
         let mut extra_headers = self.extra_headers.clone();
@@ -315,7 +329,7 @@ impl ProviderConfig {
 
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident = $field:ident: $type:ty;)*) => {
-        impl ProviderConfig {
+        impl ModelSettings {
             $($(#[$doc])* #[must_use]
             pub fn $name(mut self, value: $type) -> Self {
                 self.$field = Some(value.into());
@@ -356,7 +370,7 @@ setters! {
     with_unsupported = unsupported: Unsupported;
 }
 
-impl ProviderConfig {
+impl ModelSettings {
     /// Adds a member to the request body.
     #[must_use]
     pub fn with_extra_body(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -498,27 +512,27 @@ pub struct ProviderState {
     pub last_time: Option<SystemTime>,
 }
 
-/// Keeps options and state of a provider; for authors of providers.
+/// Keeps settings and state of a provider; for authors of providers.
 #[derive(Debug, Default)]
 pub struct StateCell {
-    config: Mutex<Arc<ProviderConfig>>,
+    settings: Mutex<Arc<ModelSettings>>,
     state: Mutex<ProviderState>,
 }
 
 impl StateCell {
-    /// A cell with default options.
-    pub fn new(config: ProviderConfig) -> Self {
-        Self { config: Mutex::new(Arc::new(config)), state: Mutex::default() }
+    /// A cell with default settings.
+    pub fn new(settings: ModelSettings) -> Self {
+        Self { settings: Mutex::new(Arc::new(settings)), state: Mutex::default() }
     }
 
-    /// The options now.
-    pub fn config(&self) -> Arc<ProviderConfig> {
-        Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The settings now.
+    pub fn settings(&self) -> Arc<ModelSettings> {
+        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the options.
-    pub fn set_config(&self, config: ProviderConfig) {
-        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    /// Replaces the settings.
+    pub fn set_settings(&self, settings: ModelSettings) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     /// The state now.

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Arguments, AssistantMessage, Capture, Content, ContentTree, Conversation, ConversationDocuments,
-    Document, DocumentId, DocumentRef, Identities, Message, MessageId, ResultStatus, ToolCall,
-    ToolCallAssembler, ToolCallFragment, ToolCallId, ToolDefinition, ToolOutput, ToolResult,
-    ToolResultsMessage, ToolSet, TreeLimits, UserMessage, UserOrigin, repair, wire_name,
+    Arguments, AssistantMessage, Capture, ContentTree, Conversation, ConversationDocuments, Document,
+    DocumentId, DocumentRef, Identities, Message, MessageId, ResultStatus, ToolCall, ToolCallAssembler,
+    ToolCallFragment, ToolCallId, ToolDefinition, ToolOutput, ToolResult, ToolResultsMessage, ToolSet,
+    TreeLimits, UserMessage, UserOrigin, UserPart, repair, wire_name,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -181,7 +181,7 @@ fn documents_of_results() {
         black_box(serde_json::from_str::<Message>(text).unwrap());
     });
     let known = |count: usize| {
-        let parts = documents(count).into_iter().map(Option::<Content>::from);
+        let parts = documents(count).into_iter().map(Option::<UserPart>::from);
         ConversationDocuments::of(&[Message::User(UserMessage::new(parts)).shared()])
     };
     grows_like_its_input("a reference that means none", 2_000, known, |known| {
@@ -239,7 +239,7 @@ fn repairs() {
         let asks = call("c");
         let result = ToolResult::new(&asks, ResultStatus::Ok, tree(documents(count)));
         let inside = (0..count).map(|number| Document::inline("x").with_id(id(number).inside(1)));
-        let mut shown = UserMessage::new(inside.map(Option::<Content>::from));
+        let mut shown = UserMessage::new(inside.map(Option::<UserPart>::from));
         shown.origin = UserOrigin::ToolCallDocuments;
         let messages = [
             Message::user("u"),

@@ -8,10 +8,10 @@
 )]
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, Content, ContentTree, Conversation,
-    ConversationError, Document, DocumentId, Message, MessageId, Metadata, OpaquePart, ProviderCallId,
-    ReasoningPart, ReplayData, ResultStatus, TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult,
-    ToolResultsMessage, UserMessage, UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, Capture, ContentTree, Conversation, ConversationError,
+    Document, DocumentId, Message, MessageId, Metadata, OpaquePart, ProviderCallId, ReasoningPart,
+    ReplayData, ResultStatus, TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
+    UserMessage, UserOrigin, UserPart,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -66,11 +66,11 @@ fn everything() -> Conversation {
         ToolResult::cancelled(&cut),
     ]);
     let mut synthetic =
-        UserMessage::new([Content::text("Documents extracted from tool call results:"), pdf.into()]);
+        UserMessage::new([UserPart::text("Documents extracted from tool call results:"), pdf.into()]);
     synthetic.origin = UserOrigin::ToolCallDocuments;
     let event = UserMessage::event(Capture::new().finish(&json!({"disk": "full"})).unwrap());
     let user = UserMessage::new([
-        Content::text("Read a.pdf"),
+        UserPart::text("Read a.pdf"),
         Document::inline("note").with_id(DocumentId::parse("note").unwrap()).into(),
     ])
     .with_metadata(Metadata::new().with("timestamp", "2026-11-20T00:00:00Z"));
@@ -292,7 +292,7 @@ fn an_unknown_status_of_a_result_is_refused_by_name() {
 }
 
 fn said(documents: impl IntoIterator<Item = Document>) -> Conversation {
-    let parts = documents.into_iter().map(Option::<Content>::from);
+    let parts = documents.into_iter().map(Option::<UserPart>::from);
     Conversation::new([Message::User(UserMessage::new(parts)).shared()])
 }
 
@@ -351,7 +351,7 @@ fn what_an_event_withholds_is_stored() {
     let event = Message::User(UserMessage::event(capture.finish(&json!({"a": 1})).unwrap()));
     let read: Message = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
     let Message::User(user) = read else { panic!() };
-    let Content::Object(tree) = &user.parts[0] else { panic!() };
+    let UserPart::Object(tree) = &user.parts[0] else { panic!() };
     assert_eq!((tree.documents().len(), tree.shown().count()), (1, 0));
 }
 

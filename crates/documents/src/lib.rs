@@ -20,7 +20,7 @@
 //! The same messages, for an API whose tool results hold text only and for one whose tool results hold PDFs:
 //!
 //! ```
-//! use attache_core::{Arguments, AssistantMessage, Capture, Content, Document, DocumentId, Matrix, Message};
+//! use attache_core::{Arguments, AssistantMessage, Capture, UserPart, Document, DocumentId, Matrix, Message};
 //! use attache_core::{ProviderCallId, ResultStatus, ToolCall, ToolResult, ToolResultsMessage, ToolSet};
 //! use attache_documents::{Materials, Outcome, RouteOptions, route};
 //!
@@ -47,7 +47,7 @@
 //! let chat = routed("openai-chat", "gpt-4o")?;
 //! assert_eq!(chat.report.decisions[0].outcome, Outcome::Synthetic);
 //! let Message::User(synthetic) = &*chat.messages[3] else { unreachable!() };
-//! let [Content::Text(preamble), Content::Text(label), Content::Document(document)] = synthetic.shown() else { unreachable!() };
+//! let [UserPart::Text(preamble), UserPart::Text(label), UserPart::Document(document)] = synthetic.shown() else { unreachable!() };
 //! assert_eq!(preamble.text(), "Documents extracted from tool call results:");
 //! assert_eq!(
 //!     label.text(),
@@ -60,7 +60,7 @@
 //! assert_eq!(claude.report.decisions[0].outcome, Outcome::Native);
 //! assert_eq!(claude.messages.len(), 3);
 //! let Message::ToolResults(results) = &*claude.messages[2] else { unreachable!() };
-//! assert_eq!(results.results[0].attached(), [Content::Document(lease)]);
+//! assert_eq!(results.results[0].attached(), [UserPart::Document(lease)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

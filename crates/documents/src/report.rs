@@ -219,7 +219,7 @@ pub enum ReasonKind {
     /// A converter made text of it.
     MadeText,
     /// A converter brought it into a form that the place takes.
-    Fitted,
+    Transcoded,
     /// A converter made images of its pages.
     Rendered,
     /// Its content stands in the window already.
@@ -265,7 +265,7 @@ impl ReasonKind {
             | Self::NotInResult
             | Self::ReadsAsText
             | Self::MadeText
-            | Self::Fitted
+            | Self::Transcoded
             | Self::Rendered
             | Self::Withheld
             | Self::Cancelled => None,

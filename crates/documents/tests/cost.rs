@@ -19,9 +19,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, BoxFuture, Capture, Content, ContentTree, Document,
-    DocumentId, DocumentStore, Matrix, MediaType, Message, ModelCapabilities, ResultStatus, StoreError,
-    ToolCall, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, Capture, ContentTree, Document, DocumentId,
+    DocumentStore, Matrix, MediaType, Message, ModelCapabilities, ResultStatus, StoreError, ToolCall,
+    ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{
     ConvertedText, DocumentBudget, Label, LabelProfile, Materials, ReadLabel, Repeats, RouteOptions, Routing,
@@ -171,7 +171,7 @@ fn messages_and_documents() {
         ]
     });
     routing("documents of an author", 300, "offline", &options, |n| {
-        let documents = (0..n).map(|n| Some(Content::Document(image(n))));
+        let documents = (0..n).map(|n| Some(UserPart::Document(image(n))));
         let old = Message::User(UserMessage::new(documents)).shared();
         vec![old, Message::assistant("ok").shared(), Message::user("go on").shared()]
     });

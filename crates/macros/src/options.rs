@@ -43,7 +43,7 @@ impl ToolOptions {
                 self.effect = Some(match effect.value().as_str() {
                     "read" => "Read",
                     "idempotent" => "Idempotent",
-                    "effect" => "Effect",
+                    "effect" => "SideEffect",
                     other => {
                         let text = format!("`{other}` is no effect: `read`, `idempotent` or `effect`");
                         return Err(syn::Error::new(effect.span(), text));

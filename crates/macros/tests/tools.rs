@@ -479,7 +479,7 @@ async fn the_metadata_of_a_tool_can_be_changed() {
     });
     assert_eq!(slow.spec().metadata.effect, Effect::Read);
     assert_eq!(slow.spec().definition, inner::add_tool().spec().definition);
-    assert_eq!(inner::add_tool().spec().metadata.effect, Effect::Effect, "the tool itself is as it was");
+    assert_eq!(inner::add_tool().spec().metadata.effect, Effect::SideEffect, "the tool itself is as it was");
     assert_eq!(text(&slow, json!({"a": 1, "b": "2"})).await, "3.0");
     let shared = Files::new(&["a"]).into_tools().remove(0);
     let hidden = shared.with_metadata(|metadata| metadata.enabled = false);

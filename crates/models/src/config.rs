@@ -63,7 +63,7 @@ impl Registry {
             registry = registry.with_uploads(crate::uploads::read(&uploads).map_err(ConfigError::Uploads)?);
         }
         if !capabilities.is_empty() {
-            let matrix = Arc::new(registry.matrix().overlaid(&text_of(&capabilities)?)?);
+            let matrix = Arc::new(registry.matrix().merged_with(&text_of(&capabilities)?)?);
             registry = registry.with_matrix(matrix);
         }
         if let Some(name) = models.keys().find(|name| name.contains('/')) {
@@ -79,7 +79,7 @@ impl Registry {
         if tables.is_empty() {
             return Ok(self);
         }
-        self.profiles = Arc::new(self.profiles.overlaid(&text_of(tables)?)?);
+        self.profiles = Arc::new(self.profiles.merged_with(&text_of(tables)?)?);
         let profiles = Arc::clone(&self.profiles);
         let named = tables.keys().filter_map(|name| profiles.get(name));
         Ok(named.fold(self, crate::bundled::with_profile))

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use attache_anthropic::Anthropic;
 use attache_core::{
-    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Content, Document, ErrorKind, FetchError,
-    Fetched, Fetcher, Message, ModelHandle, ProviderConfig, ResultStatus, StreamChunk, ToolCall,
-    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage,
+    Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Document, ErrorKind, FetchError, Fetched,
+    Fetcher, Message, ModelHandle, ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolDefinition,
+    ToolResult, ToolResultsMessage, ToolSet, Usage, UserMessage, UserPart,
 };
 use attache_documents::{ExternalDocuments, Materials, Outcome, RouteOptions, route};
 use attache_models::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, layered};
@@ -136,10 +136,10 @@ fn tools_are_checked_for_all_models() {
     let (_, scripted) = scripted([]);
     let chain = layered(scripted, Fallback::new([claude, chat]));
     let chain = layered(layered(chain, Arc::new(Logged::new())), ConcurrencyLimit::new(1));
-    let refused = chain.check_tools(&tools, &ProviderConfig::new()).refused;
+    let refused = chain.check_tools(&tools, &ModelSettings::new()).refused;
     assert_eq!(refused.len(), 2, "nobody holds calls to the schema");
     assert!(refused[0].why.starts_with("anthropic/claude-opus-4-8: "), "{}", refused[0]);
-    let check = chain.check_tools(&tools.with_validation(true), &ProviderConfig::new());
+    let check = chain.check_tools(&tools.with_validation(true), &ModelSettings::new());
     let loosened: Vec<_> =
         check.loosened.iter().map(|one| (one.keyword.as_str(), one.why.contains("gpt-4o"))).collect();
     assert_eq!((check.refused.len(), loosened), (0, vec![("anyOf", false), ("anyOf", true)]));
@@ -224,8 +224,8 @@ async fn addresses_are_fetched_for_a_model_that_takes_none() {
         _ => panic!("the question"),
     };
     let (passed, fetched) = (shown(&first), shown(&second));
-    let at = |content: &Content| match content {
-        Content::Document(document) => document.bytes().map(|bytes| bytes.len()),
+    let at = |content: &UserPart| match content {
+        UserPart::Document(document) => document.bytes().map(|bytes| bytes.len()),
         _ => panic!("a document"),
     };
     assert_eq!((at(&passed[0]), at(&fetched[0])), (None, Some(16)));

@@ -126,7 +126,7 @@ fn ollama_is_spoken_to_in_its_own_api() {
     let registry = Registry::bundled().with_environment(environment);
     let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
     let url = |name: &str| {
-        registry.codec(name).unwrap().encode(&request, &request.options, None).unwrap().parts.url
+        registry.codec(name).unwrap().encode(&request, &request.settings, None).unwrap().parts.url
     };
     assert_eq!(url("ollama/qwen3:4b"), "http://box:11434/api/chat");
     assert_eq!(url("ollama-chat/qwen3:4b"), "http://box:11434/v1/chat/completions");
@@ -146,7 +146,7 @@ fn models_of_a_platform_may_speak_different_apis() {
     let url = |name: &str| {
         let codec = registry.codec(name).unwrap();
         let request = ChatRequest::new([Message::user("Hi").shared()]);
-        codec.encode(&request, &request.options, None).unwrap().parts.url
+        codec.encode(&request, &request.settings, None).unwrap().parts.url
     };
     assert!(
         url("vertex/claude-opus-5").ends_with("/publishers/anthropic/models/claude-opus-5:streamRawPredict")

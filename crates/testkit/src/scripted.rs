@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_stream::try_stream;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, ErrorKind,
-    FinishReason, LlmProvider, Matrix, ModelCapabilities, ProviderCallId, ProviderConfig, ProviderError,
+    FinishReason, LlmProvider, Matrix, ModelCapabilities, ModelSettings, ProviderCallId, ProviderError,
     ProviderState, ReasoningPart, StateCell, StreamChunk, ToolCall, Usage,
 };
 
@@ -189,12 +189,12 @@ impl LlmProvider for ScriptedModel {
         &self.capabilities
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
-        self.shared.state.config()
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.shared.state.settings()
     }
 
-    fn set_config(&self, config: ProviderConfig) {
-        self.shared.state.set_config(config);
+    fn set_settings(&self, config: ModelSettings) {
+        self.shared.state.set_settings(config);
     }
 
     fn state(&self) -> ProviderState {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, ChatRequest, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig,
-    ProviderError, Secret, StreamChunk, ToolSet, ToolsCheck,
+    BoxFuture, ChatRequest, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings,
+    ProviderError, SchemaReport, Secret, StreamChunk, ToolSet,
 };
 use http::{HeaderMap, StatusCode};
 
@@ -31,7 +31,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn capabilities(&self) -> &ModelCapabilities;
 
     /// Takes what the model can do from a table other than the bundled one. A crate with a table of its own lays this
-    /// one on top, [`Matrix::with_overlay`].
+    /// one on top, [`Matrix::override_with`].
     fn set_matrix(&mut self, matrix: &Matrix);
 
     /// Sends requests to another base URL than the API's own.
@@ -52,9 +52,9 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// What becomes of the schemas of `tools` in the API's dialect, and which of them it cannot be offered, by the code
     /// that encodes them. `config` are the options, as for [`encode`](Self::encode). By default there is nothing to
     /// say: schemas are sent as they are.
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         let _ = (tools, config);
-        ToolsCheck::new()
+        SchemaReport::new()
     }
 
     /// What must be done over the network before `request` is encoded, such as making a cached prefix; usually
@@ -65,7 +65,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn prepare<'a>(
         &'a self,
         request: &'a ChatRequest,
-        config: &'a ProviderConfig,
+        config: &'a ModelSettings,
         network: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
         let _ = (request, config, network);
@@ -83,7 +83,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError>;
 
@@ -91,7 +91,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         let _ = (request, config, key);

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
     BoxFuture, CachePolicy, ChatRequest, ChunkStream, Degradation, ErrorKind, LlmProvider, Matrix,
-    ModelCapabilities, ProviderConfig, ProviderError, ProviderState, ResponseFormat, Secret, StateCell,
-    ToolSet, ToolsCheck,
+    ModelCapabilities, ModelSettings, ProviderError, ProviderState, ResponseFormat, SchemaReport, Secret,
+    StateCell, ToolSet,
 };
 
 use crate::auth::{Auth, Environment};
@@ -28,7 +28,7 @@ pub struct HttpModel<C> {
     codec: Arc<C>,
     network: Network,
     /// The options of this handle: a clone has a copy of its own.
-    config: Mutex<Arc<ProviderConfig>>,
+    config: Mutex<Arc<ModelSettings>>,
     /// The counters of all clones.
     state: Arc<StateCell>,
     /// What the caller wants, which the capabilities may forbid.
@@ -136,12 +136,12 @@ impl<C: Codec> HttpModel<C> {
 
     /// Sets the options that apply where a request sets none. Clones that were made before keep theirs.
     #[must_use]
-    pub fn with_config(mut self, config: ProviderConfig) -> Self {
+    pub fn with_config(mut self, config: ModelSettings) -> Self {
         self.config = Mutex::new(Arc::new(config));
         self
     }
 
-    fn options(&self) -> Arc<ProviderConfig> {
+    fn options(&self) -> Arc<ModelSettings> {
         Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -194,7 +194,7 @@ impl<C: Codec> HttpModel<C> {
     /// # Cancellation
     /// Dropping the future aborts the request.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<Option<u64>, ProviderError> {
-        let mut config = self.options().merged(&request.options);
+        let mut config = self.options().merged(&request.settings);
         config.cache = Some(CachePolicy::Off);
         let mut request = request.clone();
         // The transcript is for calls.
@@ -253,11 +253,11 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
         self.uploads.as_ref().map_or_else(|| self.codec.capabilities(), |switched| &switched.capabilities)
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
+    fn settings(&self) -> Arc<ModelSettings> {
         self.options()
     }
 
-    fn set_config(&self, config: ProviderConfig) {
+    fn set_settings(&self, config: ModelSettings) {
         *self.config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
     }
 
@@ -265,16 +265,16 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
         self.state.state()
     }
 
-    fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.codec.check_tools(tools, &self.options().merged(options))
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
-        let config = self.options().merged(&request.options);
+        let config = self.options().merged(&request.settings);
         let (codec, network) = (Arc::clone(&self.codec), self.network.clone());
         let uploading = self.uploads.as_ref().map(|switched| {
             // Of the options headers count, and nothing else is kept for as long as the files are.
-            let mut headers = ProviderConfig::new();
+            let mut headers = ModelSettings::new();
             headers.extra_headers = config.extra_headers.clone();
             let codec = Arc::clone(&codec) as Arc<dyn Codec>;
             let owner = Owner { codec, network: network.clone(), config: headers };
@@ -292,7 +292,7 @@ struct Call<C> {
     codec: Arc<C>,
     network: Network,
     request: ChatRequest,
-    config: ProviderConfig,
+    config: ModelSettings,
     uploading: Option<Uploading>,
 }
 
@@ -306,7 +306,7 @@ impl<C: Codec> Call<C> {
         };
         let mut encoded = codec.encode(request, config, network.auth.key())?;
         encoded.degradations.extend(notes);
-        encoded.parts.whole |= request.whole;
+        encoded.parts.whole |= !request.streaming;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
         let decoding = Arc::clone(codec);
         let (forms, answer) =

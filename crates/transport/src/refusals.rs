@@ -12,7 +12,7 @@ pub struct Refusals<'a> {
 
 impl<'a> Refusals<'a> {
     /// Nothing recorded yet. `policy` is the caller's,
-    /// [`ProviderConfig::unsupported`](attache_core::ProviderConfig::unsupported).
+    /// [`ModelSettings::unsupported`](attache_core::ModelSettings::unsupported).
     pub fn new(model: &'a str, policy: Option<Unsupported>) -> Self {
         Self { model, degrade: policy == Some(Unsupported::Degrade), recorded: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! Replies to schemas in the subsets that APIs enforce, brought back to the schemas that were given.
 
 use attache_core::schema::{Strict, Subset};
-use attache_core::{OutputSchema, ProviderError, ToolDefinition, ToolLoosening, ToolSet};
+use attache_core::{OutputSchema, ProviderError, SchemaLoosening, ToolDefinition, ToolSet};
 use serde_json::Value;
 
 use crate::refusals::Refusals;
@@ -90,7 +90,7 @@ pub fn strict_loosened(
     forms: Option<&StrictForms>,
     subset: Option<Subset>,
     refusals: &mut Refusals<'_>,
-) -> Result<Vec<ToolLoosening>, ProviderError> {
+) -> Result<Vec<SchemaLoosening>, ProviderError> {
     if !definition.is_strict() {
         return Ok(Vec::new());
     }
@@ -100,16 +100,16 @@ pub fn strict_loosened(
         if !tools.is_validated() {
             refusals.refuse("tools", &format!("the tool {name} cannot be strict: {why}"), "it is not")?;
         }
-        return Ok(vec![ToolLoosening::new(name, "", "strict", why)]);
+        return Ok(vec![SchemaLoosening::new(name, "", "strict", why)]);
     };
     let unsaid = strict.unsaid().iter().map(|unsaid| {
         let why = "the API does not enforce it; the model reads it in a description";
-        ToolLoosening::new(name, unsaid.pointer.as_str(), unsaid.keyword.as_str(), why)
+        SchemaLoosening::new(name, unsaid.pointer.as_str(), unsaid.keyword.as_str(), why)
     });
-    let mut loosened: Vec<ToolLoosening> = unsaid.collect();
+    let mut loosened: Vec<SchemaLoosening> = unsaid.collect();
     if !definition.examples().is_empty() && !strict.keeps_form() {
         let why = "the strict schema asks for another form than the examples have; they were left out";
-        loosened.push(ToolLoosening::new(name, "", "examples", why));
+        loosened.push(SchemaLoosening::new(name, "", "examples", why));
     }
     Ok(loosened)
 }

@@ -1,6 +1,6 @@
 //! Schemas of tools where an API takes less than JSON Schema at their roots, and what codecs say of tools beforehand.
 
-use attache_core::{ProviderError, ToolDefinition, ToolLoosening, ToolRefusal, ToolSet, ToolsCheck};
+use attache_core::{ProviderError, SchemaLoosening, SchemaRefusal, SchemaReport, ToolDefinition, ToolSet};
 use serde_json::{Map, Value, json};
 
 /// Branches inside branches that are put side by side.
@@ -11,18 +11,20 @@ const MAX_DEPTH: usize = 8;
 pub fn check_tools(
     tools: &ToolSet,
     most: Option<usize>,
-    mut compile: impl FnMut(&ToolDefinition) -> Result<Vec<ToolLoosening>, ProviderError>,
-) -> ToolsCheck {
-    let mut check = ToolsCheck::new();
+    mut compile: impl FnMut(&ToolDefinition) -> Result<Vec<SchemaLoosening>, ProviderError>,
+) -> SchemaReport {
+    let mut check = SchemaReport::new();
     for (_, definition) in tools.iter() {
         match compile(definition) {
             Ok(loosened) => check.loosened.extend(loosened),
-            Err(error) => check.refused.push(ToolRefusal::new(definition.name().to_owned(), error.message())),
+            Err(error) => {
+                check.refused.push(SchemaRefusal::new(definition.name().to_owned(), error.message()))
+            }
         }
     }
     if let Some(most) = most.filter(|most| tools.len() > *most) {
         let why = format!("the API takes at most {most} tools, and there are {}", tools.len());
-        check.refused.push(ToolRefusal::new(None, why));
+        check.refused.push(SchemaRefusal::new(None, why));
     }
     check
 }
@@ -39,7 +41,7 @@ pub struct PlainRoot {
 
 impl PlainRoot {
     /// What is loosened, as a report says it of a tool.
-    pub fn loosened(&self, tool: &str) -> Vec<ToolLoosening> {
+    pub fn loosened(&self, tool: &str) -> Vec<SchemaLoosening> {
         let why = |keyword: &str| match keyword {
             "anyOf" | "oneOf" | "allOf" => {
                 "the API takes no branches at the root; they were put side by side"
@@ -50,7 +52,7 @@ impl PlainRoot {
             "type" => "the API takes nothing but an object at the root",
             _ => "the API takes no such keyword at the root; it was left out",
         };
-        self.dropped.iter().map(|keyword| ToolLoosening::new(tool, "", *keyword, why(keyword))).collect()
+        self.dropped.iter().map(|keyword| SchemaLoosening::new(tool, "", *keyword, why(keyword))).collect()
     }
 }
 
@@ -220,7 +222,7 @@ mod tests {
         let tools = ["a", "b"].map(|name| ToolDefinition::new(name, "", json!({})));
         let tools = ToolSet::new(tools).unwrap();
         let check = check_tools(&tools, Some(1), |tool| match tool.name() {
-            "a" => Ok(vec![ToolLoosening::new("a", "", "anyOf", "why")]),
+            "a" => Ok(vec![SchemaLoosening::new("a", "", "anyOf", "why")]),
             _ => Err(ProviderError::new(attache_core::ErrorKind::Unsupported, "it cannot")),
         });
         assert_eq!(check.loosened[0].to_string(), "tool `a`: anyOf at the root: why");

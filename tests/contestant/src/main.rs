@@ -13,7 +13,7 @@ use attache_agent::{Agent, AgentRun, EventKind, RunInput, tool_fn};
 use attache_anthropic::Anthropic;
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    ChatRequest, Content, Document, Effect, Message, ModelHandle, StreamChunk, ToolError, UserMessage,
+    ChatRequest, Document, Effect, Message, ModelHandle, StreamChunk, ToolError, UserMessage, UserPart,
 };
 use attache_openai::{OpenAi, OpenAiChat};
 use measure::{Args, PROMPT, SYSTEM, Section, pdf, record};
@@ -98,7 +98,7 @@ fn agent(args: &Args, calls: &Arc<AtomicU64>) -> Result<Agent, Failure> {
         .max_steps(steps)
         .max_tool_calls(steps)
         .window(None)
-        .answered_whole(!args.stream())
+        .streaming(args.stream())
         .build()?)
 }
 
@@ -108,8 +108,8 @@ async fn finish(mut run: AgentRun) -> Result<usize, Failure> {
     while let Some(event) = run.next().await {
         match event.kind {
             EventKind::Content(piece) => text += piece.len(),
-            EventKind::Finished(outcome) => {
-                let outcome = run.judge(*outcome)?;
+            EventKind::Finished(result) => {
+                let outcome = result?;
                 return if outcome.text.is_empty() { Err("the run gave no text".into()) } else { Ok(text) };
             }
             _ => {}
@@ -164,7 +164,7 @@ async fn documents(args: &Args) -> Result<String, Failure> {
     let documents = files.into_iter().enumerate().map(|(at, file)| {
         Document::from_bytes(file, "application/pdf").with_file_name(format!("d{at}.pdf")).into()
     });
-    let message = UserMessage::new(documents.chain([Content::text(PROMPT)]));
+    let message = UserMessage::new(documents.chain([UserPart::text(PROMPT)]));
     finish(agent.run(RunInput::from(message))).await?;
     Ok(section.line(args, calls.load(Ordering::Relaxed), &[]))
 }

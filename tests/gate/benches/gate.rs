@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use attache_agent::AgentRun;
-use attache_core::{ChatRequest, Message, ProviderConfig, ToolSet};
+use attache_core::{ChatRequest, Message, ModelSettings, ToolSet};
 use attache_documents::{Materials, RouteOptions, Routing, route};
 use attache_gate::{Api, Stream, agent, documents, started, tools};
 use attache_openai::ChatCodec;
@@ -37,7 +37,7 @@ fn deltas(mut stream: Stream) -> Stream {
     stream
 }
 
-type Asked = (Box<dyn Codec>, ChatRequest, ProviderConfig);
+type Asked = (Box<dyn Codec>, ChatRequest, ModelSettings);
 
 // A request over ten messages, rendered for the first time.
 #[library_benchmark]

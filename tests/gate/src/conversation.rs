@@ -5,8 +5,8 @@ use std::sync::Arc;
 use attache_agent::{Agent, AgentRun, EventKind, MessageWindow, RunInput, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
-    Arguments, AssistantMessage, Content, Document, Effect, Message, ProviderCallId, Tool, ToolCall,
-    ToolError, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, Document, Effect, Message, ProviderCallId, Tool, ToolCall, ToolError,
+    ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use serde::Deserialize;
 use tokio::runtime::Runtime;
@@ -59,9 +59,9 @@ pub fn documents(count: usize) -> Vec<Arc<Message>> {
     let document = |number: usize| {
         let bytes = format!("%PDF-1.4\n% document {number}\n").repeat(200);
         let name = format!("{number}.pdf");
-        Some(Content::Document(Document::from_bytes(bytes, "application/pdf").with_file_name(name)))
+        Some(UserPart::Document(Document::from_bytes(bytes, "application/pdf").with_file_name(name)))
     };
-    let parts = (0..count).map(document).chain([Content::text("Compare them.")]);
+    let parts = (0..count).map(document).chain([UserPart::text("Compare them.")]);
     vec![Message::User(UserMessage::new(parts)).shared()]
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, FinishReason,
-    LlmProvider, ModelCapabilities, ProviderConfig, ProviderState, StreamChunk, ToolCall, Usage,
+    LlmProvider, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, ToolCall, Usage,
 };
 use attache_openai::ChatCodec;
 use attache_transport::Codec;
@@ -14,7 +14,7 @@ use attache_transport::Codec;
 #[derive(Debug)]
 pub struct Instant {
     capabilities: ModelCapabilities,
-    config: Arc<ProviderConfig>,
+    config: Arc<ModelSettings>,
     calls: usize,
     asked: AtomicUsize,
 }
@@ -23,7 +23,7 @@ impl Instant {
     /// A model that asks for that many calls.
     pub fn new(calls: usize) -> Self {
         let capabilities = ChatCodec::from("gpt-4o-mini").capabilities().clone();
-        Self { capabilities, config: Arc::new(ProviderConfig::new()), calls, asked: AtomicUsize::new(0) }
+        Self { capabilities, config: Arc::new(ModelSettings::new()), calls, asked: AtomicUsize::new(0) }
     }
 }
 
@@ -36,11 +36,11 @@ impl LlmProvider for Instant {
         &self.capabilities
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
+    fn settings(&self) -> Arc<ModelSettings> {
         Arc::clone(&self.config)
     }
 
-    fn set_config(&self, _: ProviderConfig) {}
+    fn set_settings(&self, _: ModelSettings) {}
 
     fn state(&self) -> ProviderState {
         ProviderState::default()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
-use attache_core::{ChatRequest, ProviderConfig, StreamChunk};
+use attache_core::{ChatRequest, ModelSettings, StreamChunk};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, ResponsesCodec};
 use attache_transport::{ChunkSink, Codec, Decoder};
@@ -43,9 +43,9 @@ impl Api {
     }
 
     /// A request over a conversation of that many messages.
-    pub fn request(self, messages: usize) -> (Box<dyn Codec>, ChatRequest, ProviderConfig) {
+    pub fn request(self, messages: usize) -> (Box<dyn Codec>, ChatRequest, ModelSettings) {
         let request = ChatRequest::new(history(messages)).with_tools(tools());
-        (self.codec(), request, ProviderConfig::new())
+        (self.codec(), request, ModelSettings::new())
     }
 
     /// The events before the first delta of a stream, and one delta of a word.

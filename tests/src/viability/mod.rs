@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_core::{
-    BoxFuture, Content, ConvertedText, Converter, Document, DocumentId, Fitted, Form, MediaType, Message,
-    Place, ProviderConfig, RenderedPages, ToolError, UserMessage,
+    BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, Message,
+    ModelSettings, Place, RenderedPages, ToolError, Transcoded, UserMessage, UserPart,
 };
 use attache_documents::{Decision, Outcome};
 use attache_testkit::Reply;
@@ -90,13 +90,13 @@ async fn run(
     converter: &Arc<Remembering>,
 ) -> Result<(Vec<Decision>, Option<String>), String> {
     let mock = party.mock().await.map_err(|error| error.to_string())?;
-    let model = party.connected(&mock, ProviderConfig::new()).map_err(|error| error.to_string())?;
+    let model = party.connected(&mock, ModelSettings::new()).map_err(|error| error.to_string())?;
     let capabilities = model.capabilities().clone();
     let mut agent = Agent::builder(model.clone()).converter(Shared(Arc::clone(converter)));
     let input = match place {
         Place::User => {
-            let documents = fixture.documents().into_iter().map(Content::Document).map(Some);
-            let parts = [Content::text("Read this.")].into_iter().chain(documents);
+            let documents = fixture.documents().into_iter().map(UserPart::Document).map(Some);
+            let parts = [UserPart::text("Read this.")].into_iter().chain(documents);
             RunInput::new([Message::User(UserMessage::new(parts)).shared()])
         }
         _ => {
@@ -120,7 +120,7 @@ async fn run(
     let end = loop {
         match run.next().await.ok_or("the run had no end")?.kind {
             EventKind::DocumentsRouted(routed) => report = Some(routed),
-            EventKind::Finished(outcome) => break run.judge(*outcome),
+            EventKind::Finished(result) => break result,
             _ => {}
         }
     };
@@ -167,9 +167,9 @@ async fn explained(
 #[derive(Default)]
 pub(crate) struct Remembering {
     inner: attache::convert::DocumentConverter,
-    fitted: Mutex<HashMap<(DocumentId, Form), Result<Fitted, String>>>,
+    fitted: Mutex<HashMap<(DocumentId, MediaLimits), Result<Transcoded, String>>>,
     texts: Mutex<HashMap<DocumentId, Result<ConvertedText, String>>>,
-    rendered: Mutex<HashMap<(DocumentId, Form), Result<RenderedPages, String>>>,
+    rendered: Mutex<HashMap<(DocumentId, MediaLimits), Result<RenderedPages, String>>>,
 }
 
 impl Remembering {
@@ -214,29 +214,29 @@ impl Converter for Shared {
         })
     }
 
-    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
-        self.0.inner.fits(media_type, form)
+    fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
+        self.0.inner.transcodes(media_type, form)
     }
 
-    fn fit<'a>(
+    fn transcode<'a>(
         &'a self,
         document: &'a Document,
         bytes: Bytes,
-        form: &'a Form,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+        form: &'a MediaLimits,
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         Box::pin(async move {
             let key = (document.id().clone(), form.clone());
             let known = self.0.fitted.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
             if let Some(known) = known {
                 return known;
             }
-            let made = self.0.inner.fit(document, bytes, form).await;
+            let made = self.0.inner.transcode(document, bytes, form).await;
             self.0.fitted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, made.clone());
             made
         })
     }
 
-    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         self.0.inner.renders(media_type, form)
     }
 
@@ -245,7 +245,7 @@ impl Converter for Shared {
         document: &'a Document,
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
-        form: &'a Form,
+        form: &'a MediaLimits,
     ) -> BoxFuture<'a, Result<RenderedPages, String>> {
         Box::pin(async move {
             let key = (document.id().clone(), form.clone());

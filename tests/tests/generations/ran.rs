@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use attache_agent::{Agent, Event, EventKind, Outcome, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
-use attache_core::{AssistantMessage, AssistantPart, Message, ProviderConfig, Role, Tool, ToolError};
+use attache_core::{AssistantMessage, AssistantPart, Message, ModelSettings, Role, Tool, ToolError};
 use attache_testkit::{MockProvider, Reply};
 use attache_tests::Party;
 use serde_json::Value;
@@ -101,10 +101,10 @@ pub(crate) async fn run_at(
     }
     mock.enqueue(Reply::new().text("done"));
     let calls = Calls::default();
-    let agent = Agent::builder(party.connected(mock, ProviderConfig::new()).unwrap())
+    let agent = Agent::builder(party.connected(mock, ModelSettings::new()).unwrap())
         .tool(counted("find", &calls))
         .tool(counted("read", &calls))
-        .answered_whole(whole)
+        .streaming(!whole)
         .build()
         .unwrap();
     let mut run = agent.run("go");
@@ -112,12 +112,12 @@ pub(crate) async fn run_at(
     while let Some(event) = run.next().await {
         events.push(event);
     }
-    let Some(EventKind::Finished(outcome)) = events.last().map(|event| event.kind.clone()) else {
+    let Some(EventKind::Finished(result)) = events.last().map(|event| event.kind.clone()) else {
         panic!("{}: no end", party.name());
     };
     assert!(mock.violations().is_empty(), "{}: {:?}", party.name(), mock.violations());
     let bodies = mock.requests().iter().map(|request| request.json().clone()).collect();
     let mut executed = std::mem::take(&mut *calls.lock().unwrap());
     executed.sort();
-    Ran { outcome: run.judge(*outcome).unwrap(), events, bodies, executed }
+    Ran { outcome: *result.unwrap(), events, bodies, executed }
 }

@@ -6,11 +6,9 @@ use attache_core::{ProviderError, StoreError};
 
 use crate::driver::interrupt::Interrupted;
 use crate::journal::JournalError;
-use crate::outcome::EndReason;
+use crate::outcome::{Cause, EndReason};
 use crate::run::ReplayError;
 use crate::tools::ToolsError;
-
-pub(super) type Source = Arc<dyn std::error::Error + Send + Sync>;
 
 /// A failure that ends the drive, not the run: nothing is recorded, and the run can be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +39,7 @@ impl Fault {
         matches!(self, Self::Journal(_) | Self::Store(_))
     }
 
-    pub(super) fn into_source(self) -> Source {
+    pub(super) fn into_cause(self) -> Cause {
         match self {
             Self::Provider(error) => Arc::new(error),
             Self::Journal(error) => Arc::new(error),

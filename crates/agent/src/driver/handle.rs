@@ -1,14 +1,15 @@
 //! A run as its caller holds it.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use async_stream::stream;
 use futures_core::Stream;
 
 use crate::control::Control;
+use crate::driver::drive;
 use crate::driver::open::Task;
-use crate::driver::{drive, fault::Source};
 use crate::event::{Event, EventKind};
 use crate::journal::Origin;
 use crate::outcome::{EndReason, Outcome, RunError};
@@ -28,19 +29,15 @@ use crate::setup::Setup;
 pub struct AgentRun {
     stream: Pin<Box<dyn Stream<Item = Event> + Send>>,
     control: Control,
-    failure: Failure,
     pace: Pace,
 }
-
-/// The cause of a failure, for the error that tells of it.
-pub(super) type Failure = Arc<Mutex<Option<Source>>>;
 
 impl AgentRun {
     pub(crate) fn new(setup: Arc<Setup>, origin: Origin, task: Task) -> Self {
         let control = Control::new(origin.place(), Arc::clone(&setup.store));
-        let (failure, pace) = (Failure::default(), Pace::default());
-        let stream = drive(setup, origin, task, control.clone(), Arc::clone(&failure), pace.clone());
-        Self { stream: Box::pin(stream), control, failure, pace }
+        let pace = Pace::default();
+        let stream = drive(setup, origin, task, control.clone(), pace.clone());
+        Self { stream: Box::pin(stream), control, pace }
     }
 
     /// A handle to steer the run with.
@@ -60,34 +57,45 @@ impl AgentRun {
     /// not an error.
     pub async fn outcome(mut self) -> Result<Outcome, RunError> {
         while let Some(event) = self.next().await {
-            if let EventKind::Finished(outcome) = event.kind {
-                return self.judge(*outcome);
+            if let EventKind::Finished(result) = event.kind {
+                return result.map(|outcome| *outcome);
             }
         }
-        // The stream yields its end before it ends.
-        Err(RunError::new(Run::new().outcome(), "the run had ended already".to_owned()))
+        // The stream yields its end before it ends; who reads that and goes on gets the outcome of a run without steps.
+        let reason = EndReason::InternalError;
+        Outcome { reason, ..Run::new().outcome() }.judged(None).map(|outcome| *outcome)
     }
 
-    /// Whether an outcome is a failure, with its cause; for those who read the events themselves.
+    /// The pieces of the answer as the model says them, of all steps; after the last one comes the error, if the run
+    /// failed.
     ///
-    /// # Errors
-    /// [`RunError`] if the reason is a failure.
-    pub fn judge(&self, outcome: Outcome) -> Result<Outcome, RunError> {
-        if !outcome.reason.is_failure() {
-            return Ok(outcome);
-        }
-        let source = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let message = match &outcome.reason {
-            EndReason::EmptyResponse if !outcome.reasoning.trim().is_empty() => {
-                "the model answered with nothing but reasoning".to_owned()
+    /// ```
+    /// use attache_agent::Agent;
+    /// # use attache_testkit::{ScriptedModel, Turn};
+    /// use futures_util::StreamExt as _;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let model = ScriptedModel::new([Turn::text("Hello.")]);
+    /// let agent = Agent::builder(model).build()?;
+    /// let mut text = agent.run("Hi").text_stream();
+    /// let mut said = String::new();
+    /// while let Some(piece) = text.next().await {
+    ///     said += &piece?;
+    /// }
+    /// assert_eq!(said, "Hello.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn text_stream(mut self) -> impl Stream<Item = Result<String, RunError>> + Send + Unpin {
+        Box::pin(stream! {
+            while let Some(event) = self.next().await {
+                match event.kind {
+                    EventKind::Content(piece) => yield Ok(piece),
+                    EventKind::Finished(Err(error)) => yield Err(error),
+                    _ => {}
+                }
             }
-            EndReason::EmptyResponse => "the model answered with neither text nor calls".to_owned(),
-            EndReason::ToolAbort => "a tool ended the run".to_owned(),
-            EndReason::ProviderError(_) => "the model could not be asked".to_owned(),
-            EndReason::Superseded => "another driver has taken the run over".to_owned(),
-            _ => "the run could not go on".to_owned(),
-        };
-        Err(RunError::new(outcome, message).with_source(source))
+        })
     }
 }
 

@@ -13,7 +13,7 @@ mod record;
 mod shorten;
 
 use std::pin::{Pin, pin};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use async_stream::stream;
 use attache_core::{Document, Extensions, Transcript};
@@ -23,14 +23,13 @@ use crate::control::Control;
 use crate::event::{Event, EventKind};
 use crate::journal::{Origin, Recorder};
 use crate::log::{Ended, Entry, EntryKind, Key};
-use crate::outcome::EndReason;
+use crate::outcome::{Cause, EndReason};
 use crate::pace::Pace;
 use crate::run::{Action, Run};
 use crate::setup::Setup;
 use crate::tools::Toolbox;
 use crate::window::Marks;
 use fault::{Fault, Stop};
-use handle::Failure;
 use interrupt::{Interrupt, Interrupted};
 use library::Library;
 
@@ -62,7 +61,6 @@ fn drive(
     origin: Origin,
     task: Task,
     control: Control,
-    failure: Failure,
     pace: Pace,
 ) -> impl Stream<Item = Event> + Send {
     stream! {
@@ -81,9 +79,10 @@ fn drive(
                     yield Event { seq, step: 0, kind: EventKind::Warning { code: "end_not_recorded", message } };
                     seq += 1;
                 }
-                let mut outcome = task.outcome(reason(stop, &failure).0);
+                let (reason, _, cause) = stop.tell();
+                let mut outcome = task.outcome(reason);
                 outcome.unread.extend(control.close());
-                yield Event { seq, step: 0, kind: EventKind::Finished(Box::new(outcome)) };
+                yield Event { seq, step: 0, kind: EventKind::Finished(outcome.judged(cause)) };
                 return;
             }
         };
@@ -91,8 +90,8 @@ fn drive(
         for kind in events {
             yield driver.event(kind);
         }
-        // The reason of an end that is not in the log, and what the model had said until then.
-        let mut unrecorded = (None, String::new());
+        // The reason of an end that is not in the log, what the model had said until then, and the cause.
+        let (mut unrecorded, mut said, mut cause) = (None, String::new(), None);
         loop {
             let mut stop = None;
             match driver.run.next() {
@@ -147,14 +146,14 @@ fn drive(
                 }
                 stop => {
                     break_off(&stop, Some(&driver.recorder));
-                    let (reason, said) = reason(stop, &failure);
-                    unrecorded = (Some(reason), said);
+                    let (reason, until_then, of) = stop.tell();
+                    (unrecorded, said, cause) = (Some(reason), until_then, of);
                 }
             }
             break;
         }
-        let outcome = driver.outcome(unrecorded.0, &unrecorded.1);
-        yield driver.event(EventKind::Finished(Box::new(outcome)));
+        let outcome = driver.outcome(unrecorded, &said);
+        yield driver.event(EventKind::Finished(outcome.judged(cause)));
     }
 }
 
@@ -167,15 +166,13 @@ fn break_off(stop: &Stop, recorder: Option<&Recorder>) {
     }
 }
 
-/// The reason of a stop, with what the model had said; its cause is kept for the error.
-fn reason(stop: Stop, failure: &Failure) -> (EndReason, String) {
-    match stop {
-        Stop::Interrupted(interrupted, said) => (interrupted.reason().0, said),
-        Stop::Pending => (EndReason::PendingExternal, String::new()),
-        Stop::Fault(fault, said) => {
-            let reason = fault.reason();
-            *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault.into_source());
-            (reason, said)
+impl Stop {
+    /// The reason of the end, what the model had said, and the cause of a failure.
+    fn tell(self) -> (EndReason, String, Option<Cause>) {
+        match self {
+            Self::Interrupted(interrupted, said) => (interrupted.reason().0, said, None),
+            Self::Pending => (EndReason::PendingExternal, String::new(), None),
+            Self::Fault(fault, said) => (fault.reason(), said, Some(fault.into_cause())),
         }
     }
 }

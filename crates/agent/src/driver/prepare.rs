@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Content, Message, MessageId, ToolChoice, UserMessage, UserOrigin};
+use attache_core::{ChatRequest, Message, MessageId, ToolChoice, UserMessage, UserOrigin, UserPart};
 use attache_documents::{Routing, gather, route};
 
 use crate::driver::Driver;
@@ -44,9 +44,9 @@ impl Driver {
         request.messages = messages;
         request.tools = Arc::clone(&self.toolbox.set);
         request.tool_choice = choice;
-        request.options = setup.options.clone();
+        request.settings = setup.settings.clone();
         request.transcript = Some(self.transcript.clone());
-        request.whole = setup.whole;
+        request.streaming = setup.streaming;
         Ok((request, events))
     }
 
@@ -88,7 +88,7 @@ impl Driver {
             return Ok(());
         }
         let mut message =
-            UserMessage::new(unmet.into_iter().map(|document| Some(Content::Document(document))));
+            UserMessage::new(unmet.into_iter().map(|document| Some(UserPart::Document(document))));
         message.origin = UserOrigin::Event;
         let number = u32::try_from(self.run.found().len()).unwrap_or(u32::MAX);
         message.id = MessageId::parse(format!("{}.found.{number}", self.run.base())).unwrap_or(message.id);

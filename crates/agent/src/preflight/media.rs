@@ -96,7 +96,7 @@ pub(super) fn fate(
     let fitted = [result, behind]
         .into_iter()
         .filter_map(|place| place.form(&media))
-        .any(|form| converters.iter().any(|converter| converter.fits(&media, &form)));
+        .any(|form| converters.iter().any(|converter| converter.transcodes(&media, &form)));
     if fitted {
         return MediaFate::Reencoded;
     }

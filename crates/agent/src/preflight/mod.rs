@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    Converter, ModelHandle, ProviderConfig, ToolLoosening, ToolRefusal, ToolSet, ToolSpec, ToolsCheck,
+    Converter, ModelHandle, ModelSettings, SchemaLoosening, SchemaRefusal, SchemaReport, ToolSet, ToolSpec,
 };
 
 pub use media::{DeclaredMedia, MediaFate};
@@ -25,13 +25,13 @@ pub struct Preflight {
     pub model: String,
     /// Keywords of the tools' schemas that the provider is not told, or does not hold the model to. Calls are held to
     /// them before a tool runs.
-    pub loosened: Vec<ToolLoosening>,
+    pub loosened: Vec<SchemaLoosening>,
     /// Keywords that calls cannot be held to.
     pub unchecked: Vec<UncheckedKeyword>,
     /// The media types that tools declare, and what becomes of them.
     pub media: Vec<DeclaredMedia>,
     /// Tools of families that are not offered.
-    pub left_out: Vec<ToolRefusal>,
+    pub left_out: Vec<SchemaRefusal>,
 }
 
 /// A keyword of a tool's schema that calls cannot be held to, such as a pattern that looks around.
@@ -111,7 +111,7 @@ impl fmt::Display for Preflight {
 #[derive(Clone, Copy)]
 pub(crate) struct Screen<'a> {
     pub(crate) model: &'a ModelHandle,
-    pub(crate) options: &'a ProviderConfig,
+    pub(crate) settings: &'a ModelSettings,
     pub(crate) converters: &'a [Arc<dyn Converter>],
 }
 
@@ -121,8 +121,8 @@ impl Screen<'_> {
         &self,
         set: &ToolSet,
         tools: impl Iterator<Item = &'t ToolSpec>,
-    ) -> (Preflight, Vec<ToolRefusal>) {
-        let ToolsCheck { loosened, refused, .. } = self.model.check_tools(set, self.options);
+    ) -> (Preflight, Vec<SchemaRefusal>) {
+        let SchemaReport { loosened, refused, .. } = self.model.check_tools(set, self.settings);
         let mut preflight = Preflight { model: self.model.id().to_owned(), loosened, ..Preflight::default() };
         for spec in tools {
             let tool = spec.definition.name();

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, Form, Matrix, MediaType, ToolLoosening, ToolRefusal,
+    BoxFuture, ConvertedText, Converter, Document, Matrix, MediaLimits, MediaType, SchemaLoosening,
+    SchemaRefusal,
 };
 use bytes::Bytes;
 
@@ -20,7 +21,7 @@ impl Converter for Reader {
         Box::pin(async { Err("it is not there".to_owned()) })
     }
 
-    fn fits(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         media_type.essence() == "image/bmp" && !form.media.is_empty()
     }
 }
@@ -56,7 +57,7 @@ fn a_report_reads_as_lines() {
     let media = |media: &str, fate| DeclaredMedia { tool: "scan".to_owned(), media: media.to_owned(), fate };
     let report = Preflight {
         model: "openai-chat/gpt-4o".to_owned(),
-        loosened: vec![ToolLoosening::new("find", "/properties/n", "minimum", "the API is not told")],
+        loosened: vec![SchemaLoosening::new("find", "/properties/n", "minimum", "the API is not told")],
         unchecked: vec![UncheckedKeyword {
             tool: "find".to_owned(),
             pointer: String::new(),
@@ -68,7 +69,7 @@ fn a_report_reads_as_lines() {
             media("image/png", MediaFate::Behind),
             media("text/csv", MediaFate::Native),
         ],
-        left_out: vec![ToolRefusal::new("odd".to_owned(), "the API does not take it")],
+        left_out: vec![SchemaRefusal::new("odd".to_owned(), "the API does not take it")],
     };
     assert_eq!(
         report.to_string().lines().collect::<Vec<_>>(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Converter, Document, Form, MediaType, ModelCapabilities, PageImage, Place, RenderedPages, ToolError,
-    ToolErrorKind, ToolOutput,
+    Converter, Document, MediaLimits, MediaType, ModelCapabilities, PageImage, Place, RenderedPages,
+    ToolError, ToolErrorKind, ToolOutput,
 };
 use attache_documents::tame;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use super::ranges::{self, Range};
 use super::request::Part;
 
 /// The renderer of pages, and the form in which the model takes their images.
-pub(super) type Painter<'c> = (&'c dyn Converter, Form);
+pub(super) type Painter<'c> = (&'c dyn Converter, MediaLimits);
 
 /// The first converter that renders documents of this type for a place where a tool's documents stand.
 pub(super) fn painter<'c>(

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, FinishReason, Message, MessageId, Metadata, ResultStatus, Role,
-    StableHash, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, FinishReason, Message, MessageId, Metadata, ResultStatus, Role,
+    StableHash, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin, UserPart,
 };
 
 use crate::limits::EmptyReply;
@@ -123,8 +123,8 @@ impl Run {
             outcome.result.tree.model_text()
         );
         let documents =
-            outcome.result.documents.iter().map(|document| Some(Content::Document(document.clone())));
-        let mut message = UserMessage::new([Content::text(text)].into_iter().chain(documents));
+            outcome.result.documents.iter().map(|document| Some(UserPart::Document(document.clone())));
+        let mut message = UserMessage::new([UserPart::text(text)].into_iter().chain(documents));
         message.origin = UserOrigin::Event;
         message.id = self.mint();
         self.hear(std::iter::once(Message::User(message).shared()));
@@ -412,7 +412,7 @@ fn ending(reason: EndReason) -> Phase {
 
 /// A word of the loop to the model. It belongs to the round before it.
 fn notice(text: impl Into<String>) -> Message {
-    let mut message = UserMessage::new([Content::text(text)]);
+    let mut message = UserMessage::new([UserPart::text(text)]);
     message.origin = UserOrigin::Event;
     message.metadata = Metadata::new().with(NOTICE, true);
     Message::User(message)
@@ -438,10 +438,10 @@ fn reply_len(message: &AssistantMessage) -> usize {
     message.parts.iter().map(part).sum()
 }
 
-fn content_len(content: &Content) -> usize {
+fn content_len(content: &UserPart) -> usize {
     match content {
-        Content::Text(text) => text.text().len(),
-        Content::Object(tree) => tree.json().len(),
+        UserPart::Text(text) => text.text().len(),
+        UserPart::Object(tree) => tree.json().len(),
         _ => 0,
     }
 }

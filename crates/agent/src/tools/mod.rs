@@ -9,7 +9,9 @@ mod validate;
 
 use std::sync::Arc;
 
-use attache_core::{DynToolHandler, Tool, ToolDefinition, ToolHandler, ToolRefusal, ToolSetError, ToolSpec};
+use attache_core::{
+    DynToolHandler, SchemaRefusal, Tool, ToolDefinition, ToolHandler, ToolSetError, ToolSpec,
+};
 
 use crate::tools::family::Family;
 
@@ -118,7 +120,7 @@ pub enum ToolsError {
         /// The model, `provider/model`.
         model: String,
         /// Which tools, and why.
-        refused: Vec<ToolRefusal>,
+        refused: Vec<SchemaRefusal>,
     },
     /// A family could not list its tools.
     #[error("the tools of {family} cannot be listed: {problem}")]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use attache_core::{ToolDefinition, ToolRefusal, ToolSet, ToolSpec};
+use attache_core::{SchemaRefusal, ToolDefinition, ToolSet, ToolSpec};
 use futures_util::future::join_all;
 use serde_json::Value;
 
@@ -203,7 +203,7 @@ impl List {
             let set = ToolSet::new(self.order.iter().cloned())?.with_validation(true);
             let listed = self.order.iter().filter_map(|definition| self.entries.get(definition.name()));
             let (mut preflight, refused) = screen.look(&set, listed.map(|entry| &entry.spec));
-            let of_family = |refusal: &ToolRefusal| {
+            let of_family = |refusal: &SchemaRefusal| {
                 let entry = refusal.tool.as_ref().and_then(|tool| self.entries.get(tool));
                 entry.is_some_and(|entry| matches!(entry.executor, Executor::Family(_)))
             };
@@ -213,7 +213,7 @@ impl List {
                 return Err(ToolsError::Refused { model, refused: ours });
             }
             if of_families.is_empty() {
-                let failures = left_out.iter().map(|refused: &ToolRefusal| ToolsError::Refused {
+                let failures = left_out.iter().map(|refused: &SchemaRefusal| ToolsError::Refused {
                     model: model.clone(),
                     refused: vec![refused.clone()],
                 });

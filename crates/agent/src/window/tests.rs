@@ -1,5 +1,5 @@
 use attache_core::{
-    Arguments, AssistantMessage, Content, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    Arguments, AssistantMessage, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserPart,
 };
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn history(letters: &str) -> Vec<Arc<Message>> {
             'c' => Message::Assistant(AssistantMessage::new([call.clone().into()])),
             'r' => Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&call, "r")])),
             'd' | 'e' | 'n' => {
-                let mut user = UserMessage::new([Content::text("d")]);
+                let mut user = UserMessage::new([UserPart::text("d")]);
                 user.origin = if letter == 'd' { UserOrigin::ToolCallDocuments } else { UserOrigin::Event };
                 if letter == 'n' {
                     user.metadata = user.metadata.with(NOTICE, true);
@@ -40,6 +40,31 @@ fn letters(messages: &[Arc<Message>]) -> String {
 
 fn seen(max: usize, low: usize, letters_in: &str) -> String {
     letters(&MessageWindow::new(max).with_low_mark(low).apply(&history(letters_in)))
+}
+
+fn of_turns(turns: usize, low: usize, letters_in: &str) -> String {
+    letters(&MessageWindow::turns(turns).with_low_mark(low).apply(&history(letters_in)))
+}
+
+#[test]
+fn a_window_of_turns_shows_whole_turns_however_long() {
+    assert_eq!(of_turns(3, 3, "suauauaua"), "suauaua");
+    assert_eq!(
+        of_turns(2, 2, "sucrdcrdcraucrdcrdcrauuu"),
+        "sucrdcrdcrauuu",
+        "messages that open a turn are one"
+    );
+    assert_eq!(of_turns(1, 1, "ucrcrcrcra"), "ucrcrcrcra");
+    assert_eq!(of_turns(1, 1, "auau"), "u", "what stands before the first turn leaves with the first move");
+    assert_eq!(of_turns(4, 2, "uauauaua"), "uauauaua");
+    assert_eq!(of_turns(4, 2, "uauauauau"), "uau", "down to the low mark");
+    assert_eq!(of_turns(4, 2, "uauauauauaua"), "uauaua", "and there it stays");
+    assert_eq!(MessageWindow::turns(0), MessageWindow::turns(1));
+}
+
+#[test]
+fn system_messages_stay_where_rounds_leave() {
+    assert_eq!(seen(4, 3, "ucrscrcr"), "ucscr", "behind a marker");
 }
 
 // C21, C22; documents.md 8.9 #115 to #120

@@ -81,7 +81,7 @@ async fn drive(mut run: AgentRun, journal: &Faulty, seen: &Heard, chatty: bool) 
                     seen.unread.lock().unwrap().insert(number);
                 }
             }
-            EventKind::Finished(outcome) => end = Some(*outcome),
+            EventKind::Finished(_) => end = event.kind.outcome().cloned(),
             _ => {}
         }
         for call in open.drain(..) {

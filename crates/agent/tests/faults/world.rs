@@ -7,7 +7,7 @@ use attache_agent::{Agent, MessageWindow, Tools, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
     ConvertedText, Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType,
-    Message, ModelCapabilities, ProviderConfig, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId,
+    Message, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId,
     ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
 };
 use bytes::Bytes;
@@ -81,11 +81,11 @@ impl LlmProvider for Scripted {
         &self.capabilities
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
+    fn settings(&self) -> Arc<ModelSettings> {
         Arc::default()
     }
 
-    fn set_config(&self, _: ProviderConfig) {}
+    fn set_settings(&self, _: ModelSettings) {}
 
     fn state(&self) -> ProviderState {
         ProviderState::default()
@@ -185,7 +185,7 @@ impl World {
             .system("You are tested.")
             .tool(self.tool("reads", Effect::Read))
             .tool(self.tool("repeats", Effect::Idempotent))
-            .tool(self.tool("pays", Effect::Effect))
+            .tool(self.tool("pays", Effect::SideEffect))
             .tool(self.tool("mails", Effect::Read))
             .tool(delegates)
             .tool_set(Tools::new().with_external(asks))
@@ -203,7 +203,7 @@ impl World {
         let model = self.model("inner", vec![vec![2], vec![0, 2]]);
         Agent::builder(attache_core::ModelHandle::new(model))
             .tool(self.tool("reads", Effect::Read))
-            .tool(self.tool("pays", Effect::Effect))
+            .tool(self.tool("pays", Effect::SideEffect))
             .build()
             .unwrap()
     }
@@ -224,7 +224,7 @@ impl World {
                 for _ in 0..turns {
                     tokio::task::yield_now().await;
                 }
-                if effect == Effect::Effect {
+                if effect == Effect::SideEffect {
                     *world.effects.lock().unwrap().entry(format!("{run}/{call}")).or_default() += 1;
                     tokio::task::yield_now().await;
                 }
@@ -242,7 +242,7 @@ impl World {
 
 /// A message from outside, with a document.
 pub(crate) fn heard(number: usize) -> UserMessage {
-    let text = attache_core::Content::text(format!("heard {number}"));
+    let text = attache_core::UserPart::text(format!("heard {number}"));
     let document = document(&format!("heard{number}"), "text/plain", &format!("attached to {number}"));
     UserMessage::new([text, document.into()])
 }

@@ -23,7 +23,7 @@ async fn what_is_left_out_is_announced() {
         match event.kind {
             EventKind::StepStarted { .. } => step += 1,
             EventKind::DocumentsLeftOut { documents } => told.push((step, documents.len())),
-            EventKind::Finished(outcome) => assert_eq!(outcome.text, "done", "{}", outcome.reason),
+            EventKind::Finished(result) => assert_eq!(result.unwrap().text, "done"),
             _ => {}
         }
     }
@@ -36,8 +36,8 @@ async fn what_is_left_out_is_announced() {
             _ => None,
         });
         let shown = results.flat_map(|results| &results.results).flat_map(|result| result.attached());
-        let text = |content: &attache_core::Content| match content {
-            attache_core::Content::Text(text) => text.text().contains("status=\"left-out\""),
+        let text = |content: &attache_core::UserPart| match content {
+            attache_core::UserPart::Text(text) => text.text().contains("status=\"left-out\""),
             _ => false,
         };
         shown.filter(|content| text(content)).count()

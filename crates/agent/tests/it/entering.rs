@@ -12,8 +12,8 @@ use attache_agent::{
     MemoryDocumentStore, MemoryJournal, NoArguments, Outcome, Run, RunInput, SubmitError, Tools, tool_fn,
 };
 use attache_core::{
-    BoxFuture, Capture, Content, Document, DocumentId, DocumentStore, FinishReason, Message, ResultStatus,
-    StoreError, StoreErrorKind, ToolCall, ToolDefinition, ToolError, ToolResult, UserMessage,
+    BoxFuture, Capture, Document, DocumentId, DocumentStore, FinishReason, Message, ResultStatus, StoreError,
+    StoreErrorKind, ToolCall, ToolDefinition, ToolError, ToolResult, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
@@ -29,7 +29,7 @@ fn document(text: &'static str) -> Document {
 }
 
 fn saying(text: &str) -> UserMessage {
-    UserMessage::new([Content::text(text)])
+    UserMessage::new([UserPart::text(text)])
 }
 
 fn result_with(call: &ToolCall, document: &Document) -> ToolResult {
@@ -47,8 +47,8 @@ async fn until_call(run: &mut AgentRun) -> ToolCall {
 
 async fn end(run: &mut AgentRun) -> Outcome {
     while let Some(event) = run.next().await {
-        if let EventKind::Finished(outcome) = event.kind {
-            return *outcome;
+        if let Some(outcome) = event.kind.outcome() {
+            return outcome.clone();
         }
     }
     panic!("a run tells its end")
@@ -157,7 +157,8 @@ async fn every_document_is_stored_before_it_is_mentioned() {
         if let EventKind::StepStarted { .. } = event.kind {
             control.inject(UserMessage::new([document("too late").into()])).unwrap();
         }
-        if let EventKind::Finished(outcome) = event.kind {
+        if let EventKind::Finished(result) = event.kind {
+            let outcome = result.unwrap();
             assert_eq!((&outcome.reason, outcome.unread.len()), (&EndReason::Length, 1));
         }
     }
@@ -250,7 +251,7 @@ async fn what_is_injected_too_late_is_in_the_outcome() {
                         assert!(matches!(control.inject(saying("no")), Err(SubmitError::ChatLoopClosed)));
                     }
                 }
-                EventKind::Finished(end) => outcome = Some(*end),
+                kind @ EventKind::Finished(_) => outcome = kind.outcome().cloned(),
                 _ => {}
             }
         }
@@ -282,7 +283,7 @@ async fn a_waiting_message_keeps_the_run_going() {
     while let Some(event) = run.next().await {
         match event.kind {
             EventKind::ToolStarted { .. } => control.inject(saying("and?")).unwrap(),
-            EventKind::Finished(end) => outcome = Some(end),
+            EventKind::Finished(end) => outcome = end.ok(),
             _ => {}
         }
     }
@@ -297,6 +298,7 @@ async fn a_waiting_message_keeps_the_run_going() {
                 let _full = control.inject(saying("and?"));
             }
             EventKind::Finished(end) => {
+                let end = end.unwrap();
                 assert_eq!((end.steps, &*end.text), (1, "first"));
                 assert!(!end.unread.is_empty());
             }

@@ -27,7 +27,7 @@ fn done() -> AssistantMessage {
 }
 
 fn agent(replies: Vec<AssistantMessage>, ran: &Counter) -> Agent {
-    Agent::builder(Says::new(replies)).tool(counting("t", Effect::Effect, ran)).build().unwrap()
+    Agent::builder(Says::new(replies)).tool(counting("t", Effect::SideEffect, ran)).build().unwrap()
 }
 
 /// Each call has its own result, and the ids are told apart.

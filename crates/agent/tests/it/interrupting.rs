@@ -7,7 +7,7 @@ use crate::common::Counter;
 use crate::common::journals::{Fault, Faulty, Method, SlowStore};
 use crate::common::kit::{all, counting, end, heard, keys, pdf, roles, told, until_it_waits};
 use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, NoArguments, Outcome, Run, tool_fn};
-use attache_core::{Content, Document, Effect, Message, Tool, ToolError, UserMessage};
+use attache_core::{Document, Effect, Message, Tool, ToolError, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -25,7 +25,7 @@ async fn cancelled(agent: &Agent, journal: Arc<Faulty>) -> Outcome {
 }
 
 fn pay(paid: &Counter) -> impl Tool + 'static {
-    counting("pay", Effect::Effect, paid)
+    counting("pay", Effect::SideEffect, paid)
 }
 
 // The appends: the start, the reply, the intent, the result.
@@ -239,7 +239,7 @@ async fn a_message_that_is_injected_before_a_cancellation_is_unread() {
     let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
     let mut run = agent.run_in(Faulty::new(None), "go");
     let control = run.control();
-    control.inject(UserMessage::new([Content::text("and this")])).unwrap();
+    control.inject(UserMessage::new([UserPart::text("and this")])).unwrap();
     control.cancel();
     let outcome = end(&all(&mut run).await);
     assert_eq!((heard(&outcome.messages).len(), unread(&outcome).len()), (1, 1));
@@ -250,7 +250,7 @@ async fn injected(fault: Fault) -> (Outcome, Outcome) {
     let journal = Faulty::new((Method::Append, 2, fault));
     let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
     let mut run = agent.run_in(journal.clone(), "go");
-    run.control().inject(UserMessage::new([Content::text("and this")])).unwrap();
+    run.control().inject(UserMessage::new([UserPart::text("and this")])).unwrap();
     until_it_waits(&mut run).await;
     run.control().cancel();
     let outcome = end(&all(&mut run).await);

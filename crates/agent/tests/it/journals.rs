@@ -10,7 +10,7 @@ use attache_agent::{
     Agent, AgentRun, EndReason, Entry, Event, EventKind, Fence, Journal, JournalError, Key, MemoryJournal,
     Outcome, Run, Tools, deliver,
 };
-use attache_core::{BoxFuture, Content, Effect, ToolCall, ToolDefinition, ToolResult, UserMessage};
+use attache_core::{BoxFuture, Effect, ToolCall, ToolDefinition, ToolResult, UserMessage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -27,7 +27,7 @@ fn turns() -> Vec<Turn> {
 fn agent(turns: Vec<Turn>, paid: &Counter) -> Agent {
     let ask = ToolDefinition::new("ask", "", json!({"type": "object", "properties": {}}));
     Agent::builder(ScriptedModel::new(turns))
-        .tool(counting("pay", Effect::Effect, paid))
+        .tool(counting("pay", Effect::SideEffect, paid))
         .tool(counting("read", Effect::Read, &Counter::default()))
         .tool_set(Tools::new().with_external(ask))
         .answer_deadline(Duration::from_secs(3600))
@@ -43,7 +43,7 @@ async fn drive(mut run: AgentRun, journal: &Arc<MemoryJournal>) -> Vec<Event> {
         match &event.kind {
             EventKind::ToolStarted { call } if call.name == "pay" => {
                 // One that cannot be read any more is told as unread.
-                let _closed = control.inject(UserMessage::new([Content::text("be brief")]));
+                let _closed = control.inject(UserMessage::new([UserPart::text("be brief")]));
             }
             EventKind::ExternalPending { call } => {
                 deliver(&**journal, ToolResult::ok(call, "yes")).await.unwrap();

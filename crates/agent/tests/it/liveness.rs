@@ -11,9 +11,9 @@ use attache_agent::{
     tool_fn,
 };
 use attache_core::{
-    Arguments, BoxFuture, Content, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect,
-    FetchError, Fetched, Fetcher, MediaType, StoreError, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolHandler, ToolSpec, UserMessage,
+    Arguments, BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect, FetchError,
+    Fetched, Fetcher, MediaType, StoreError, Tool, ToolContext, ToolDefinition, ToolError, ToolHandler,
+    ToolSpec, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -120,11 +120,11 @@ async fn a_control_outlives_its_run_and_says_so() {
     let mut run = Agent::builder(model).build().unwrap().run("go");
     let control = run.control();
     run.next().await;
-    control.inject(UserMessage::new([Content::text("before")])).unwrap();
+    control.inject(UserMessage::new([UserPart::text("before")])).unwrap();
     assert!(control.is_active());
     drop(run);
     assert!(!control.is_active());
-    let error = control.inject(UserMessage::new([Content::text("after")])).unwrap_err();
+    let error = control.inject(UserMessage::new([UserPart::text("after")])).unwrap_err();
     assert!(matches!(error, SubmitError::ChatLoopClosed));
     assert_eq!(control.unread().len(), 1, "the message that nobody read");
     assert!(matches!(control.submit([]).await.unwrap_err(), SubmitError::ChatLoopClosed));

@@ -14,9 +14,9 @@ use attache_agent::{
     tool_fn,
 };
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, Content, ConvertedText, Converter,
-    Document, DocumentId, DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind,
-    ToolCall, ToolContext, ToolError, Usage, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ConvertedText, Converter, Document,
+    DocumentId, DocumentStore, Effect, ErrorKind, MediaType, Message, StoreError, StoreErrorKind, ToolCall,
+    ToolContext, ToolError, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -147,7 +147,7 @@ async fn a_full_store_stops_no_run_whose_messages_hold_the_documents() {
     let model = model.with_capabilities_of("anthropic", "claude-opus-4-8");
     let agent = Agent::builder(model.clone()).store(store).build().unwrap();
     for n in 0..5 {
-        let input = UserMessage::new([pdf(&format!("{n}.pdf")).into(), Content::text("q")]);
+        let input = UserMessage::new([pdf(&format!("{n}.pdf")).into(), UserPart::text("q")]);
         let events = all(&mut agent.run(input)).await;
         assert_eq!(end(&events).reason, EndReason::Answer);
         assert_eq!(warnings(&events).is_empty(), n < 3, "three documents fit: {:?}", warnings(&events));

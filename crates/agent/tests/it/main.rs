@@ -14,6 +14,7 @@ mod entering;
 mod ids;
 mod interrupting;
 mod journals;
+mod landing;
 mod liveness;
 mod losses;
 mod names;

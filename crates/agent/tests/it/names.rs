@@ -66,7 +66,7 @@ async fn what_a_tool_is_holds_under_a_forgiven_name() {
         while let Some(event) = run.next().await {
             match event.kind {
                 EventKind::ToolStarted { call } => assert_eq!(call.name, "shop.total", "{called}"),
-                EventKind::Finished(end) => outcome = Some(end),
+                EventKind::Finished(end) => outcome = end.ok(),
                 _ => {}
             }
         }

@@ -11,7 +11,7 @@ use attache_agent::{
     Agent, AgentRun, EndReason, Entry, EntryKind, EventKind, JournalError, MemoryJournal, NoArguments,
     Outcome, Run, RunInput, tool_fn,
 };
-use attache_core::{Capture, Content, Document, Effect, Message, Tool, ToolError};
+use attache_core::{Capture, Document, Effect, Message, Tool, ToolError, UserPart};
 use attache_documents::{ExternalDocuments, RouteOptions};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -51,7 +51,7 @@ type PayTool = Arc<dyn Fn() -> Arc<dyn Tool> + Send + Sync>;
 
 fn pay(paid: &Counter) -> PayTool {
     let paid = paid.clone();
-    Arc::new(move || Arc::new(counting("pay", Effect::Effect, &paid)))
+    Arc::new(move || Arc::new(counting("pay", Effect::SideEffect, &paid)))
 }
 
 /// Pays after that many seconds.
@@ -252,7 +252,7 @@ async fn named_runs_inside_a_tool_find_their_logs_whatever_they_are_asked() {
 #[tokio::test(start_paused = true)]
 async fn questions_of_runs_inside_a_tool_differ_in_all_that_is_asked() {
     let text = |n: i64| Document::inline(format!("text {n}")).with_file_name("a.txt");
-    let parts = |content: Content| RunInput::from(vec![Content::text("look"), Some(content)]);
+    let parts = |content: UserPart| RunInput::from(vec![UserPart::text("look"), Some(content)]);
     let object = |n: i64| {
         #[derive(serde::Serialize)]
         struct Case {
@@ -261,11 +261,11 @@ async fn questions_of_runs_inside_a_tool_differ_in_all_that_is_asked() {
         }
         let mut capture = Capture::new();
         let case = capture.run_blocking(|| Case { number: n, file: text(7) });
-        Content::Object(capture.finish(&case).unwrap())
+        UserPart::Object(capture.finish(&case).unwrap())
     };
     let ways: [&dyn Fn(i64) -> RunInput; 4] = [
-        &|n| parts(Content::Document(Document::external(format!("https://files.example/{n}.pdf")))),
-        &|n| parts(Content::Document(text(n))),
+        &|n| parts(UserPart::Document(Document::external(format!("https://files.example/{n}.pdf")))),
+        &|n| parts(UserPart::Document(text(n))),
         &|n| parts(object(n)),
         &|n| ask(0).with_history([Message::user(format!("{n}")).shared(), Message::assistant("ok").shared()]),
     ];
@@ -280,7 +280,7 @@ async fn questions_of_runs_inside_a_tool_differ_in_all_that_is_asked() {
 #[tokio::test(start_paused = true)]
 async fn a_run_inside_a_tool_that_wrote_nothing_begins_beside_one_that_paid() {
     let slow = || {
-        let parts = [Content::text("pay 1"), Some(Content::Document(pdf("a.pdf")))];
+        let parts = [UserPart::text("pay 1"), Some(UserPart::Document(pdf("a.pdf")))];
         RunInput::from(Vec::from(parts))
     };
     let first = vec![pays(1, slow()), pays(2, ask(2))];

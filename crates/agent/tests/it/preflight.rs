@@ -9,9 +9,9 @@ use attache_agent::{
 };
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, ChunkStream, Document, LlmProvider,
-    Message, ModelCapabilities, ProviderConfig, ProviderState, RepairKind, Role, Tool, ToolCall, ToolContext,
-    ToolDefinition, ToolError, ToolHandler, ToolLoosening, ToolOutput, ToolRefusal, ToolResult, ToolSet,
-    ToolSpec, ToolsCheck,
+    Message, ModelCapabilities, ModelSettings, ProviderState, RepairKind, Role, SchemaLoosening,
+    SchemaRefusal, SchemaReport, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolHandler,
+    ToolOutput, ToolResult, ToolSet, ToolSpec,
 };
 use attache_macros::tool;
 use attache_testkit::{ScriptedModel, Turn};
@@ -51,27 +51,27 @@ impl LlmProvider for Picky {
         self.0.capabilities()
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
-        LlmProvider::config(&self.0)
+    fn settings(&self) -> Arc<ModelSettings> {
+        LlmProvider::settings(&self.0)
     }
 
-    fn set_config(&self, config: ProviderConfig) {
-        LlmProvider::set_config(&self.0, config);
+    fn set_settings(&self, config: ModelSettings) {
+        LlmProvider::set_settings(&self.0, config);
     }
 
     fn state(&self) -> ProviderState {
         LlmProvider::state(&self.0)
     }
 
-    fn check_tools(&self, tools: &ToolSet, _: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, _: &ModelSettings) -> SchemaReport {
         assert!(tools.is_validated(), "the loop holds calls against the whole schemas");
-        let mut check = ToolsCheck::new();
+        let mut check = SchemaReport::new();
         for (_, definition) in tools.iter() {
             if definition.name() == "odd" {
-                check.refused.push(ToolRefusal::new("odd".to_owned(), "it is odd"));
+                check.refused.push(SchemaRefusal::new("odd".to_owned(), "it is odd"));
             }
             if definition.input_schema().to_string().contains("pattern") {
-                check.loosened.push(ToolLoosening::new(
+                check.loosened.push(SchemaLoosening::new(
                     definition.name(),
                     "/properties/code",
                     "pattern",
@@ -224,7 +224,7 @@ fn what_is_loosened_is_reported() {
     let agent = Agent::builder(Picky(ScriptedModel::new([]))).tool(tool).build().unwrap();
     assert_eq!(
         agent.preflight().loosened,
-        [ToolLoosening::new("rate", "/properties/code", "pattern", "not told")]
+        [SchemaLoosening::new("rate", "/properties/code", "pattern", "not told")]
     );
     assert_eq!(agent.preflight().to_string(), "tool `rate`: pattern at /properties/code: not told");
 }
@@ -306,7 +306,7 @@ async fn imported_histories_are_mended_or_refused() {
     while let Some(event) = run.next().await {
         match event.kind {
             EventKind::HistoryRepaired(told) => repairs.extend(told),
-            EventKind::Finished(end) => outcome = Some(end),
+            EventKind::Finished(end) => outcome = end.ok(),
             _ => {}
         }
     }

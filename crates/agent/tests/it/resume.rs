@@ -151,7 +151,8 @@ async fn documents_inside_documents_are_read_after_a_cut_at_any_entry() {
 async fn assert_refused(entries: Vec<Entry>) {
     let paid = Counter::default();
     let model = ScriptedModel::new([Turn::text("done")]);
-    let agent = Agent::builder(model.clone()).tool(counting("pay", Effect::Effect, &paid)).build().unwrap();
+    let agent =
+        Agent::builder(model.clone()).tool(counting("pay", Effect::SideEffect, &paid)).build().unwrap();
     let journal = holding(entries.clone());
     let error = agent.resume(journal.clone()).outcome().await.unwrap_err();
     assert_eq!(error.reason(), &EndReason::InternalError);
@@ -163,7 +164,7 @@ async fn assert_refused(entries: Vec<Entry>) {
 async fn paid_log() -> Vec<Entry> {
     let paid = Counter::default();
     let model = ScriptedModel::new([Turn::call("pay", json!({"n": 1})), Turn::text("paid")]);
-    let agent = Agent::builder(model).tool(counting("pay", Effect::Effect, &paid)).build().unwrap();
+    let agent = Agent::builder(model).tool(counting("pay", Effect::SideEffect, &paid)).build().unwrap();
     let journal = Arc::new(MemoryJournal::new());
     agent.run_in(journal.clone(), "go").outcome().await.unwrap();
     before(&journal.entries(), "end")
@@ -174,7 +175,7 @@ async fn paid_two_log() -> Vec<Entry> {
     let paid = Counter::default();
     let calls = Turn::call("pay", json!({"n": 1})).and_call("pay", json!({"n": 2}));
     let model = ScriptedModel::new([calls, Turn::text("paid")]);
-    let agent = Agent::builder(model).tool(counting("pay", Effect::Effect, &paid)).build().unwrap();
+    let agent = Agent::builder(model).tool(counting("pay", Effect::SideEffect, &paid)).build().unwrap();
     let journal = Arc::new(MemoryJournal::new());
     agent.run_in(journal.clone(), "go").outcome().await.unwrap();
     before(&journal.entries(), "end")
@@ -388,7 +389,7 @@ async fn a_deadline_is_absolute_over_a_resume() {
     let model = ScriptedModel::new([Turn::text("done")]);
     let paid = Counter::default();
     let agent = Agent::builder(model.clone())
-        .tool(counting("pay", Effect::Effect, &paid))
+        .tool(counting("pay", Effect::SideEffect, &paid))
         .deadline(Duration::from_secs(3600))
         .build()
         .unwrap();
@@ -407,7 +408,8 @@ async fn a_deadline_is_absolute_over_a_resume() {
 
     // A run without a deadline gets none by being resumed with an agent that has one.
     let model = ScriptedModel::new([Turn::text("done")]);
-    let agent = Agent::builder(model).tool(counting("pay", Effect::Effect, &paid)).deadline(Duration::ZERO);
+    let agent =
+        Agent::builder(model).tool(counting("pay", Effect::SideEffect, &paid)).deadline(Duration::ZERO);
     let outcome = agent.build().unwrap().resume(holding(before(&log, "model/2"))).outcome().await.unwrap();
     assert_eq!(outcome.reason, EndReason::Answer);
 }

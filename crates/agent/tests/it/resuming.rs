@@ -40,7 +40,7 @@ fn agent(turns: Vec<Turn>, executions: &Executions) -> Agent {
     Agent::builder(ScriptedModel::new(turns))
         .tool(counting("reads", Effect::Read, executions))
         .tool(counting("repeats", Effect::Idempotent, executions))
-        .tool(counting("pays", Effect::Effect, executions))
+        .tool(counting("pays", Effect::SideEffect, executions))
         .build()
         .unwrap()
 }
@@ -120,7 +120,7 @@ proptest! {
 
                 // An effect whose intent was the last word comes back as unknown, and only that.
                 let begun: Vec<_> = kept.iter().filter_map(|entry| match &entry.kind {
-                    EntryKind::Begun(begun) if begun.effect == Effect::Effect && !finished.contains(&begun.call_id) => Some(begun.call_id.clone()),
+                    EntryKind::Begun(begun) if begun.effect == Effect::SideEffect && !finished.contains(&begun.call_id) => Some(begun.call_id.clone()),
                     _ => None,
                 }).collect();
                 prop_assert_eq!(&unknown, &begun);

@@ -9,8 +9,8 @@ use attache_agent::{
     RunInput, ToolsError, tool_fn,
 };
 use attache_core::{
-    Content, Document, Effect, ErrorKind, FinishReason, Message, ResultStatus, ToolChoice, ToolContext,
-    ToolError, ToolErrorKind, ToolHandler, ToolSpec, Usage, UserMessage,
+    Document, Effect, ErrorKind, FinishReason, Message, ResultStatus, ToolChoice, ToolContext, ToolError,
+    ToolErrorKind, ToolHandler, ToolSpec, Usage, UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -54,7 +54,7 @@ async fn a_whole_run() {
         ]
     );
     assert!(seen.windows(2).all(|pair| pair[1].seq > pair[0].seq), "events count up");
-    let EventKind::Finished(outcome) = &seen.last().unwrap().kind else { panic!() };
+    let EventKind::Finished(Ok(outcome)) = &seen.last().unwrap().kind else { panic!() };
     assert_eq!((outcome.text.as_str(), outcome.steps, &outcome.usage), ("It is 42.", 2, &Usage::new(20, 10)));
     // P20: the second request holds system, user, call, result
     let second = &model.requests()[1];
@@ -73,11 +73,11 @@ async fn streamed_or_whole() {
         let model = ScriptedModel::new(script());
         let agent = Agent::builder(model.clone())
             .tool(double(&Counter::default()))
-            .answered_whole(whole)
+            .streaming(!whole)
             .build()
             .unwrap();
         let outcome = agent.run(RunInput::from("x").with_run_id("r")).outcome().await.unwrap();
-        assert!(model.requests().iter().all(|request| request.whole == whole));
+        assert!(model.requests().iter().all(|request| request.streaming != whole));
         let texts: Vec<_> = outcome.messages.iter().map(|message| message.role()).collect();
         outcomes.push((outcome.text, outcome.reason, outcome.usage, texts));
     }
@@ -408,7 +408,7 @@ async fn cancelling() {
         }
         last = Some(event);
     }
-    let EventKind::Finished(outcome) = last.unwrap().kind else { panic!() };
+    let EventKind::Finished(Ok(outcome)) = last.unwrap().kind else { panic!() };
     assert_eq!(outcome.reason, EndReason::Cancelled);
     let Message::ToolResults(results) = &**outcome.messages.last().unwrap() else { panic!() };
     let statuses: Vec<_> = results.results.iter().map(|result| result.status).collect();
@@ -428,7 +428,8 @@ async fn cancelling() {
                     control.cancel();
                 }
             }
-            EventKind::Finished(outcome) => {
+            EventKind::Finished(result) => {
+                let outcome = result.unwrap();
                 assert_eq!((outcome.reason, outcome.text.as_str()), (EndReason::Cancelled, "partial"));
                 assert_eq!(outcome.messages.len(), 2, "what was said is kept");
             }
@@ -495,13 +496,13 @@ async fn injecting() {
     while let Some(event) = run.next().await {
         match event.kind {
             EventKind::ToolStarted { .. } => {
-                control.inject(UserMessage::new([Content::text("be brief")])).unwrap()
+                control.inject(UserMessage::new([UserPart::text("be brief")])).unwrap()
             }
             EventKind::StepFinished { finish_reason: FinishReason::Stop, .. } if answers == 0 => {
                 answers += 1;
-                control.inject(UserMessage::new([Content::text("and now?")])).unwrap();
+                control.inject(UserMessage::new([UserPart::text("and now?")])).unwrap();
             }
-            EventKind::Finished(outcome) => assert_eq!(outcome.text, "second"),
+            EventKind::Finished(result) => assert_eq!(result.unwrap().text, "second"),
             _ => {}
         }
     }
@@ -566,7 +567,7 @@ async fn effects_of_unknown_outcome_are_not_repeated() {
                 Ok::<_, ToolError>("paid")
             }
         })
-        .with_effect(Effect::Effect)
+        .with_effect(Effect::SideEffect)
     };
     let journal = Arc::new(MemoryJournal::new());
     let first = Agent::builder(ScriptedModel::new([Turn::call("pay", "{}")])).tool(pay()).build().unwrap();

@@ -76,7 +76,7 @@ async fn tools_of_our_own_finish_when_the_caller_does_not_answer() {
                 control.submit([ToolResult::ok(&call, "yes")]).await.unwrap()
             }
             EventKind::ToolStarted { call } => panic!("{call:?}"),
-            EventKind::Finished(outcome) => end = Some(outcome),
+            EventKind::Finished(result) => end = result.ok(),
             _ => {}
         }
     }
@@ -100,8 +100,8 @@ async fn a_late_answer_counts_while_tools_run() {
     };
     let running = async {
         while let Some(event) = run.next().await {
-            if let EventKind::Finished(outcome) = event.kind {
-                return outcome;
+            if let EventKind::Finished(result) = event.kind {
+                return result.unwrap();
             }
         }
         panic!("a run tells its end")
@@ -140,7 +140,7 @@ async fn calls_beyond_the_limit_are_refused_one_by_one() {
                 asked += 1;
                 control.submit([ToolResult::ok(&call, "yes")]).await.unwrap();
             }
-            EventKind::Finished(outcome) => end = Some(outcome),
+            EventKind::Finished(result) => end = result.ok(),
             _ => {}
         }
     }

@@ -6,8 +6,8 @@ use crate::common::Counter;
 use crate::common::kit::{before, counting, heard, holding, ids, roles};
 use attache_agent::{Agent, EventKind, MemoryJournal, MessageWindow, RunInput};
 use attache_core::{
-    Arguments, AssistantMessage, Content, Effect, Message, ToolCall, ToolResult, ToolResultsMessage,
-    UserMessage,
+    Arguments, AssistantMessage, Effect, Message, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -87,7 +87,7 @@ async fn an_injected_message_keeps_the_task_in_the_window() {
         if let EventKind::ToolFinished { .. } = event.kind {
             finished += 1;
             if finished == 22 {
-                control.inject(UserMessage::new([Content::text("be brief")])).unwrap();
+                control.inject(UserMessage::new([UserPart::text("be brief")])).unwrap();
             }
         }
     }

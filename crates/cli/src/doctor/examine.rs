@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    ChatRequest, ErrorKind, FinishReason, Message, ModelCapabilities, ModelHandle, Place, ProviderConfig,
+    ChatRequest, ErrorKind, FinishReason, Message, ModelCapabilities, ModelHandle, ModelSettings, Place,
     ProviderError, Secret, StreamChunk, ToolSet, Usage,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
@@ -70,7 +70,7 @@ impl<'r> Patient<'r> {
         let row = model.capabilities().clone();
         let codec = registry.codec(name)?;
         let hello = ChatRequest::new([Message::user("Hello").shared()]);
-        let encoded = codec.encode(&hello, &ProviderConfig::new(), Some(&Secret::new("…")));
+        let encoded = codec.encode(&hello, &ModelSettings::new(), Some(&Secret::new("…")));
         let url = encoded.map_err(|error| SetupError::new(error.to_string()))?.parts.url;
         Ok(Self { registry, name: model.id().to_owned(), row, url, model, limit })
     }
@@ -104,7 +104,7 @@ impl<'r> Patient<'r> {
         let mut request = probe.request.clone();
         request.messages = placed(probe, model.capabilities())?;
         let said = |error: ProviderError| error.to_string();
-        codec.encode(&request, &request.options, Some(&Secret::new("…"))).map_err(said)?;
+        codec.encode(&request, &request.settings, Some(&Secret::new("…"))).map_err(said)?;
         Ok((model, request))
     }
 
@@ -119,7 +119,7 @@ impl<'r> Patient<'r> {
         }
         let overlay = crate::overlay::overlay(self.registry, &self.name, &self.row, &row)?;
         let matrix =
-            self.registry.matrix().overlaid(&overlay.to_string()).map_err(|error| error.to_string())?;
+            self.registry.matrix().merged_with(&overlay.to_string()).map_err(|error| error.to_string())?;
         Ok(Some(self.registry.clone().with_matrix(matrix)))
     }
 

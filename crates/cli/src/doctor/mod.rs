@@ -161,7 +161,7 @@ impl Cost {
         probes.iter().filter_map(|ready| Some((&ready.probe, ready.sent.as_ref().ok()?))).fold(
             Self::default(),
             |cost, (probe, (_, request))| {
-                let written = u64::from(request.options.max_tokens.unwrap_or_default());
+                let written = u64::from(request.settings.max_tokens.unwrap_or_default());
                 Self {
                     requests: cost.requests + probe.times(),
                     read: cost.read + probe.times() * probe.tokens,

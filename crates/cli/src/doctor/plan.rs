@@ -1,9 +1,9 @@
 //! Which probes there are, and the requests that they make.
 
 use attache_core::{
-    Arguments, AssistantMessage, CachePolicy, Caching, Capture, ChatRequest, Content, ContentTree, Document,
-    Effort, Message, ModelCapabilities, Place, ProviderConfig, Reasoning, ResponseFormat, ResultStatus,
-    ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, CachePolicy, Caching, Capture, ChatRequest, ContentTree, Document, Effort,
+    Message, ModelCapabilities, ModelSettings, Place, Reasoning, ResponseFormat, ResultStatus, ToolCall,
+    ToolChoice, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use serde_json::{Value, json};
 
@@ -66,13 +66,13 @@ pub(super) fn plan(row: &ModelCapabilities, max_tokens: u32) -> Vec<Probe> {
     for probe in &mut probes {
         let budget = if probe.cell == Cell::Reasoning(Switch::Budget) { BUDGET } else { 0 };
         let most = row.max_output_tokens.and_then(|most| u32::try_from(most).ok()).unwrap_or(u32::MAX);
-        probe.request.options.max_tokens = Some(max_tokens.saturating_add(budget).min(most));
+        probe.request.settings.max_tokens = Some(max_tokens.saturating_add(budget).min(most));
     }
     probes
 }
 
 fn basics() -> Vec<Probe> {
-    let hello = asking("Reply with the word hello.").answered_whole();
+    let hello = asking("Reply with the word hello.").streaming(false);
     let count = asking("Count from one to thirty in words, one number a line.");
     vec![
         Probe::new("answer", "a whole answer", Cell::None, hello, Proof::Answer),
@@ -110,7 +110,7 @@ fn tools() -> Vec<Probe> {
 fn in_user_message(kind: Kind) -> Probe {
     let code = Code::new();
     let question = "Which number stands in this document? Reply with the number alone.";
-    let parts = [Content::text(question), kind.document(&code).into()];
+    let parts = [UserPart::text(question), kind.document(&code).into()];
     let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]);
     document_probe(kind, Place::User, "in a user message", request, code)
 }
@@ -138,16 +138,16 @@ fn forms() -> Vec<Probe> {
         "required": ["mood", "knots"],
         "additionalProperties": false
     });
-    let held = |form| ProviderConfig::new().with_response_format(form);
+    let held = |form| ModelSettings::new().with_response_format(form);
     let by_schema =
         ResponseFormat::JsonSchema { name: "sea".to_owned(), schema: schema.into(), strict: true };
     let object =
         asking("How is the sea today? Make it up, as a JSON object with the members mood and knots.")
-            .with_options(held(ResponseFormat::JsonObject));
+            .with_settings(held(ResponseFormat::JsonObject));
     // Nothing but the schema says what the answer shall look like.
-    let alone = asking("How is the sea today? Make it up.").with_options(held(by_schema.clone()));
-    let beside =
-        offering(asking("How is the sea today? Make it up, and call no tool.")).with_options(held(by_schema));
+    let alone = asking("How is the sea today? Make it up.").with_settings(held(by_schema.clone()));
+    let beside = offering(asking("How is the sea today? Make it up, and call no tool."))
+        .with_settings(held(by_schema));
     let cell = Cell::Form;
     vec![
         Probe::new("form.object", "any JSON object", cell(Form::Object), object, Proof::Object),
@@ -174,7 +174,7 @@ fn caching(how: Caching) -> Probe {
         Message::user("Reply with the word hello.").shared(),
     ]);
     if matches!(how, Caching::Explicit | Caching::Resource) {
-        request.options.cache = Some(CachePolicy::Short);
+        request.settings.cache = Some(CachePolicy::Short);
     }
     let title = "the second of two equal beginnings is cached";
     let mut probe = Probe::new("caching", title, Cell::Caching, request, Proof::Cached);
@@ -188,7 +188,7 @@ fn caching(how: Caching) -> Probe {
 fn reasoning(row: &ModelCapabilities) -> Vec<Probe> {
     let question = "How many of the numbers from 1 to 40 have the digit 3? Reply with the count alone.";
     let probe = |switch: Switch, how: Reasoning| {
-        let request = asking(question).with_options(ProviderConfig::new().with_reasoning(how));
+        let request = asking(question).with_settings(ModelSettings::new().with_reasoning(how));
         let proof = if switch == Switch::Off { Proof::NoReasoning } else { Proof::Reasoning };
         let title = match switch {
             Switch::Off => "reasoning switched off".to_owned(),

@@ -62,7 +62,7 @@ fn profiled(registry: &Registry, name: &str, examination: &Examination) -> (Stri
     let overlay =
         crate::overlay::overlay(registry, name, &now, &profile::corrected(&now, examination)).unwrap();
     let text = profile::file(&overlay, name, "localhost", examination);
-    let matrix = registry.matrix().overlaid(&text).unwrap();
+    let matrix = registry.matrix().merged_with(&text).unwrap();
     (text, registry.clone().with_matrix(matrix))
 }
 

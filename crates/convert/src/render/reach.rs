@@ -8,10 +8,10 @@ use hayro_syntax::page::Page;
 use hayro_syntax::xref::XRef;
 
 use super::jpx;
-use crate::fit::coefficient_bytes;
 use crate::guarded::Clock;
 use crate::pdf::expand::{Refused, decoded_len, packed_image};
 use crate::pdf::font::has_sane_widths;
+use crate::transcode::coefficient_bytes;
 use crate::{ConvertError, Limits};
 
 /// Most pixels of one image: a sheet of A4 scanned at 600 for an inch has 35 million.

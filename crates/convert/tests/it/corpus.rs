@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use attache_convert::{DocumentConverter, Limits};
-use attache_core::{Converter, Document, Form, Matrix, RenderedPages};
+use attache_core::{Converter, Document, Matrix, MediaLimits, RenderedPages};
 use attache_testkit::hostile;
 
 /// What the process may take at most, the document and what is made of it included.
@@ -39,8 +39,8 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
             assert!(start.elapsed() < limits.max_time + PATIENCE, "{}: {:?}", file.name, start.elapsed());
         }
         let start_of_fit = Instant::now();
-        if let Some(form) = claude.user.form(&media).filter(|form| converter.fits(&media, form)) {
-            let result = runtime.block_on(converter.fit(&document, bytes.clone(), &form));
+        if let Some(form) = claude.user.form(&media).filter(|form| converter.transcodes(&media, form)) {
+            let result = runtime.block_on(converter.transcode(&document, bytes.clone(), &form));
             fitted += 1;
             if let Ok(Some((bytes, media))) = result.as_ref().map(|fitted| &fitted.content) {
                 assert!(form.allows(media), "{}: {media}", file.name);
@@ -50,7 +50,7 @@ fn every_hostile_document_ends_in_time_and_in_little_memory() {
             let took = start_of_fit.elapsed();
             assert!(took < limits.max_time + PATIENCE, "{}: {took:?}", file.name);
         }
-        let images = Form::of(["image/png", "image/jpeg"]);
+        let images = MediaLimits::of(["image/png", "image/jpeg"]);
         if converter.renders(&media, &images) {
             let start = Instant::now();
             let result = runtime.block_on(converter.render(&document, bytes, &[1..=3], &images));

@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
-use attache_convert::{ConvertError, DocumentConverter, Limits, can_fit, fit};
-use attache_core::{Converter, Document, Fitted, Form, MediaType};
+use attache_convert::{ConvertError, DocumentConverter, Limits, can_transcode, transcode};
+use attache_core::{Converter, Document, MediaLimits, MediaType, Transcoded};
 use bytes::Bytes;
 
 const WIDTH: usize = 96;
@@ -18,8 +18,8 @@ fn media_type(name: &str) -> String {
     format!("image/{}", name.rsplit('.').next().unwrap().replace("jpg", "jpeg"))
 }
 
-fn fit_fixture(name: &str, form: &Form) -> Result<Fitted, ConvertError> {
-    fit(&media_type(name), fixture(name), form, &Limits::new())
+fn fit_fixture(name: &str, form: &MediaLimits) -> Result<Transcoded, ConvertError> {
+    transcode(&media_type(name), fixture(name), form, &Limits::new())
 }
 
 /// Red, green, blue and alpha of what the fixtures show; as `fixtures/images/make.py` says.
@@ -68,7 +68,7 @@ fn difference(shown: &[[u8; 4]], grey: bool) -> f64 {
 // documents.md 9.2 D8: what no provider takes is not sent raw
 #[test]
 fn every_encoding_shows_the_same_picture() {
-    let form = Form::of(["image/png"]);
+    let form = MediaLimits::of(["image/png"]);
     for (name, most, note) in [
         ("baseline-444.jpg", 3.0, "re-encoded from image/jpeg"),
         ("baseline-420.jpg", 5.0, "re-encoded from image/jpeg"),
@@ -118,7 +118,7 @@ fn every_encoding_shows_the_same_picture() {
 #[test]
 fn black_and_white_stay_black_and_white() {
     for name in ["fax.tiff", "bits.bmp"] {
-        let (bytes, _) = fit_fixture(name, &Form::of(["image/png"])).unwrap().content.unwrap();
+        let (bytes, _) = fit_fixture(name, &MediaLimits::of(["image/png"])).unwrap().content.unwrap();
         let (_, _, shown) = pixels(&bytes);
         assert_eq!(shown[0], [0, 0, 0, 255], "{name}");
         assert_eq!(shown[WIDTH * HEIGHT - 1], [255; 4], "{name}");
@@ -128,16 +128,16 @@ fn black_and_white_stay_black_and_white() {
 
 #[test]
 fn what_fits_stays_as_it_is() {
-    let form = Form::of(["image/png", "image/jpeg", "image/gif", "image/webp"])
+    let form = MediaLimits::of(["image/png", "image/jpeg", "image/gif", "image/webp"])
         .with_max_pixels(96)
         .with_max_bytes(5_000);
     for name in
         ["baseline-420.jpg", "progressive-444.jpg", "lossy.webp", "lossless-alpha.webp", "animated.gif"]
     {
-        assert_eq!(fit_fixture(name, &form), Ok(Fitted::unchanged()), "{name}");
+        assert_eq!(fit_fixture(name, &form), Ok(Transcoded::unchanged()), "{name}");
     }
     // documents.md 9.2 D22: what the bytes are counts, not what somebody said
-    let fitted = fit("image/png", fixture("lossy.webp"), &form, &Limits::new()).unwrap();
+    let fitted = transcode("image/png", fixture("lossy.webp"), &form, &Limits::new()).unwrap();
     assert_eq!(fitted.note.as_deref(), Some("it is image/webp, not image/png"));
     assert_eq!(fitted.content, Some((fixture("lossy.webp"), MediaType::parse("image/webp").unwrap())));
 }
@@ -145,7 +145,7 @@ fn what_fits_stays_as_it_is() {
 // documents.md 9.2 D18
 #[test]
 fn what_is_too_large_is_scaled() {
-    let form = Form::of(["image/png", "image/jpeg"]).with_max_pixels(48);
+    let form = MediaLimits::of(["image/png", "image/jpeg"]).with_max_pixels(48);
     let fitted = fit_fixture("baseline-444.jpg", &form).unwrap();
     assert_eq!(fitted.note.as_deref(), Some("scaled from 96 × 64 to 48 × 32 pixels"));
     // A photo stays one.
@@ -178,22 +178,23 @@ fn noise(width: u32, height: u32) -> Bytes {
 
 #[test]
 fn bytes_are_kept_to_by_quality_first_and_size_then() {
-    let fit = |form: &Form| fit("image/bmp", noise(400, 300), form, &Limits::new()).unwrap();
-    let both = Form::of(["image/png", "image/jpeg"]);
-    let free = fit(&both);
+    let transcode =
+        |form: &MediaLimits| transcode("image/bmp", noise(400, 300), form, &Limits::new()).unwrap();
+    let both = MediaLimits::of(["image/png", "image/jpeg"]);
+    let free = transcode(&both);
     assert_eq!(free.note.as_deref(), Some("re-encoded from image/bmp"));
     let (whole, media) = free.content.unwrap();
     assert_eq!(media.essence(), "image/jpeg");
     // Lower quality is enough.
     let most = whole.len() / 2;
-    let coarse = fit(&both.clone().with_max_bytes(most as u64));
+    let coarse = transcode(&both.clone().with_max_bytes(most as u64));
     assert_eq!(coarse.note.as_deref(), Some("re-encoded from image/bmp"));
     assert!(coarse.content.unwrap().0.len() <= most);
     // It has to be smaller.
-    let small = fit(&both.with_max_bytes(10_000));
+    let small = transcode(&both.with_max_bytes(10_000));
     assert!(small.note.unwrap().starts_with("scaled from 400 × 300 to "));
     assert!(small.content.unwrap().0.len() <= 10_000);
-    let png = fit(&Form::of(["image/png"]).with_max_bytes(10_000));
+    let png = transcode(&MediaLimits::of(["image/png"]).with_max_bytes(10_000));
     let (bytes, media) = png.content.unwrap();
     assert_eq!(media.essence(), "image/png");
     assert!(bytes.len() <= 10_000 && pixels(&bytes).0 < 100);
@@ -201,23 +202,23 @@ fn bytes_are_kept_to_by_quality_first_and_size_then() {
 
 #[test]
 fn what_cannot_be_made_short_enough_is_an_error() {
-    let form = Form::of(["image/png", "image/jpeg"]).with_max_bytes(99);
-    let result = fit("image/bmp", noise(400, 300), &form, &Limits::new());
+    let form = MediaLimits::of(["image/png", "image/jpeg"]).with_max_bytes(99);
+    let result = transcode("image/bmp", noise(400, 300), &form, &Limits::new());
     let error = result.unwrap_err().to_string();
     assert_eq!(error, "the document is too large: more than 99 bytes, however small it is made");
 }
 
 #[test]
 fn transparency_is_kept_or_said_to_be_gone() {
-    let fitted = fit_fixture("alpha.tiff", &Form::of(["image/png", "image/jpeg"])).unwrap();
+    let fitted = fit_fixture("alpha.tiff", &MediaLimits::of(["image/png", "image/jpeg"])).unwrap();
     assert_eq!(fitted.content.unwrap().1.essence(), "image/png");
-    let fitted = fit_fixture("alpha.tiff", &Form::of(["image/jpeg"])).unwrap();
+    let fitted = fit_fixture("alpha.tiff", &MediaLimits::of(["image/jpeg"])).unwrap();
     assert_eq!(fitted.note.as_deref(), Some("re-encoded from image/tiff, what was transparent is white"));
 }
 
 #[test]
 fn of_a_damaged_image_what_can_be_read_is_shown() {
-    let form = Form::of(["image/png"]);
+    let form = MediaLimits::of(["image/png"]);
     for (name, note) in [
         ("plain.bmp", "re-encoded from image/bmp, damaged: only 31 of its 64 rows could be read"),
         ("lzw.tiff", "re-encoded from image/tiff, damaged: only"),
@@ -225,7 +226,7 @@ fn of_a_damaged_image_what_can_be_read_is_shown() {
     ] {
         let whole = fixture(name);
         let kept = if name == "lzw.tiff" { whole.len() * 9 / 10 } else { whole.len() / 2 };
-        let result = fit(&media_type(name), whole.slice(..kept), &form, &Limits::new());
+        let result = transcode(&media_type(name), whole.slice(..kept), &form, &Limits::new());
         // A directory stands at the end of some files.
         match result {
             Ok(fitted) => assert!(fitted.note.as_deref().unwrap().starts_with(note), "{name}: {fitted:?}"),
@@ -235,24 +236,25 @@ fn of_a_damaged_image_what_can_be_read_is_shown() {
             }
         }
     }
-    let result = fit("image/gif", fixture("animated.gif").slice(..20), &form, &Limits::new());
+    let result = transcode("image/gif", fixture("animated.gif").slice(..20), &form, &Limits::new());
     assert!(matches!(result, Err(ConvertError::Malformed { .. })), "{result:?}");
 }
 
 // What a provider takes and cannot open is a 400 of the whole request.
 #[test]
 fn what_was_cut_on_its_way_is_never_passed_on_as_it_is() {
-    let form = Form::of(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+    let form = MediaLimits::of(["image/png", "image/jpeg", "image/gif", "image/webp"]);
     let mut images: Vec<(&str, Bytes)> =
         ["baseline-420.jpg", "progressive-444.jpg", "animated.gif", "lossy.webp"]
             .into_iter()
             .map(|name| (name, fixture(name)))
             .collect();
-    let png = fit("image/bmp", fixture("plain.bmp"), &Form::of(["image/png"]), &Limits::new()).unwrap();
+    let png = transcode("image/bmp", fixture("plain.bmp"), &MediaLimits::of(["image/png"]), &Limits::new())
+        .unwrap();
     images.push(("a.png", png.content.unwrap().0));
     for (name, whole) in images {
-        let of = |bytes: Bytes| fit(&media_type(name), bytes, &form, &Limits::new());
-        assert_eq!(of(whole.clone()), Ok(Fitted::unchanged()), "{name}");
+        let of = |bytes: Bytes| transcode(&media_type(name), bytes, &form, &Limits::new());
+        assert_eq!(of(whole.clone()), Ok(Transcoded::unchanged()), "{name}");
         for part in [whole.len() / 2, whole.len() * 9 / 10, 12] {
             match of(whole.slice(..part)) {
                 Ok(fitted) => assert!(fitted.note.unwrap().contains("damaged"), "{name} {part}"),
@@ -266,28 +268,31 @@ fn what_was_cut_on_its_way_is_never_passed_on_as_it_is() {
 
 #[test]
 fn what_nobody_decodes_here_is_an_honest_error() {
-    let form = Form::of(["image/png"]);
+    let form = MediaLimits::of(["image/png"]);
     let heic = Bytes::from_static(b"\0\0\0\x18ftypheic....\0\0\0\x14ispe\0\0\0\0\0\0\x01\0\0\0\x01\0");
-    let error = fit("image/heic", heic.clone(), &form, &Limits::new()).unwrap_err();
+    let error = transcode("image/heic", heic.clone(), &form, &Limits::new()).unwrap_err();
     assert_eq!(error.to_string(), "no converter reads `image/heic`; saved as JPEG or PNG it can be shown");
     // Where it is taken, it goes as it is.
-    let gemini = Form::of(["image/heic", "image/png"]).with_max_pixels(256);
-    assert_eq!(fit("image/heic", heic.clone(), &gemini, &Limits::new()), Ok(Fitted::unchanged()));
-    assert!(fit("image/heic", heic, &gemini.with_max_pixels(255), &Limits::new()).is_err());
-    assert!(can_fit("IMAGE/BMP; x=y", &form) && !can_fit("image/svg+xml", &form));
-    assert!(!can_fit("image/bmp", &Form::of(["image/webp"])) && can_fit("image/bmp", &Form::of(["image/*"])));
+    let gemini = MediaLimits::of(["image/heic", "image/png"]).with_max_pixels(256);
+    assert_eq!(transcode("image/heic", heic.clone(), &gemini, &Limits::new()), Ok(Transcoded::unchanged()));
+    assert!(transcode("image/heic", heic, &gemini.with_max_pixels(255), &Limits::new()).is_err());
+    assert!(can_transcode("IMAGE/BMP; x=y", &form) && !can_transcode("image/svg+xml", &form));
+    assert!(
+        !can_transcode("image/bmp", &MediaLimits::of(["image/webp"]))
+            && can_transcode("image/bmp", &MediaLimits::of(["image/*"]))
+    );
 }
 
 #[test]
 fn the_converter_fits_too() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let converter = DocumentConverter::default();
-    let form = Form::of(["image/png"]);
+    let form = MediaLimits::of(["image/png"]);
     let bytes = fixture("plain.bmp");
     let document = Document::from_bytes(bytes.clone(), "image/bmp");
-    assert!(converter.fits(document.media_type(), &form));
-    let fitted = runtime.block_on(converter.fit(&document, bytes, &form)).unwrap();
+    assert!(converter.transcodes(document.media_type(), &form));
+    let fitted = runtime.block_on(converter.transcode(&document, bytes, &form)).unwrap();
     assert_eq!(fitted.note.as_deref(), Some("re-encoded from image/bmp"));
-    let empty = runtime.block_on(converter.fit(&document, Bytes::new(), &form));
+    let empty = runtime.block_on(converter.transcode(&document, Bytes::new(), &form));
     assert_eq!(empty, Err("the document is malformed: it is empty".to_owned()));
 }

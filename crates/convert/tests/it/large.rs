@@ -4,8 +4,8 @@
 
 use std::io::Cursor;
 
-use attache_convert::{Limits, fit};
-use attache_core::Form;
+use attache_convert::{Limits, transcode};
+use attache_core::MediaLimits;
 use bytes::Bytes;
 use image::ExtendedColorType;
 use image::codecs::jpeg::JpegEncoder;
@@ -66,7 +66,7 @@ type Case = (&'static str, fn(u32, u32) -> Vec<u8>, u32, u32, &'static str);
 #[test]
 fn large_images_are_fitted_in_little_memory() {
     // The limits of Anthropic.
-    let form = Form::of(["image/png", "image/jpeg"]).with_max_pixels(8_000).with_max_bytes(10 << 20);
+    let form = MediaLimits::of(["image/png", "image/jpeg"]).with_max_pixels(8_000).with_max_bytes(10 << 20);
     let cases: [Case; 6] = [
         ("image/jpeg", jpeg, 8_192, 8_192, "scaled from 8192 × 8192 to 3238 × 3238 pixels"),
         (
@@ -103,7 +103,7 @@ fn large_images_are_fitted_in_little_memory() {
         let bytes = Bytes::from(make(width, height));
         forget_peak();
         let start = std::time::Instant::now();
-        let fitted = fit(media_type, bytes, &form, &Limits::new()).unwrap();
+        let fitted = transcode(media_type, bytes, &form, &Limits::new()).unwrap();
         let peak = peak();
         println!("{:>4} MB {:>6?} {media_type} {width} × {height}", peak / 1_000_000, start.elapsed());
         assert_eq!(fitted.note.as_deref(), Some(note));

@@ -1,7 +1,7 @@
 //! Images with a few bytes changed, as damage and malice leave them: an image, or an error, and no panic.
 
-use attache_convert::{ConvertError, Limits, fit};
-use attache_core::Form;
+use attache_convert::{ConvertError, Limits, transcode};
+use attache_core::MediaLimits;
 use bytes::Bytes;
 
 /// How often each image is changed.
@@ -10,7 +10,7 @@ const TIMES: u32 = 400;
 #[test]
 fn changed_images_are_images_or_errors() {
     let folder = format!("{}/tests/fixtures/images", env!("CARGO_MANIFEST_DIR"));
-    let form = Form::of(["image/png", "image/jpeg"]).with_max_pixels(90);
+    let form = MediaLimits::of(["image/png", "image/jpeg"]).with_max_pixels(90);
     let mut state = 7_u32;
     let mut next = |below: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -35,7 +35,7 @@ fn changed_images_are_images_or_errors() {
             if next(5) == 0 {
                 bytes.truncate(next(bytes.len()).max(1));
             }
-            match fit(&media_type, Bytes::from(bytes), &form, &Limits::new()) {
+            match transcode(&media_type, Bytes::from(bytes), &form, &Limits::new()) {
                 Ok(_) => images += 1,
                 Err(error) => {
                     errors += 1;

@@ -1,20 +1,20 @@
 //! PDFs cut to some of their pages.
 
 use crate::common::{Builder, PDF, bomb, fixture, read, text};
-use attache_convert::{ConvertError, DocumentConverter, Limits, PdfPages, convert, fit, pdf_pages};
-use attache_core::{Converter, Document, Fitted, Form};
+use attache_convert::{ConvertError, DocumentConverter, Limits, PdfPages, convert, pdf_pages, transcode};
+use attache_core::{Converter, Document, MediaLimits, Transcoded};
 use bytes::Bytes;
 
 fn pages(bytes: impl Into<Bytes>, first: usize, last: usize) -> Result<PdfPages, ConvertError> {
     pdf_pages(bytes.into(), first..=last, None, &Limits::new())
 }
 
-fn fitted(bytes: impl Into<Bytes>, form: &Form) -> Fitted {
-    fit(PDF, bytes.into(), form, &Limits::new()).unwrap()
+fn fitted(bytes: impl Into<Bytes>, form: &MediaLimits) -> Transcoded {
+    transcode(PDF, bytes.into(), form, &Limits::new()).unwrap()
 }
 
-fn form() -> Form {
-    Form::of([PDF])
+fn form() -> MediaLimits {
+    MediaLimits::of([PDF])
 }
 
 /// A document of so many pages, each with its number and its own picture, that share a font.
@@ -58,8 +58,8 @@ fn numbered(count: u32) -> Vec<u8> {
 // documents.md 9.2 D18
 #[test]
 fn a_document_is_cut_to_the_pages_that_are_taken() {
-    assert_eq!(fitted(numbered(3), &form().with_max_pages(3)), Fitted::unchanged().with_pages(3));
-    assert_eq!(fitted(numbered(3), &form()), Fitted::unchanged().with_pages(3));
+    assert_eq!(fitted(numbered(3), &form().with_max_pages(3)), Transcoded::unchanged().with_pages(3));
+    assert_eq!(fitted(numbered(3), &form()), Transcoded::unchanged().with_pages(3));
 
     let cut = fitted(numbered(200), &form().with_max_pages(100));
     assert_eq!((cut.pages, cut.pages_held), (Some(200), Some(100)));
@@ -82,7 +82,7 @@ fn a_document_is_cut_to_the_bytes_that_are_taken() {
     assert!(bytes.len() <= most && bytes.len() > most * 4 / 5, "{}", bytes.len());
     assert_eq!(read(bytes).unwrap().units as u64, held);
     // Not even one page fits.
-    let result = fit(PDF, whole.into(), &form().with_max_bytes(5_000), &Limits::new());
+    let result = transcode(PDF, whole.into(), &form().with_max_bytes(5_000), &Limits::new());
     assert_eq!(
         result.unwrap_err().to_string(),
         "the document is too large: more than 5000 bytes in one page alone"
@@ -157,7 +157,7 @@ fn a_scan_is_handed_on_page_by_page() {
 #[test]
 fn what_needs_a_password_is_an_error() {
     for name in ["encrypted-password", "encrypted-password-tables"] {
-        let result = fit(PDF, fixture(name), &form(), &Limits::new());
+        let result = transcode(PDF, fixture(name), &form(), &Limits::new());
         assert_eq!(result.unwrap_err(), ConvertError::Encrypted { reason: "it needs a password" });
         let result = pages(fixture(name), 1, 1);
         assert!(matches!(result, Err(ConvertError::Encrypted { .. })), "{result:?}");
@@ -183,7 +183,7 @@ fn counts_are_not_believed_and_circles_end() {
     };
     assert_eq!(fitted(tree("3 0 R 2 0 R 1 0 R 3 0 R"), &form()).pages, Some(3));
     assert_eq!(fitted(tree("3 0 R"), &form()).pages, Some(1));
-    let result = fit(PDF, tree("").into(), &form(), &Limits::new());
+    let result = transcode(PDF, tree("").into(), &form(), &Limits::new());
     assert!(matches!(result, Err(ConvertError::Malformed { .. })), "{result:?}");
 }
 

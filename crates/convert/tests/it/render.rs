@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Builder, deflate, fixture};
 use attache_convert::{ConvertError, DocumentConverter, Limits, can_render, render_pages};
-use attache_core::{Converter, Document, Form, MediaType, PageImage, RenderedPages};
+use attache_core::{Converter, Document, MediaLimits, MediaType, PageImage, RenderedPages};
 
 /// The limits, for a machine that does much else.
 fn patient() -> Limits {
     Limits::new().with_max_time(Duration::from_secs(120))
 }
 
-fn form() -> Form {
-    Form::of(["image/png", "image/jpeg"])
+fn form() -> MediaLimits {
+    MediaLimits::of(["image/png", "image/jpeg"])
 }
 
 fn render(pdf: impl Into<bytes::Bytes>) -> Result<RenderedPages, ConvertError> {
@@ -149,7 +149,7 @@ fn the_pages_that_are_asked_for_and_no_others() {
     let contents =
         ["1 0 0 rg 0 0 600 400 re f", "", "0 1 0 rg 0 0 600 400 re f", "0 0 1 rg 0 0 600 400 re f"];
     let pdf = bytes::Bytes::from(pages(&contents, "", "").finish());
-    let of = |asked: &[std::ops::RangeInclusive<usize>], form: &Form| {
+    let of = |asked: &[std::ops::RangeInclusive<usize>], form: &MediaLimits| {
         render_pages(pdf.clone(), asked, form, &patient())
     };
     let rendered = of(&[2..=3], &form()).unwrap();
@@ -181,15 +181,16 @@ fn images_keep_the_limits_of_the_form() {
         "/Type /XObject /Subtype /Image /Width 1500 /Height 2000 /BitsPerComponent 8 /ColorSpace /DeviceRGB";
     let pdf = pages(&["q 600 0 0 800 0 0 cm /Im Do Q"], "/XObject << /Im 9 0 R >>", "");
     let pdf = bytes::Bytes::from(pdf.stream(9, entries, &noise).finish());
-    let of = |form: Form| render_pages(pdf.clone(), &[1..=1], &form, &patient()).unwrap().images.remove(0);
+    let of =
+        |form: MediaLimits| render_pages(pdf.clone(), &[1..=1], &form, &patient()).unwrap().images.remove(0);
     assert_eq!(of(form()).media_type.essence(), "image/jpeg", "a photo");
     let small = of(form().with_max_pixels(400));
     assert_eq!(Pixels::of(&small).0.dimensions(), (300, 400));
     let short = of(form().with_max_bytes(60_000));
     assert!(short.bytes.len() <= 60_000, "{}", short.bytes.len());
-    assert_eq!(of(Form::of(["image/png"]).with_max_pixels(200)).media_type.essence(), "image/png");
+    assert_eq!(of(MediaLimits::of(["image/png"]).with_max_pixels(200)).media_type.essence(), "image/png");
     assert!(can_render("application/pdf; version=1.7", &form()));
-    assert!(!can_render("application/pdf", &Form::of(["image/webp"])));
+    assert!(!can_render("application/pdf", &MediaLimits::of(["image/webp"])));
     assert!(!can_render("image/png", &form()));
     // A small page is not blown up: 200 pixels for an inch.
     let card = scan_of("[0 0 144 72]");

@@ -22,7 +22,7 @@ use crate::provider::Effort;
 /// ```
 /// use attache_core::{Matrix, MediaType};
 /// let pdf = MediaType::parse("application/pdf").unwrap();
-/// let matrix = Matrix::bundled().overlaid("[openai-chat.models.'local-*']\nuser.media = ['-application/pdf']")?;
+/// let matrix = Matrix::bundled().merged_with("[openai-chat.models.'local-*']\nuser.media = ['-application/pdf']")?;
 /// assert!(matrix.resolve("openai-chat", "gpt-4o").user.accepts(&pdf));
 /// assert!(!matrix.resolve("openai-chat", "local-7b").user.accepts(&pdf));
 /// # Ok::<(), attache_core::MatrixError>(())
@@ -181,14 +181,14 @@ impl Matrix {
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, MatrixError> {
-        Self { families: BTreeMap::new() }.overlaid(text)
+        Self { families: BTreeMap::new() }.merged_with(text)
     }
 
     /// This table with the cells of another on top.
     ///
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
-    pub fn overlaid(&self, text: &str) -> Result<Self, MatrixError> {
+    pub fn merged_with(&self, text: &str) -> Result<Self, MatrixError> {
         self.read(text, false)
     }
 
@@ -232,13 +232,13 @@ impl Matrix {
     /// ```
     /// use attache_core::Matrix;
     /// let own = Matrix::parse("[mine]\ncontext_window = 8000\nuser.media = ['text']")?;
-    /// let configured = Matrix::bundled().overlaid("[mine]\nuser.media = ['+image/png']")?;
-    /// let row = own.with_overlay(&configured).resolve("mine", "any");
+    /// let configured = Matrix::bundled().merged_with("[mine]\nuser.media = ['+image/png']")?;
+    /// let row = own.override_with(&configured).resolve("mine", "any");
     /// assert_eq!((row.context_window, row.user.media.len()), (Some(8000), 2));
     /// # Ok::<(), attache_core::MatrixError>(())
     /// ```
     #[must_use]
-    pub fn with_overlay(&self, over: &Matrix) -> Self {
+    pub fn override_with(&self, over: &Matrix) -> Self {
         let mut matrix = self.clone();
         for (family, section) in &over.families {
             if matrix.families.contains_key(family) {

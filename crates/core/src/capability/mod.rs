@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use matrix::{Matrix, MatrixError};
 
-use crate::converter::Form;
+use crate::converter::MediaLimits;
 use crate::media::{MediaKind, MediaType};
 use crate::provider::Effort;
 
@@ -122,7 +122,7 @@ impl PlaceCapabilities {
     /// assert!(form.allows(&MediaType::parse("image/png").unwrap()));
     /// assert_eq!((form.max_pixels, form.max_pages), (Some(8000), None));
     /// ```
-    pub fn form(&self, media: &MediaType) -> Option<Form> {
+    pub fn form(&self, media: &MediaType) -> Option<MediaLimits> {
         let same_kind = |pattern: &&String| {
             let kind = match pattern.as_str() {
                 "*/*" => return true,
@@ -132,7 +132,7 @@ impl PlaceCapabilities {
             kind == Some(media.kind())
         };
         let (is_image, is_pdf) = (media.kind() == MediaKind::Image, media.kind() == MediaKind::Pdf);
-        let form = Form {
+        let form = MediaLimits {
             media: self.media.iter().filter(same_kind).cloned().collect(),
             max_bytes: self.byte_limit(media),
             max_pixels: self.max_pixels.filter(|_| is_image),

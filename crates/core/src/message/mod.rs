@@ -13,7 +13,7 @@ pub use assistant::{
     ReplayData, ToolCall,
 };
 pub use results::{ResultStatus, Routed, ToolResult, ToolResultsMessage};
-pub use user::{Content, UserMessage, UserOrigin};
+pub use user::{UserMessage, UserOrigin, UserPart};
 
 use crate::document::Document;
 use crate::id::MessageId;
@@ -58,7 +58,7 @@ impl Message {
 
     /// A user message of one text. Blank text yields a message without parts.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User(UserMessage::new([Content::text(text)]))
+        Self::User(UserMessage::new([UserPart::text(text)]))
     }
 
     /// An assistant message of one text, for examples and imported histories.
@@ -126,7 +126,7 @@ impl Message {
         match self {
             Self::System(_) => Vec::new(),
             Self::Assistant(message) => message.documents().collect(),
-            Self::User(message) => message.parts.iter().flat_map(Content::documents).collect(),
+            Self::User(message) => message.parts.iter().flat_map(UserPart::documents).collect(),
             Self::ToolResults(message) => {
                 let mut documents = Vec::new();
                 for result in &message.results {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::document::Document;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
-use crate::message::{Content, Metadata, ToolCall};
+use crate::message::{Metadata, ToolCall, UserPart};
 use crate::tool::ToolError;
 use crate::tree::ContentTree;
 
@@ -26,14 +26,14 @@ pub enum ResultStatus {
 #[non_exhaustive]
 pub struct Routed {
     /// For a user message its whole content; for a tool result what follows its text.
-    pub content: Vec<Content>,
+    pub content: Vec<UserPart>,
     /// A number that differs when the decisions differ.
     pub stamp: u64,
 }
 
 impl Routed {
-    /// Content and the stamp of the decisions that led to it.
-    pub fn new(content: Vec<Content>, stamp: u64) -> Self {
+    /// UserPart and the stamp of the decisions that led to it.
+    pub fn new(content: Vec<UserPart>, stamp: u64) -> Self {
         Self { content, stamp }
     }
 }
@@ -159,7 +159,7 @@ impl ToolResult {
     }
 
     /// The content that follows the text.
-    pub fn attached(&self) -> &[Content] {
+    pub fn attached(&self) -> &[UserPart] {
         self.routed.as_ref().map_or(&[], |routed| &routed.content)
     }
 

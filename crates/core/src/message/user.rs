@@ -23,7 +23,7 @@ pub enum UserOrigin {
 /// One part of a user message, or what routing added to a tool result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Content {
+pub enum UserPart {
     /// A text.
     Text(TextPart),
     /// A document.
@@ -32,14 +32,14 @@ pub enum Content {
     Object(ContentTree),
 }
 
-impl Content {
+impl UserPart {
     /// A text, or nothing if it is blank.
     pub fn text(text: impl Into<String>) -> Option<Self> {
         TextPart::new(text).map(Self::Text)
     }
 }
 
-impl Content {
+impl UserPart {
     /// The documents in it, withheld ones included.
     pub(crate) fn documents(&self) -> &[Document] {
         match self {
@@ -63,9 +63,9 @@ impl Content {
     }
 }
 
-impl From<Document> for Option<Content> {
+impl From<Document> for Option<UserPart> {
     fn from(document: Document) -> Self {
-        Some(Content::Document(document))
+        Some(UserPart::Document(document))
     }
 }
 
@@ -78,7 +78,7 @@ pub struct UserMessage {
     /// Why it exists.
     pub origin: UserOrigin,
     /// The parts in order.
-    pub parts: Vec<Content>,
+    pub parts: Vec<UserPart>,
     /// The content that the model is shown instead of `parts`, once routing has decided. Never stored.
     pub routed: Option<Routed>,
     /// The metadata.
@@ -86,15 +86,26 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
-    /// An author's message. Takes parts, and `None` for what was blank.
+    /// An author's message of text, to which [`attach`](Self::attach) adds documents. Blank text is no part.
     ///
     /// ```
-    /// use attache_core::{Content, Document, UserMessage};
-    /// let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");
-    /// let message = UserMessage::new([Content::text("What does it say?"), pdf.into()]);
+    /// use attache_core::{Document, UserMessage};
+    /// let message = UserMessage::text("What does it say?").attach(Document::new(&b"%PDF-1.7"[..]));
     /// assert_eq!(message.parts.len(), 2);
     /// ```
-    pub fn new(parts: impl IntoIterator<Item = Option<Content>>) -> Self {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new([UserPart::text(text)])
+    }
+
+    /// Adds a document behind the parts.
+    #[must_use]
+    pub fn attach(mut self, document: Document) -> Self {
+        self.parts.push(UserPart::Document(document));
+        self
+    }
+
+    /// An author's message of parts, and `None` for what was blank.
+    pub fn new(parts: impl IntoIterator<Item = Option<UserPart>>) -> Self {
         Self {
             id: MessageId::new(),
             origin: UserOrigin::Author,
@@ -106,7 +117,7 @@ impl UserMessage {
 
     /// An event: its payload, with documents anywhere in it.
     pub fn event(payload: ContentTree) -> Self {
-        Self { origin: UserOrigin::Event, ..Self::new([Some(Content::Object(payload))]) }
+        Self { origin: UserOrigin::Event, ..Self::new([Some(UserPart::Object(payload))]) }
     }
 
     /// Sets the metadata.
@@ -117,7 +128,7 @@ impl UserMessage {
     }
 
     /// The content that a renderer shows: the routed one if there is one, the parts otherwise.
-    pub fn shown(&self) -> &[Content] {
+    pub fn shown(&self) -> &[UserPart] {
         self.routed.as_ref().map_or(&self.parts, |routed| &routed.content)
     }
 }

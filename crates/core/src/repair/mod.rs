@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::id::MessageId;
-use crate::message::{AssistantPart, Content, Message, Role};
+use crate::message::{AssistantPart, Message, Role, UserPart};
 
 /// A conversation after [`repair`].
 #[derive(Clone, Debug, PartialEq)]
@@ -177,8 +177,8 @@ fn is_empty(message: &Message) -> bool {
     }
 }
 
-fn is_blank_content(content: &Content) -> bool {
-    matches!(content, Content::Object(tree) if tree.is_blank() && tree.documents().is_empty())
+fn is_blank_content(content: &UserPart) -> bool {
+    matches!(content, UserPart::Object(tree) if tree.is_blank() && tree.documents().is_empty())
 }
 
 fn is_blank_part(part: &AssistantPart) -> bool {

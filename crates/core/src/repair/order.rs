@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::message::{Content, Message, Metadata, Role, UserMessage, UserOrigin};
+use crate::message::{Message, Metadata, Role, UserMessage, UserOrigin, UserPart};
 use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_part, is_empty, role};
 
 /// The metadata key of the synthetic message.
@@ -107,7 +107,7 @@ pub(super) fn begun(messages: &mut Vec<Numbered>, repairs: &mut Vec<Repair>) {
     }
     let start = messages.iter().take_while(|numbered| role(numbered) == Role::System).count();
     let Some(first) = messages.get(start).filter(|first| role(first) == Role::Assistant) else { return };
-    let opening = UserMessage { origin: UserOrigin::Event, ..UserMessage::new([Content::text(OPENING)]) };
+    let opening = UserMessage { origin: UserOrigin::Event, ..UserMessage::new([UserPart::text(OPENING)]) };
     let opening = Message::User(opening).with_id(first.message.id().derived("opening"));
     repairs.push(first.repair(RepairKind::BeginsWithAssistant, "a word of the user stands before it now"));
     let opening = first.with(opening);

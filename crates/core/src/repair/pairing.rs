@@ -6,8 +6,8 @@ use crate::document::Document;
 use crate::id::{DocumentId, ToolCallId};
 use crate::identity::Identities;
 use crate::message::{
-    AssistantMessage, AssistantPart, Content, Message, Metadata, ResultStatus, ToolResult,
-    ToolResultsMessage, UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, Message, Metadata, ResultStatus, ToolResult, ToolResultsMessage,
+    UserMessage, UserOrigin, UserPart,
 };
 use crate::repair::{Numbered, Repair, RepairKind};
 use crate::tree::ContentTree;
@@ -346,9 +346,9 @@ fn event(said: String, result: &ToolResult) -> UserMessage {
     } else {
         ContentTree::parse(result.tree.json(), shown)
     };
-    let tree = tree.filter(|tree| !tree.is_blank() || !tree.documents().is_empty()).map(Content::Object);
-    let documents = beside.into_iter().map(|document| Some(Content::Document(document)));
-    let mut message = UserMessage::new([Content::text(said), tree].into_iter().chain(documents));
+    let tree = tree.filter(|tree| !tree.is_blank() || !tree.documents().is_empty()).map(UserPart::Object);
+    let documents = beside.into_iter().map(|document| Some(UserPart::Document(document)));
+    let mut message = UserMessage::new([UserPart::text(said), tree].into_iter().chain(documents));
     message.origin = UserOrigin::Event;
     message
 }

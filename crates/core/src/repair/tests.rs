@@ -31,7 +31,7 @@ fn results(results: impl IntoIterator<Item = ToolResult>) -> Message {
 
 fn user(origin: UserOrigin, text: &str, number: Option<u8>) -> Message {
     let mut message =
-        UserMessage::new([Content::text(text), number.and_then(|number| document(number).into())]);
+        UserMessage::new([UserPart::text(text), number.and_then(|number| document(number).into())]);
     message.origin = origin;
     if origin == UserOrigin::ToolCallDocuments {
         message.metadata = Metadata::new().with("toolCallDocuments", true);
@@ -115,7 +115,7 @@ fn documents_inside_documents_belong_to_the_results() {
     let deep = outer.id().inside(1).inside(199).inside(2).inside(1);
     let synthetic = |id: DocumentId| {
         let shown = Document::inline("deep").with_id(id);
-        let mut message = UserMessage::new([Content::text("Documents"), shown.into()]);
+        let mut message = UserMessage::new([UserPart::text("Documents"), shown.into()]);
         message.origin = UserOrigin::ToolCallDocuments;
         Message::User(message)
     };
@@ -188,8 +188,10 @@ fn documents_go_along() {
 // documents.md 9.2 D33: blanks; D15: the start
 #[test]
 fn blanks_and_beginnings() {
-    let blank =
-        Message::User(UserMessage::new([Some(Content::Object(ContentTree::text(" "))), Content::text("hi")]));
+    let blank = Message::User(UserMessage::new([
+        Some(UserPart::Object(ContentTree::text(" "))),
+        UserPart::text("hi"),
+    ]));
     assert_eq!(after([blank]), ("u".to_owned(), vec![RepairKind::BlankPart]));
     let silent =
         Message::Assistant(AssistantMessage::new([Some(AssistantPart::Reasoning(ReasoningPart::new(" ")))]));

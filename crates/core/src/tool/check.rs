@@ -5,14 +5,14 @@ use std::fmt;
 /// What a provider does with the schemas of tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolsCheck {
+pub struct SchemaReport {
     /// What it is not told, or does not hold the model to.
-    pub loosened: Vec<ToolLoosening>,
+    pub loosened: Vec<SchemaLoosening>,
     /// The tools that it cannot be offered.
-    pub refused: Vec<ToolRefusal>,
+    pub refused: Vec<SchemaRefusal>,
 }
 
-impl ToolsCheck {
+impl SchemaReport {
     /// Nothing to say.
     pub fn new() -> Self {
         Self::default()
@@ -20,7 +20,7 @@ impl ToolsCheck {
 
     /// None of the tools can be offered.
     pub fn refusing(why: impl Into<String>) -> Self {
-        Self { refused: vec![ToolRefusal::new(None, why)], ..Self::default() }
+        Self { refused: vec![SchemaRefusal::new(None, why)], ..Self::default() }
     }
 
     /// Adds what was said elsewhere, each thing once.
@@ -41,7 +41,7 @@ impl ToolsCheck {
 /// A keyword of a tool's schema that a provider is not told, or does not hold the model to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolLoosening {
+pub struct SchemaLoosening {
     /// The tool's internal name.
     pub tool: String,
     /// The schema that has the keyword, as a JSON pointer into the tool's schema.
@@ -52,7 +52,7 @@ pub struct ToolLoosening {
     pub why: String,
 }
 
-impl ToolLoosening {
+impl SchemaLoosening {
     /// A keyword at a place in the schema of `tool`.
     pub fn new(
         tool: impl Into<String>,
@@ -64,7 +64,7 @@ impl ToolLoosening {
     }
 }
 
-impl fmt::Display for ToolLoosening {
+impl fmt::Display for SchemaLoosening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "the root" } else { &self.pointer };
         write!(f, "tool `{}`: {} at {place}: {}", self.tool, self.keyword, self.why)
@@ -74,21 +74,21 @@ impl fmt::Display for ToolLoosening {
 /// Tools that a provider cannot be offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolRefusal {
+pub struct SchemaRefusal {
     /// The tool's internal name; `None` if it is about all of them.
     pub tool: Option<String>,
     /// Why.
     pub why: String,
 }
 
-impl ToolRefusal {
+impl SchemaRefusal {
     /// A tool, or all of them.
     pub fn new(tool: impl Into<Option<String>>, why: impl Into<String>) -> Self {
         Self { tool: tool.into(), why: why.into() }
     }
 }
 
-impl fmt::Display for ToolRefusal {
+impl fmt::Display for SchemaRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.tool {
             Some(tool) => write!(f, "tool `{tool}`: {}", self.why),

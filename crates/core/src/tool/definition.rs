@@ -129,14 +129,15 @@ pub enum Effect {
     Idempotent,
     /// Something. It is never repeated unless somebody decides so.
     #[default]
-    Effect,
+    #[serde(rename = "effect")]
+    SideEffect,
 }
 
 /// How the loop treats a tool. The model never sees it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolMetadata {
-    /// What a call changes; [`Effect::Effect`] by default.
+    /// What a call changes; [`Effect::SideEffect`] by default.
     pub effect: Effect,
     /// Whether its output is the answer, without another model call.
     pub return_direct: bool,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::document::{Document, DocumentSource, DocumentStore, StoreErrorKind};
 use crate::id::DocumentId;
-use crate::message::{Content, Message, ResultStatus, UserOrigin};
+use crate::message::{Message, ResultStatus, UserOrigin, UserPart};
 use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
 
 /// The documents that the model of a conversation was shown, and where their bytes are.
@@ -212,9 +212,9 @@ fn each_shown(message: &Message, mut with: impl FnMut(&Document)) {
         Message::User(user) => {
             for part in &user.parts {
                 match part {
-                    Content::Text(_) => {}
-                    Content::Document(document) => with(document),
-                    Content::Object(tree) => tree.shown().for_each(&mut with),
+                    UserPart::Text(_) => {}
+                    UserPart::Document(document) => with(document),
+                    UserPart::Object(tree) => tree.shown().for_each(&mut with),
                 }
             }
         }

@@ -12,7 +12,7 @@ mod reference;
 mod returned;
 mod set;
 
-pub use check::{ToolLoosening, ToolRefusal, ToolsCheck};
+pub use check::{SchemaLoosening, SchemaRefusal, SchemaReport};
 pub use context::{Extensions, ToolContext};
 pub use definition::{Effect, ToolDefinition, ToolMetadata, ToolSpec};
 pub use documents::ConversationDocuments;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, Content, Document, FileRules, MediaKind, Message, ModelCapabilities, Place,
+    AssistantPart, Document, FileRules, MediaKind, Message, ModelCapabilities, Place, UserPart,
 };
 
 use crate::decide::estimate::Estimate;
@@ -366,9 +366,9 @@ fn wire_bytes(treatment: &Treatment) -> u64 {
 
 /// The bytes of a message's own texts.
 fn text_bytes(message: &Message) -> u64 {
-    let content = |content: &Content| match content {
-        Content::Text(text) => text.text().len(),
-        Content::Object(tree) => tree.json().len(),
+    let content = |content: &UserPart| match content {
+        UserPart::Text(text) => text.text().len(),
+        UserPart::Object(tree) => tree.json().len(),
         _ => 0,
     };
     let bytes: usize = match message {

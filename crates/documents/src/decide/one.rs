@@ -93,24 +93,24 @@ impl Decider<'_> {
                         _ => self.synthetic(places, at, document, pages, why.as_ref()),
                     };
                     return Treatment {
-                        need: check.map(|form| Need::Fit(document.clone(), form)),
+                        need: check.map(|form| Need::Transcode(document.clone(), form)),
                         ..treatment
                     };
                 }
-                Stand::Fitted(Adapted { pages, part_of: Some(whole), .. })
+                Stand::Transcoded(Adapted { pages, part_of: Some(whole), .. })
                     if !self.may_convert(occurrence) =>
                 {
                     why = worse(why, Misfit::Pages { pages: whole, most: pages.unwrap_or_default() });
                     None
                 }
-                Stand::Fitted(adapted) => Some(self.adapted(occurrence, document, *place, adapted)),
+                Stand::Transcoded(adapted) => Some(self.adapted(occurrence, document, *place, adapted)),
                 Stand::Fits(form, misfit) => {
                     let bytes = content_bytes(document).map_or(0, <[u8]>::len) as u64;
                     let bytes = form.max_bytes.map_or(bytes, |most| bytes.min(most));
                     let note = self.misfit(document, places, &misfit);
                     why = worse(why, misfit);
                     let expected = *hoped.get_or_insert(Expected { native: Some(*place), bytes });
-                    let need = Some(Need::Fit(document.clone(), form));
+                    let need = Some(Need::Transcode(document.clone(), form));
                     (self.purpose == Purpose::Plan).then_some(Treatment {
                         need,
                         expected: Some(expected),
@@ -267,7 +267,7 @@ impl Decider<'_> {
             cost.tokens = cost.tokens.saturating_add(rest.tokens);
         }
         let follows = if rest.is_some() { ", the others as text" } else { "" };
-        let reason = Reason::new(ReasonKind::Fitted, format!("shown in another form: {note}{follows}"));
+        let reason = Reason::new(ReasonKind::Transcoded, format!("shown in another form: {note}{follows}"));
         let shown = Shown::Adapted { document: made, note, rest };
         let treatment = Treatment::new(Outcome::Reencoded, Some(place), reason, shown).costing(cost, pages);
         Treatment { need, ..treatment }

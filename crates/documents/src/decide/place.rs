@@ -1,11 +1,11 @@
 //! The fit of a document into a place, as it is or in another form.
 
-use attache_core::{Document, Form, MediaKind, MediaType, Place};
+use attache_core::{Document, MediaKind, MediaLimits, MediaType, Place};
 
 use crate::decide::estimate;
 use crate::decide::one::Decider;
 use crate::materials::pages::Pages;
-use crate::materials::{Fit, content_bytes};
+use crate::materials::{Transcoding, content_bytes};
 
 /// The answer of a place to a document.
 pub(crate) enum Stand {
@@ -14,12 +14,12 @@ pub(crate) enum Stand {
         /// The pages of a PDF, if they are known.
         pages: Option<u64>,
         /// The form to ask a converter about first, if one is there: it may know better.
-        check: Option<Form>,
+        check: Option<MediaLimits>,
     },
     /// It takes it in the form that a converter brought it into.
-    Fitted(Adapted),
+    Transcoded(Adapted),
     /// It would take it in this form, and nobody has tried to bring it there.
-    Fits(Form, Misfit),
+    Fits(MediaLimits, Misfit),
     /// It does not take it.
     No(Misfit),
 }
@@ -63,19 +63,21 @@ impl Decider<'_> {
     pub(crate) fn stand(&self, document: &Document, place: Place, is_author: bool) -> Stand {
         let media = document.media_type();
         let Some(form) = self.form(media, place, is_author) else { return Stand::No(Misfit::Type) };
-        let fit = self.materials.fit(document, &form);
+        let fit = self.materials.transcoding(document, &form);
         let counted = match (fit, media.kind()) {
             // A converter that opened it knows better.
-            (Some(Fit::AsIs { pages: Some(pages) }), _) => Pages::Counted(*pages),
+            (Some(Transcoding::AsIs { pages: Some(pages) }), _) => Pages::Counted(*pages),
             (_, MediaKind::Pdf) => self.materials.pages(document),
             _ => Pages::None,
         };
         let misfit = misfit(document, media, &form).or_else(|| self.too_many(counted, place));
         let pages = counted.number();
         match (fit, misfit) {
-            (Some(Fit::AsIs { .. } | Fit::Unknown), None) => Stand::AsIs { pages, check: None },
-            (Some(Fit::Adapted(adapted)), _) => Stand::Fitted(adapted.clone()),
-            (Some(Fit::Failed(why)), _) => Stand::No(Misfit::Unfit(why.clone())),
+            (Some(Transcoding::AsIs { .. } | Transcoding::Unknown), None) => {
+                Stand::AsIs { pages, check: None }
+            }
+            (Some(Transcoding::Adapted(adapted)), _) => Stand::Transcoded(adapted.clone()),
+            (Some(Transcoding::Failed(why)), _) => Stand::No(Misfit::Unfit(why.clone())),
             // Only who opens a PDF or an image knows whether it opens.
             (None, None) if is_adaptable(media) => Stand::AsIs { pages, check: Some(form) },
             (None, None) => Stand::AsIs { pages, check: None },
@@ -99,12 +101,15 @@ impl Decider<'_> {
     pub(crate) fn may_fit(&self, document: &Document, place: Place, is_author: bool) -> bool {
         let media = document.media_type();
         let Some(form) = self.form(media, place, is_author) else { return false };
-        let failed = matches!(self.materials.fit(document, &form), Some(Fit::Failed(_) | Fit::Unknown));
+        let failed = matches!(
+            self.materials.transcoding(document, &form),
+            Some(Transcoding::Failed(_) | Transcoding::Unknown)
+        );
         form.allows(media) || is_adaptable(media) && !failed
     }
 
     /// The form in which a place takes documents of this kind in this request.
-    pub(super) fn form(&self, media: &MediaType, place: Place, is_author: bool) -> Option<Form> {
+    pub(super) fn form(&self, media: &MediaType, place: Place, is_author: bool) -> Option<MediaLimits> {
         let mut form = self.capabilities.place(place).form(media)?;
         if self.many_images && media.kind() == MediaKind::Image {
             let many = self.capabilities.files.many_images_pixels;
@@ -125,7 +130,7 @@ fn is_adaptable(media: &MediaType) -> bool {
     matches!(media.kind(), MediaKind::Image | MediaKind::Pdf)
 }
 
-fn misfit(document: &Document, media: &MediaType, form: &Form) -> Option<Misfit> {
+fn misfit(document: &Document, media: &MediaType, form: &MediaLimits) -> Option<Misfit> {
     if !form.allows(media) {
         return Some(Misfit::Type);
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use attache_core::{Document, Form, MediaKind, MediaType, Place};
+use attache_core::{Document, MediaKind, MediaLimits, MediaType, Place};
 
 use crate::decide::estimate;
 use crate::decide::one::Decider;
@@ -56,7 +56,11 @@ impl Decider<'_> {
     }
 
     /// The first place that takes images, and the form in which it does.
-    fn place_for_images(&self, occurrence: &Occurrence<'_>, places: &[Place]) -> Option<(Place, Form)> {
+    fn place_for_images(
+        &self,
+        occurrence: &Occurrence<'_>,
+        places: &[Place],
+    ) -> Option<(Place, MediaLimits)> {
         let png = MediaType::parse("image/png")?;
         // An author's document loses no page for an estimate.
         let is_authors = matches!(occurrence.origin, Origin::Author { .. });
@@ -64,7 +68,7 @@ impl Decider<'_> {
         places.iter().find_map(form)
     }
 
-    fn image_form(&self, png: &MediaType, place: Place, is_authors: bool) -> Option<Form> {
+    fn image_form(&self, png: &MediaType, place: Place, is_authors: bool) -> Option<MediaLimits> {
         let mut form = self.form(png, place, false)?;
         let rules = &self.capabilities.files;
         let paid =

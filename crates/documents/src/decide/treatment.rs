@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Document, Form, Place};
+use attache_core::{Document, MediaLimits, Place};
 
 use crate::decide::estimate::Estimate;
 use crate::materials::{PageRequest, content_bytes};
@@ -76,7 +76,7 @@ pub(crate) struct Expected {
 pub(crate) enum Need {
     Load(Document),
     Convert(Document),
-    Fit(Document, Form),
+    Transcode(Document, MediaLimits),
     Render(Document, PageRequest),
 }
 

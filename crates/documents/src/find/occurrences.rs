@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::{
-    Content, ContentTree, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin,
+    ContentTree, Document, DocumentId, Message, Place, ResultStatus, ToolResult, UserOrigin, UserPart,
 };
 
 use crate::find::identity::Identities;
@@ -115,8 +115,8 @@ pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials)
                 for (part, content) in user.parts.iter().enumerate() {
                     put.part = part;
                     match content {
-                        Content::Document(document) => put.one(document, origin, None),
-                        Content::Object(tree) => put.tree(tree, origin),
+                        UserPart::Document(document) => put.one(document, origin, None),
+                        UserPart::Object(tree) => put.tree(tree, origin),
                         _ => {}
                     }
                 }

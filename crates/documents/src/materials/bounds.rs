@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use attache_core::{Document, DocumentId};
 
-use super::transcoded::Fit;
+use super::transcoded::Transcoding;
 use super::{Key, Loaded, Materials, Rendering, content_bytes};
 
 /// Something that can be let go.
@@ -41,7 +41,7 @@ impl Materials {
             }
         }
         let mut keep = |id: &DocumentId| keep(id) || inside.contains(id);
-        self.fits.retain(&mut keep);
+        self.transcodings.retain(&mut keep);
         self.renderings.retain(&mut keep);
         self.loaded.retain(|id, _| keep(id));
         self.said.retain(|id, _| keep(id));
@@ -91,7 +91,7 @@ impl Materials {
                 },
                 Some(Loaded::LetGo(_) | Loaded::Missing(_)) | None => {}
             },
-            Piece::Fitted(key, since) => self.fits.let_go(&key, since),
+            Piece::Fitted(key, since) => self.transcodings.let_go(&key, since),
             Piece::Rendered(key, since) => self.renderings.let_go(&key, since),
             Piece::Converted(key) => _ = self.converted.remove(&key),
         }
@@ -103,11 +103,11 @@ impl Materials {
             Loaded::Here(document, since) => Some((size(document), *since, Piece::Loaded(id.clone()))),
             Loaded::LetGo(_) | Loaded::Missing(_) => None,
         });
-        let fitted = self.fits.iter().filter_map(|(key, fit, since)| match fit {
-            Fit::Adapted(adapted) => {
+        let fitted = self.transcodings.iter().filter_map(|(key, fit, since)| match fit {
+            Transcoding::Adapted(adapted) => {
                 Some((size(&adapted.document), since, Piece::Fitted(key.clone(), since)))
             }
-            Fit::AsIs { .. } | Fit::Failed(_) | Fit::Unknown => None,
+            Transcoding::AsIs { .. } | Transcoding::Failed(_) | Transcoding::Unknown => None,
         });
         let rendered = self.renderings.iter().filter_map(|(key, rendering, since)| match rendering {
             Rendering::Done(rendered) => {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentSource, DocumentStore, Fetched, Fetcher, Fitted,
-    Form, Message, ModelCapabilities, RenderedPages, StoreErrorKind,
+    BoxFuture, ConvertedText, Converter, Document, DocumentSource, DocumentStore, Fetched, Fetcher,
+    MediaLimits, Message, ModelCapabilities, RenderedPages, StoreErrorKind, Transcoded,
 };
 use bytes::Bytes;
 
@@ -64,8 +64,8 @@ pub async fn gather(
                 _ => Box::pin(load(document, store)),
             }
         });
-        let fit = wanted.fit.iter().map(|(document, form)| -> BoxFuture<'_, Brought<'_>> {
-            Box::pin(fit(document, form, converters))
+        let transcode = wanted.transcode.iter().map(|(document, form)| -> BoxFuture<'_, Brought<'_>> {
+            Box::pin(self::transcode(document, form, converters))
         });
         let convert = wanted
             .convert
@@ -74,12 +74,14 @@ pub async fn gather(
         let render = wanted.render.iter().map(|(document, request)| -> BoxFuture<'_, Brought<'_>> {
             Box::pin(render(document, request, converters))
         });
-        side_by_side(load.chain(fit).chain(convert).chain(render), |brought| brought.put_into(materials))
-            .await;
+        side_by_side(load.chain(transcode).chain(convert).chain(render), |brought| {
+            brought.put_into(materials)
+        })
+        .await;
     }
 }
 
-/// How many documents are loaded, fetched, fitted or converted at once.
+/// How many documents are loaded, fetched, transcoded or converted at once.
 const AT_ONCE: usize = 8;
 
 /// Drives a few of the futures at a time, in order, and hands on what each yields as soon as it does.
@@ -112,9 +114,9 @@ pub(crate) enum Brought<'p> {
     Bytes(&'p Document, Bytes),
     Fetched(&'p Document, Fetched),
     Missing(&'p Document, String),
-    Fitted(&'p Document, &'p Form, Fitted),
-    Unfit(&'p Document, &'p Form, String),
-    Unchecked(&'p Document, &'p Form),
+    Transcoded(&'p Document, &'p MediaLimits, Transcoded),
+    Unfit(&'p Document, &'p MediaLimits, String),
+    Unchecked(&'p Document, &'p MediaLimits),
     Converted(&'p Document, ConvertedText),
     Unconvertible(&'p Document, String),
     Rendered(&'p Document, &'p PageRequest, RenderedPages),
@@ -128,8 +130,8 @@ impl Brought<'_> {
             Self::Bytes(document, bytes) => materials.insert_bytes(document, bytes),
             Self::Fetched(document, fetched) => materials.insert_fetched(document, fetched),
             Self::Missing(document, why) => materials.insert_missing(document, why),
-            Self::Fitted(document, form, fitted) => materials.insert_fitted(document, form, fitted),
-            Self::Unfit(document, form, why) => materials.insert_unfit(document, form, why),
+            Self::Transcoded(document, form, fitted) => materials.insert_transcoded(document, form, fitted),
+            Self::Unfit(document, form, why) => materials.insert_untranscodable(document, form, why),
             Self::Unchecked(document, form) => materials.insert_unchecked(document, form),
             Self::Converted(document, text) => materials.insert_converted(document, text),
             Self::Unconvertible(document, why) => materials.insert_unconvertible(document, why),
@@ -156,14 +158,18 @@ async fn load<'p>(document: &'p Document, store: &dyn DocumentStore) -> Brought<
     }
 }
 
-async fn fit<'p>(document: &'p Document, form: &'p Form, converters: &[Arc<dyn Converter>]) -> Brought<'p> {
+async fn transcode<'p>(
+    document: &'p Document,
+    form: &'p MediaLimits,
+    converters: &[Arc<dyn Converter>],
+) -> Brought<'p> {
     let media_type = document.media_type();
-    let converter = converters.iter().find(|converter| converter.fits(media_type, form));
+    let converter = converters.iter().find(|converter| converter.transcodes(media_type, form));
     let (Some(converter), Some(bytes)) = (converter, document.bytes()) else {
         return Brought::Unchecked(document, form);
     };
-    match converter.fit(document, bytes, form).await {
-        Ok(fitted) => Brought::Fitted(document, form, fitted),
+    match converter.transcode(document, bytes, form).await {
+        Ok(fitted) => Brought::Transcoded(document, form, fitted),
         Err(reason) => Brought::Unfit(document, form, reason),
     }
 }

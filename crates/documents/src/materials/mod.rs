@@ -17,7 +17,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use attache_core::{
-    ConvertedText, Document, DocumentId, DocumentSource, Fetched, Fitted, Form, MediaType, RenderedPages,
+    ConvertedText, Document, DocumentId, DocumentSource, Fetched, MediaLimits, MediaType, RenderedPages,
+    Transcoded,
 };
 use bytes::Bytes;
 
@@ -26,7 +27,7 @@ use memo::Memo;
 pub use rendered::PageRequest;
 pub(crate) use rendered::{Rendered, Rendering};
 use said::Said;
-pub(crate) use transcoded::Fit;
+pub(crate) use transcoded::Transcoding;
 
 use crate::materials::pages::Pages;
 use crate::text::decode::one_line;
@@ -59,7 +60,7 @@ use crate::text::fence::Fenced;
 pub struct Materials {
     loaded: HashMap<DocumentId, Loaded>,
     converted: HashMap<Key, Converted>,
-    fits: Answers<Form, Fit>,
+    transcodings: Answers<MediaLimits, Transcoding>,
     renderings: Answers<PageRequest, Rendering>,
     /// The answers of servers about fetched documents.
     said: HashMap<DocumentId, Said>,
@@ -196,7 +197,7 @@ impl Materials {
     pub fn insert_bytes(&mut self, document: &Document, bytes: impl Into<Bytes>) {
         let loaded = document.clone().with_bytes(bytes);
         let any = Key { id: document.id().clone(), content: None };
-        self.fits.forget(&any);
+        self.transcodings.forget(&any);
         self.renderings.forget(&any);
         self.said.remove(document.id());
         let since = self.next();
@@ -242,24 +243,29 @@ impl Materials {
 
     /// A converter's answer about a document and a form: that it fits, or the content to show in its place. An answer
     /// that is not in that form counts as none.
-    pub fn insert_fitted(&mut self, document: &Document, form: &Form, fitted: Fitted) {
-        self.insert_fit(document, form, Fit::of(document, form, fitted));
+    pub fn insert_transcoded(&mut self, document: &Document, form: &MediaLimits, fitted: Transcoded) {
+        self.insert_transcoding(document, form, Transcoding::of(document, form, fitted));
     }
 
     /// A converter looked at a document and cannot bring it into a form, or it cannot be read at all. The model reads
     /// the reason: one line, no full stop, no secrets.
-    pub fn insert_unfit(&mut self, document: &Document, form: &Form, reason: impl Into<String>) {
-        self.insert_fit(document, form, Fit::Failed(one_line(&reason.into())));
+    pub fn insert_untranscodable(
+        &mut self,
+        document: &Document,
+        form: &MediaLimits,
+        reason: impl Into<String>,
+    ) {
+        self.insert_transcoding(document, form, Transcoding::Failed(one_line(&reason.into())));
     }
 
     /// Nobody can say whether a document is in a form beyond what its header says, or bring it there.
-    pub fn insert_unchecked(&mut self, document: &Document, form: &Form) {
-        self.insert_fit(document, form, Fit::Unknown);
+    pub fn insert_unchecked(&mut self, document: &Document, form: &MediaLimits) {
+        self.insert_transcoding(document, form, Transcoding::Unknown);
     }
 
-    fn insert_fit(&mut self, document: &Document, form: &Form, fit: Fit) {
+    fn insert_transcoding(&mut self, document: &Document, form: &MediaLimits, fit: Transcoding) {
         let (key, since) = (self.key_for_insertion(document), self.next());
-        self.fits.insert(key, form, fit, since);
+        self.transcodings.insert(key, form, fit, since);
     }
 
     /// Pages of a document as images, as a converter rendered them. An answer that is not what was asked for counts as
@@ -381,12 +387,12 @@ impl Materials {
     }
 
     /// The knowledge about a document and a form.
-    pub(crate) fn fit(&self, document: &Document, form: &Form) -> Option<&Fit> {
-        if self.fits.is_empty() {
+    pub(crate) fn transcoding(&self, document: &Document, form: &MediaLimits) -> Option<&Transcoding> {
+        if self.transcodings.is_empty() {
             return None;
         }
         let key = self.key(document);
-        self.fits.get(&key, form).or_else(|| self.fits.get(&key.of_any_content(), form))
+        self.transcodings.get(&key, form).or_else(|| self.transcodings.get(&key.of_any_content(), form))
     }
 
     /// The documents inside those of which text was made, under the ids that their labels show.
@@ -479,11 +485,11 @@ fn is_same_memory(a: &Document, b: &Document) -> bool {
 impl Clone for Materials {
     /// The copy remembers no decoded texts.
     fn clone(&self) -> Self {
-        let Self { loaded, converted, fits, renderings, said, latest, memo: _, inserted } = self;
-        let (loaded, converted, fits) = (loaded.clone(), converted.clone(), fits.clone());
+        let Self { loaded, converted, transcodings, renderings, said, latest, memo: _, inserted } = self;
+        let (loaded, converted, transcodings) = (loaded.clone(), converted.clone(), transcodings.clone());
         let (said, latest, memo) = (said.clone(), latest.clone(), Memo::default());
         let renderings = renderings.clone();
-        Self { loaded, converted, fits, renderings, said, latest, memo, inserted: *inserted }
+        Self { loaded, converted, transcodings, renderings, said, latest, memo, inserted: *inserted }
     }
 }
 

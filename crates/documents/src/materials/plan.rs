@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{Document, Form, Message, ModelCapabilities};
+use attache_core::{Document, MediaLimits, Message, ModelCapabilities};
 
 use crate::decide::all::decide_all;
 use crate::decide::treatment::{Need, Purpose};
@@ -19,7 +19,7 @@ pub struct Plan {
     pub load: Vec<Document>,
     /// Documents to be brought into the form of a place, or to be found to be in it, with their bytes in memory, in
     /// message order.
-    pub fit: Vec<(Document, Form)>,
+    pub transcode: Vec<(Document, MediaLimits)>,
     /// Documents of which text is to be made, with their bytes in memory, in message order.
     pub convert: Vec<Document>,
     /// Documents of which pages are to be rendered as images, with their bytes in memory, in message order.
@@ -29,7 +29,7 @@ pub struct Plan {
 impl Plan {
     /// True if nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.load.is_empty() && self.fit.is_empty() && self.convert.is_empty() && self.render.is_empty()
+        self.load.is_empty() && self.transcode.is_empty() && self.convert.is_empty() && self.render.is_empty()
     }
 }
 
@@ -41,7 +41,7 @@ impl Plan {
 /// once, and each request for its pages is made at most once.
 ///
 /// ```
-/// use attache_core::{Document, Matrix, Message, UserMessage, Content};
+/// use attache_core::{Document, Matrix, Message, UserMessage, UserPart};
 /// use attache_documents::{ConvertedText, Materials, RouteOptions, plan};
 ///
 /// let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");
@@ -68,8 +68,8 @@ pub fn plan(
             Some(Need::Convert(document)) if converting.insert(occurrence.identity) => {
                 plan.convert.push(document);
             }
-            Some(Need::Fit(document, form)) if fitting.insert((occurrence.identity, form.clone())) => {
-                plan.fit.push((document, form));
+            Some(Need::Transcode(document, form)) if fitting.insert((occurrence.identity, form.clone())) => {
+                plan.transcode.push((document, form));
             }
             Some(Need::Render(document, request))
                 if rendering.insert((occurrence.identity, request.clone())) =>

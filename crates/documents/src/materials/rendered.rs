@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use attache_core::{Document, Form, MediaKind, PageImage, RenderedPages};
+use attache_core::{Document, MediaKind, MediaLimits, PageImage, RenderedPages};
 
 use crate::decide::place::pixels;
 use crate::materials::transcoded::renamed;
@@ -13,13 +13,13 @@ use crate::materials::transcoded::renamed;
 pub struct PageRequest {
     /// The pages, counted from 1, ascending and apart; `1..=usize::MAX` stands for all of them.
     pub pages: Vec<RangeInclusive<usize>>,
-    /// The form of each image. [`Form::max_pages`] limits how many there are.
-    pub form: Form,
+    /// The form of each image. [`MediaLimits::max_pages`] limits how many there are.
+    pub form: MediaLimits,
 }
 
 impl PageRequest {
     /// These pages in that form.
-    pub(crate) fn new(pages: Vec<RangeInclusive<usize>>, form: Form) -> Self {
+    pub(crate) fn new(pages: Vec<RangeInclusive<usize>>, form: MediaLimits) -> Self {
         Self { pages, form }
     }
 
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn an_answer_that_does_not_fit_is_none() {
         let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf").with_file_name("scan.pdf");
-        let form = Form::of(["image/png"]).with_max_bytes(12).with_max_pages(2);
+        let form = MediaLimits::of(["image/png"]).with_max_bytes(12).with_max_pages(2);
         let request = PageRequest::new(vec![2..=3, 5..=usize::MAX], form);
         let of = |images: &[(usize, &str, &'static [u8])], total| {
             let image = |(page, media, bytes): &(usize, &str, &'static [u8])| {

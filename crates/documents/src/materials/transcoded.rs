@@ -1,6 +1,6 @@
 //! The forms into which converters brought documents.
 
-use attache_core::{Document, Fitted, Form, MediaKind, MediaType};
+use attache_core::{Document, MediaKind, MediaLimits, MediaType, Transcoded};
 
 use crate::decide::place::{Adapted, pixels};
 use crate::materials::pages::Pages;
@@ -8,7 +8,7 @@ use crate::text::decode::one_line;
 
 /// The knowledge about a document and a form.
 #[derive(Clone, Debug)]
-pub(crate) enum Fit {
+pub(crate) enum Transcoding {
     /// It is in that form.
     AsIs { pages: Option<u64> },
     /// This is in that form.
@@ -19,9 +19,9 @@ pub(crate) enum Fit {
     Unknown,
 }
 
-impl Fit {
+impl Transcoding {
     /// The answer of a converter about `document` and `form`.
-    pub(crate) fn of(document: &Document, form: &Form, fitted: Fitted) -> Self {
+    pub(crate) fn of(document: &Document, form: &MediaLimits, fitted: Transcoded) -> Self {
         let Some((bytes, media_type)) = fitted.content else { return Self::AsIs { pages: fitted.pages } };
         if bytes.is_empty() {
             return Self::Failed("the converter made nothing of it".to_owned());
@@ -81,28 +81,40 @@ mod tests {
     #[test]
     fn an_answer_that_does_not_fit_is_none() {
         let document = Document::from_bytes(&b"BM pixels"[..], "image/bmp").with_media_type("image/bmp");
-        let form = Form::of(["image/png"]).with_max_bytes(10);
+        let form = MediaLimits::of(["image/png"]).with_max_bytes(10);
         let of = |media: &str, bytes: &'static [u8]| {
-            Fit::of(&document, &form, Fitted::changed(bytes, MediaType::parse(media).unwrap(), "made"))
-        };
-        assert!(matches!(of("image/png", b"\x89PNG\r\n\x1a\n"), Fit::Adapted(_)));
-        assert!(matches!(of("image/jpeg", b"\xff\xd8\xff"), Fit::Failed(_)));
-        assert!(matches!(of("image/png", b"\x89PNG\r\n\x1a\n and more"), Fit::Failed(_)));
-        assert!(matches!(of("image/png", b""), Fit::Failed(_)));
-        let of = |form: Form, media: &str, bytes: &[u8]| {
-            Fit::of(
+            Transcoding::of(
                 &document,
                 &form,
-                Fitted::changed(bytes.to_vec(), MediaType::parse(media).unwrap(), "made"),
+                Transcoded::changed(bytes, MediaType::parse(media).unwrap(), "made"),
+            )
+        };
+        assert!(matches!(of("image/png", b"\x89PNG\r\n\x1a\n"), Transcoding::Adapted(_)));
+        assert!(matches!(of("image/jpeg", b"\xff\xd8\xff"), Transcoding::Failed(_)));
+        assert!(matches!(of("image/png", b"\x89PNG\r\n\x1a\n and more"), Transcoding::Failed(_)));
+        assert!(matches!(of("image/png", b""), Transcoding::Failed(_)));
+        let of = |form: MediaLimits, media: &str, bytes: &[u8]| {
+            Transcoding::of(
+                &document,
+                &form,
+                Transcoded::changed(bytes.to_vec(), MediaType::parse(media).unwrap(), "made"),
             )
         };
         // Width and height stand in the first chunk.
         let wide = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x03\0\0\0\x01\x08\x02\0\0\0";
-        assert!(matches!(of(Form::of(["image/png"]).with_max_pixels(2), "image/png", wide), Fit::Failed(_)));
-        assert!(matches!(of(Form::of(["image/png"]).with_max_pixels(3), "image/png", wide), Fit::Adapted(_)));
+        assert!(matches!(
+            of(MediaLimits::of(["image/png"]).with_max_pixels(2), "image/png", wide),
+            Transcoding::Failed(_)
+        ));
+        assert!(matches!(
+            of(MediaLimits::of(["image/png"]).with_max_pixels(3), "image/png", wide),
+            Transcoding::Adapted(_)
+        ));
         let pages = b"%PDF-1.7\n<</Type/Page>><</Type/Page>>";
-        let pdf = |most| Form::of(["application/pdf"]).with_max_pages(most);
-        assert!(matches!(of(pdf(1), "application/pdf", pages), Fit::Failed(_)));
-        assert!(matches!(of(pdf(2), "application/pdf", pages), Fit::Adapted(made) if made.pages == Some(2)));
+        let pdf = |most| MediaLimits::of(["application/pdf"]).with_max_pages(most);
+        assert!(matches!(of(pdf(1), "application/pdf", pages), Transcoding::Failed(_)));
+        assert!(
+            matches!(of(pdf(2), "application/pdf", pages), Transcoding::Adapted(made) if made.pages == Some(2))
+        );
     }
 }

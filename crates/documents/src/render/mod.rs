@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::{
-    Content, ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserOrigin, reference_ids,
+    ContentTree, Message, ModelCapabilities, ProviderError, ToolSet, UserOrigin, UserPart, reference_ids,
 };
 
 use crate::decide::all::{Decided, decide_all, wire_call_id};
@@ -206,7 +206,7 @@ pub fn unresolved(messages: &[Arc<Message>]) -> Vec<UnresolvedReference> {
             }
             Message::User(user) if !message.is_tool_call_documents() => {
                 for part in &user.parts {
-                    if let Content::Object(tree) = part {
+                    if let UserPart::Object(tree) = part {
                         read(tree, None, None);
                     }
                 }

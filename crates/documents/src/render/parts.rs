@@ -1,6 +1,6 @@
 //! The parts that stand for one document.
 
-use attache_core::{Content, Document, DocumentSource, Routed};
+use attache_core::{Document, DocumentSource, Routed, UserPart};
 
 use crate::decide::treatment::{Piece, Shown, Treatment};
 use crate::find::Occurrence;
@@ -14,7 +14,7 @@ use attache_core::StableHash as Hash;
 /// Parts of a message, and a hash of what documents added to them.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    pub(super) parts: Vec<Content>,
+    pub(super) parts: Vec<UserPart>,
     hash: Hash,
 }
 
@@ -61,14 +61,14 @@ impl Pieces {
     }
 
     /// Adds what the message said by itself.
-    pub(super) fn say(&mut self, content: impl Into<Option<Content>>) {
+    pub(super) fn say(&mut self, content: impl Into<Option<UserPart>>) {
         self.parts.extend(content.into());
     }
 
     /// Adds text of routing's own.
     pub(super) fn text(&mut self, text: &str) {
         self.hash = self.hash.text("text").text(text);
-        self.say(Content::text(text));
+        self.say(UserPart::text(text));
     }
 
     /// Adds what stands for a document: label and content, the content alone, a note, or nothing.
@@ -164,12 +164,12 @@ impl Pieces {
         if let DocumentSource::External { url } = document.source() {
             self.hash = self.hash.text("url").text(url);
         }
-        self.say(Content::Document(document.clone()));
+        self.say(UserPart::Document(document.clone()));
     }
 
     fn fenced(&mut self, fenced: &Fenced) {
         self.hash = self.hash.text("fenced").number(fenced.hash);
-        self.say(Content::Text(fenced.part.clone()));
+        self.say(UserPart::Text(fenced.part.clone()));
     }
 
     /// Says how to read what is not shown.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use attache_core::{Content, ContentTree, UserMessage, UserOrigin};
+use attache_core::{ContentTree, UserMessage, UserOrigin, UserPart};
 
 use super::Scene;
 use super::parts::{Labelling, Pieces};
@@ -40,19 +40,19 @@ impl Scene<'_, '_> {
         let mut pieces = Pieces::new();
         for part in &message.parts {
             match part {
-                Content::Text(text) => pieces.say(match without_imitations(text.text()) {
-                    Cow::Borrowed(_) => Some(Content::Text(text.clone())),
-                    Cow::Owned(mended) => Content::text(mended),
+                UserPart::Text(text) => pieces.say(match without_imitations(text.text()) {
+                    Cow::Borrowed(_) => Some(UserPart::Text(text.clone())),
+                    Cow::Owned(mended) => UserPart::text(mended),
                 }),
-                Content::Object(tree) if is_plain_text(tree) => {
-                    pieces.say(Content::text(without_imitations(&tree.model_text())));
+                UserPart::Object(tree) if is_plain_text(tree) => {
+                    pieces.say(UserPart::text(without_imitations(&tree.model_text())));
                 }
-                Content::Object(tree) => pieces.say(object_text(tree)),
+                UserPart::Object(tree) => pieces.say(object_text(tree)),
                 _ => {}
             }
         }
         if pieces.is_empty() {
-            pieces.say(Content::text(NO_PAYLOAD));
+            pieces.say(UserPart::text(NO_PAYLOAD));
         }
         let preamble = self.options.profile.event_preamble();
         if let Some(preamble) = preamble.filter(|_| !documents.occurrences.is_empty()) {
@@ -67,13 +67,13 @@ impl Scene<'_, '_> {
     /// The parts in their order, those in an object after its text.
     fn author(&self, message: &UserMessage, documents: &Documents<'_, '_>) -> Pieces {
         let mut pieces = Pieces::new();
-        let has_text = message.parts.iter().any(|part| !matches!(part, Content::Document(_)));
+        let has_text = message.parts.iter().any(|part| !matches!(part, UserPart::Document(_)));
         let label = self.options.label_native || documents.need_text() && !has_text;
         for (at, part) in message.parts.iter().enumerate() {
             match part {
-                Content::Text(text) => pieces.say(Content::Text(text.clone())),
-                Content::Document(_) => documents.add(at, label, &mut pieces),
-                Content::Object(tree) => {
+                UserPart::Text(text) => pieces.say(UserPart::Text(text.clone())),
+                UserPart::Document(_) => documents.add(at, label, &mut pieces),
+                UserPart::Object(tree) => {
                     pieces.say(object_text(tree));
                     documents.add(at, true, &mut pieces);
                 }
@@ -88,8 +88,8 @@ impl Scene<'_, '_> {
 /// it is.
 pub(crate) fn pretends(event: &UserMessage) -> bool {
     event.parts.iter().any(|part| match part {
-        Content::Text(text) => matches!(without_imitations(text.text()), Cow::Owned(_)),
-        Content::Object(tree) if is_plain_text(tree) => {
+        UserPart::Text(text) => matches!(without_imitations(text.text()), Cow::Owned(_)),
+        UserPart::Object(tree) if is_plain_text(tree) => {
             // Most texts hold nothing that could be one, and need not be decoded.
             let may = tree.json().contains(['<', '[']) || tree.json().contains("\\u");
             may && matches!(without_imitations(&tree.model_text()), Cow::Owned(_))
@@ -104,8 +104,8 @@ fn is_plain_text(tree: &ContentTree) -> bool {
 }
 
 /// The text of an object; nothing if that is blank.
-fn object_text(tree: &ContentTree) -> Option<Content> {
-    if tree.is_blank() { None } else { Content::text(tree.model_text()) }
+fn object_text(tree: &ContentTree) -> Option<UserPart> {
+    if tree.is_blank() { None } else { UserPart::text(tree.model_text()) }
 }
 
 /// The documents of one user message.

@@ -51,9 +51,13 @@ fn what_is_attached_is_planned_and_kept_with_its_holder() {
     have.insert_converted(&mail, text());
     let planned = |have: &Materials| plan(&chat.messages, &model("anthropic"), &RouteOptions::new(), have);
     let next = planned(&have);
-    let ids: Vec<DocumentId> = next.fit.iter().map(|(document, _)| document.id().clone()).collect();
+    let ids: Vec<DocumentId> = next.transcode.iter().map(|(document, _)| document.id().clone()).collect();
     assert_eq!(ids, [mail.id().inside(1)], "the PDF");
-    have.insert_fitted(&next.fit[0].0, &next.fit[0].1, attache_core::Fitted::unchanged().with_pages(7));
+    have.insert_transcoded(
+        &next.transcode[0].0,
+        &next.transcode[0].1,
+        attache_core::Transcoded::unchanged().with_pages(7),
+    );
     for document in next.convert {
         have.insert_unconvertible(&document, "no");
     }

@@ -1,6 +1,6 @@
 //! Documents of authors and events: C09, C10, C25, D24, D26, D36.
 
-use attache_core::{Capture, Content, ContentTree, Document, ErrorKind, Message, Place, UserMessage};
+use attache_core::{Capture, ContentTree, Document, ErrorKind, Message, Place, UserMessage, UserPart};
 use attache_documents::{ConvertedText, LabelProfile, Materials, Outcome, ReasonKind, RouteOptions, explain};
 use serde_json::json;
 
@@ -145,7 +145,7 @@ fn native_documents_are_labelled_where_asked_or_needed() {
 fn an_object_is_shown_as_its_text_and_its_documents_after_it() {
     let payload = Capture::new().finish(&(1, pdf("a.pdf"))).unwrap();
     let message =
-        UserMessage::new([Content::text("Here:"), Some(Content::Object(payload)), Content::text("Well?")]);
+        UserMessage::new([UserPart::text("Here:"), Some(UserPart::Object(payload)), UserPart::text("Well?")]);
     let routing = Chat::new().push(Message::User(message)).route("anthropic");
     let parts = shown(&routing.messages[0]);
     assert_eq!(parts.len(), 5);

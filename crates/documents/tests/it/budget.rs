@@ -1,6 +1,6 @@
 //! What documents may cost: D16, and pages of a request.
 
-use attache_core::{Document, Fitted};
+use attache_core::{Document, Transcoded};
 use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, outcomes, pdf, shown};
@@ -71,7 +71,7 @@ fn what_is_alone_is_not_left_out() {
     let options = RouteOptions::new().with_budget(DocumentBudget::Tokens(16_000));
     let pages = |chat: &Chat| {
         let plan = plan(&chat.messages, &model("anthropic"), &options, &Materials::new());
-        plan.fit[0].1.max_pages
+        plan.transcode[0].1.max_pages
     };
     assert_eq!(pages(&turns([pdf("a.pdf")])), Some(6));
     assert_eq!(pages(&Chat::new().author("Read it.", &[pdf("a.pdf")])), Some(600));
@@ -84,8 +84,8 @@ fn a_request_has_a_number_of_pages() {
     capabilities.files.max_pages = Some(100);
     let chat = turns(["a.pdf", "b.pdf", "c.pdf"].map(pdf));
     let mut have = Materials::new();
-    for (document, form) in plan(&chat.messages, &capabilities, &RouteOptions::new(), &have).fit {
-        have.insert_fitted(&document, &form, Fitted::unchanged().with_pages(40));
+    for (document, form) in plan(&chat.messages, &capabilities, &RouteOptions::new(), &have).transcode {
+        have.insert_transcoded(&document, &form, Transcoded::unchanged().with_pages(40));
     }
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["note", "native", "native"]);

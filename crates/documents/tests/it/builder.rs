@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, Content, ContentTree, Document, DocumentId,
-    DocumentSource, Matrix, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError,
-    ResultStatus, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, Capture, ContentTree, Document, DocumentId, DocumentSource,
+    Matrix, Message, MessageId, ModelCapabilities, ProviderCallId, ProviderError, ResultStatus, ToolCall,
+    ToolCallId, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Decision, Materials, RouteOptions, Routing, route};
 
@@ -83,8 +83,8 @@ impl Chat {
     }
 
     pub(crate) fn author(self, text: &str, documents: &[Document]) -> Self {
-        let documents = documents.iter().cloned().map(Content::Document).map(Some);
-        self.push(Message::User(UserMessage::new([Content::text(text)].into_iter().chain(documents))))
+        let documents = documents.iter().cloned().map(UserPart::Document).map(Some);
+        self.push(Message::User(UserMessage::new([UserPart::text(text)].into_iter().chain(documents))))
     }
 
     pub(crate) fn event(self, payload: ContentTree) -> Self {
@@ -153,14 +153,14 @@ pub(crate) fn only(routing: &Routing) -> &Decision {
 /// The content of a message as a list: texts as they are, documents as `[media type, name]`, marked if it is an address
 /// that stands there.
 pub(crate) fn shown(message: &Message) -> Vec<String> {
-    let content: Vec<&Content> = match message {
+    let content: Vec<&UserPart> = match message {
         Message::User(user) => user.shown().iter().collect(),
         Message::ToolResults(results) => results.results.iter().flat_map(ToolResult::attached).collect(),
         _ => Vec::new(),
     };
-    let show = |content: &Content| match content {
-        Content::Text(text) => text.text().to_owned(),
-        Content::Document(document) => {
+    let show = |content: &UserPart| match content {
+        UserPart::Text(text) => text.text().to_owned(),
+        UserPart::Document(document) => {
             let (media, name) = (document.media_type(), document.file_name().unwrap_or("?"));
             if matches!(document.source(), DocumentSource::External { .. }) {
                 return format!("({media} {name} at its address)");

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use attache_core::{
-    BoxFuture, Content, Document, DocumentId, DocumentSource, DocumentStore, FetchError, FetchErrorKind,
-    Fetched, Fetcher, MediaType, Message, ModelCapabilities, StoreError, StoreErrorKind,
+    BoxFuture, Document, DocumentId, DocumentSource, DocumentStore, FetchError, FetchErrorKind, Fetched,
+    Fetcher, MediaType, Message, ModelCapabilities, StoreError, StoreErrorKind, UserPart,
 };
 use attache_documents::{
     ExternalDocuments, Label, LabelProfile, Materials, ReasonKind, Repeats, RouteOptions, Routing, gather,
@@ -297,7 +297,7 @@ fn an_authors_address_that_leads_nowhere_is_an_error() {
 fn external_parts(messages: &[Arc<Message>]) -> Vec<String> {
     let mut found = Vec::new();
     for message in messages {
-        let contents: Vec<&Content> = match &**message {
+        let contents: Vec<&UserPart> = match &**message {
             Message::User(user) => user.shown().iter().collect(),
             Message::ToolResults(results) => {
                 results.results.iter().flat_map(|result| result.attached()).collect()
@@ -305,7 +305,7 @@ fn external_parts(messages: &[Arc<Message>]) -> Vec<String> {
             _ => Vec::new(),
         };
         for content in contents {
-            if let Content::Document(document) = content
+            if let UserPart::Document(document) = content
                 && let DocumentSource::External { url } = document.source()
             {
                 found.push(url.to_string());

@@ -1,6 +1,8 @@
 //! Forms that a place takes: D8, D18, and the rules by which what does not fit degrades.
 
-use attache_core::{Document, ErrorKind, Fitted, Form, MediaType, Message, ModelCapabilities, Place, Units};
+use attache_core::{
+    Document, ErrorKind, MediaLimits, MediaType, Message, ModelCapabilities, Place, Transcoded, Units,
+};
 use attache_documents::{ConvertedText, Materials, Outcome, Plan, ReasonKind, RouteOptions, Routing, plan};
 
 use crate::builder::{Chat, PDF, PNG, doc, model, only, outcomes, pdf, png, shown};
@@ -25,14 +27,14 @@ fn planned(chat: &Chat, capabilities: &ModelCapabilities, have: &Materials) -> P
 }
 
 /// The one form that a plan asks for.
-fn form(chat: &Chat, capabilities: &ModelCapabilities) -> Form {
+fn form(chat: &Chat, capabilities: &ModelCapabilities) -> MediaLimits {
     let plan = planned(chat, capabilities, &Materials::new());
-    let [(_, form)] = &*plan.fit else { panic!("{plan:?}") };
+    let [(_, form)] = &*plan.transcode else { panic!("{plan:?}") };
     form.clone()
 }
 
-fn made(bytes: &'static [u8], media_type: &str, note: &str) -> Fitted {
-    Fitted::changed(bytes, MediaType::parse(media_type).unwrap(), note)
+fn made(bytes: &'static [u8], media_type: &str, note: &str) -> Transcoded {
+    Transcoded::changed(bytes, MediaType::parse(media_type).unwrap(), note)
 }
 
 fn routed(chat: &Chat, capabilities: &ModelCapabilities, have: &Materials) -> Routing {
@@ -50,12 +52,12 @@ fn an_image_of_another_type_is_reencoded() {
         assert!(form.allows(&MediaType::parse("image/png").unwrap()), "{form:?}");
         assert!(!form.allows(&MediaType::parse("application/pdf").unwrap()), "an image stays one: {form:?}");
         let mut have = Materials::new();
-        have.insert_fitted(&scan, &form, made(PNG, "image/png", "re-encoded from image/bmp"));
+        have.insert_transcoded(&scan, &form, made(PNG, "image/png", "re-encoded from image/bmp"));
         assert!(planned(&chat, &capabilities, &have).is_empty());
         let routing = routed(&chat, &capabilities, &have);
         let decision = only(&routing);
         assert_eq!((decision.outcome, decision.place), (Outcome::Reencoded, Some(place)));
-        assert_eq!((decision.reason.kind(), decision.bytes), (ReasonKind::Fitted, PNG.len() as u64));
+        assert_eq!((decision.reason.kind(), decision.bytes), (ReasonKind::Transcoded, PNG.len() as u64));
         assert_eq!(decision.reason.as_str(), "shown in another form: re-encoded from image/bmp");
         let content = shown(&routing.messages[at]);
         let label = content.iter().find(|text| text.contains("scan.bmp")).unwrap();
@@ -79,13 +81,13 @@ fn an_image_that_is_too_large_is_scaled_or_a_note() {
         only(&note).reason.as_str(),
         "it has 9000 × 6000 pixels, and this model takes at most 8000 on a side"
     );
-    have.insert_fitted(
+    have.insert_transcoded(
         &photo,
         &form,
         made(PNG, "image/png", "scaled from 9000 × 6000 to 1568 × 1045 pixels"),
     );
     assert_eq!(outcomes(&routed(&chat, &capabilities, &have)), ["reencoded"]);
-    have.insert_unfit(&photo, &form, "it is damaged");
+    have.insert_untranscodable(&photo, &form, "it is damaged");
     let failed = routed(&chat, &capabilities, &have);
     let reason = &only(&failed).reason;
     assert_eq!((only(&failed).outcome, reason.kind()), (Outcome::Note, ReasonKind::Unfit));
@@ -98,7 +100,7 @@ fn long(chat: Chat) -> (Document, Chat) {
     (long, chat)
 }
 
-fn part() -> Fitted {
+fn part() -> Transcoded {
     made(PDF, "application/pdf", "pages 1–2 of 3").with_pages(3).with_pages_held(2)
 }
 
@@ -117,7 +119,7 @@ fn a_pdf_with_too_many_pages_is_cut_and_its_other_pages_are_text() {
     let (long, chat) = long(Chat::new());
     let form = form(&chat, &capabilities);
     let mut have = Materials::new();
-    have.insert_fitted(&long, &form, part());
+    have.insert_transcoded(&long, &form, part());
     assert_eq!(
         planned(&chat, &capabilities, &have).convert,
         std::slice::from_ref(&long),
@@ -148,7 +150,7 @@ fn a_pdf_that_does_not_open_is_never_sent() {
     let capabilities = model("anthropic");
     let (long, chat) = long(Chat::new());
     let mut have = Materials::new();
-    have.insert_unfit(&long, &form(&chat, &capabilities), "it is encrypted");
+    have.insert_untranscodable(&long, &form(&chat, &capabilities), "it is encrypted");
     assert_eq!(
         planned(&chat, &capabilities, &have).convert,
         std::slice::from_ref(&long),
@@ -159,7 +161,7 @@ fn a_pdf_that_does_not_open_is_never_sent() {
     let note = &shown(&routing.messages[2])[0];
     assert!(note.contains("status=\"unreadable\"") && note.contains("it is encrypted"), "{note}");
     let author = Chat::new().author("Read it.", std::slice::from_ref(&long));
-    have.insert_unfit(&long, &self::form(&author, &capabilities), "it is encrypted");
+    have.insert_untranscodable(&long, &self::form(&author, &capabilities), "it is encrypted");
     let error = author.routed(&capabilities, &have, &RouteOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("it is encrypted"), "{error}");
@@ -172,9 +174,9 @@ fn what_an_author_attached_loses_no_page() {
     let (scan, long) = (bmp("scan.bmp"), pdf("long.pdf"));
     let chat = Chat::new().author("Read both.", &[scan.clone(), long.clone()]);
     let mut have = Materials::new();
-    for (document, form) in planned(&chat, &capabilities, &have).fit {
+    for (document, form) in planned(&chat, &capabilities, &have).transcode {
         let fitted = if document == long { part() } else { made(PNG, "image/png", "re-encoded") };
-        have.insert_fitted(&document, &form, fitted);
+        have.insert_transcoded(&document, &form, fitted);
     }
     let error = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap_err();
     assert!(error.message().contains("it has 3 pages, and this model takes at most 2"), "{error}");
@@ -193,7 +195,11 @@ fn an_answer_that_does_not_fit_is_not_sent() {
     let scan = bmp("scan.bmp");
     let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));
     let mut have = Materials::new();
-    have.insert_fitted(&scan, &form(&chat, &capabilities), made(b"II*\0 pixels", "image/tiff", "no better"));
+    have.insert_transcoded(
+        &scan,
+        &form(&chat, &capabilities),
+        made(b"II*\0 pixels", "image/tiff", "no better"),
+    );
     assert_eq!(outcomes(&routed(&chat, &capabilities, &have)), ["note"]);
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use attache_core::{
-    BoxFuture, Content, ContentTree, Document, DocumentId, DocumentStore, FetchError, Fetched, Fetcher,
-    Fitted, Message, StoreError, StoreErrorKind, ToolResult,
+    BoxFuture, ContentTree, Document, DocumentId, DocumentStore, FetchError, Fetched, Fetcher, Message,
+    StoreError, StoreErrorKind, ToolResult, Transcoded, UserPart,
 };
 use attache_documents::{
     ConvertedText, Materials, Outcome, ReasonKind, Repeats, RouteOptions, Routing, gather, plan,
@@ -24,7 +24,7 @@ fn natives(routing: &Routing) -> Vec<String> {
     for message in &routing.messages {
         let Message::ToolResults(results) = &**message else { continue };
         for content in results.results.iter().flat_map(ToolResult::attached) {
-            if let Content::Document(document) = content {
+            if let UserPart::Document(document) = content {
                 found.push(String::from_utf8_lossy(&document.bytes().unwrap()).into_owned());
             }
         }
@@ -77,12 +77,12 @@ fn texts_and_forms_belong_to_a_version() {
     assert!(shown(&routing.messages[4])[1].contains("\ntext of two\n"));
 
     let claude = model("anthropic");
-    let wanted = plan(&chat.messages, &claude, &options, &Materials::new()).fit;
+    let wanted = plan(&chat.messages, &claude, &options, &Materials::new()).transcode;
     assert_eq!(wanted.len(), 2);
     let mut have = Materials::new();
-    have.insert_unfit(&wanted[0].0, &wanted[0].1, "it is encrypted");
+    have.insert_untranscodable(&wanted[0].0, &wanted[0].1, "it is encrypted");
     have.insert_unconvertible(&wanted[0].0, "it is encrypted");
-    have.insert_fitted(&wanted[1].0, &wanted[1].1, Fitted::unchanged());
+    have.insert_transcoded(&wanted[1].0, &wanted[1].1, Transcoded::unchanged());
     let pages = plan(&chat.messages, &claude, &options, &have).render.remove(0);
     have.insert_unrenderable(&pages.0, &pages.1, "it is encrypted");
     assert!(plan(&chat.messages, &claude, &options, &have).is_empty());

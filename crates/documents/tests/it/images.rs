@@ -50,7 +50,7 @@ fn the_oldest_of_many_large_images_are_left_out() {
          newer documents are in it"
     );
     let plan = plan(&screens(21).messages, &claude(), &RouteOptions::new(), &Materials::new());
-    assert!(plan.fit.iter().all(|(_, form)| form.max_pixels == Some(8_000)), "none has to be smaller");
+    assert!(plan.transcode.iter().all(|(_, form)| form.max_pixels == Some(8_000)), "none has to be smaller");
 }
 
 // One that is shown once counts once, however often it was returned.
@@ -96,8 +96,8 @@ fn many_images_of_one_turn_must_be_smaller() {
     let why = "takes at most 2000 on a side where there are more than 20 images";
     assert!(error.message().ends_with(why), "{error}");
     let wanted = plan(&chat.messages, &claude(), &RouteOptions::new(), &Materials::new());
-    assert_eq!(wanted.fit.len(), 21);
-    assert!(wanted.fit.iter().all(|(_, form)| form.max_pixels == Some(2_000)));
+    assert_eq!(wanted.transcode.len(), 21);
+    assert!(wanted.transcode.iter().all(|(_, form)| form.max_pixels == Some(2_000)));
     let few = Chat::new().author("see", &photos[..20]);
     assert_eq!(left_out(&few), 0);
     // In the next turn they are old.

@@ -29,7 +29,7 @@ fn what_is_not_in_memory_is_loaded_once() {
     have.insert_bytes(&a, PDF);
     have.insert_missing(&b, "it has expired");
     let plan = planned(&chat, &model("anthropic"), &have);
-    let [(loaded, form), (image, of_image)] = &*plan.fit else { panic!("{plan:?}") };
+    let [(loaded, form), (image, of_image)] = &*plan.transcode else { panic!("{plan:?}") };
     assert_eq!((loaded, form.max_pages), (&a, Some(281)), "only a look inside tells how many pages it has");
     have.insert_unchecked(&a, form);
     have.insert_unchecked(image, of_image);

@@ -1,6 +1,8 @@
 //! What materials hold, and how it is let go: invariants 5 and 9.
 
-use attache_core::{Content, Document, DocumentSource, Fitted, Form, MediaType, Message, ToolResult};
+use attache_core::{
+    Document, DocumentSource, MediaLimits, MediaType, Message, ToolResult, Transcoded, UserPart,
+};
 use attache_documents::{ConvertedText, Materials, RouteOptions, Routing, plan};
 
 use crate::builder::{Chat, csv, doc, id, model, outcomes, pdf};
@@ -24,7 +26,7 @@ fn addresses(routing: &Routing) -> Vec<*const u8> {
         let Message::ToolResults(results) = &**message else { continue };
         for content in results.results.iter().flat_map(ToolResult::attached) {
             match content {
-                Content::Text(text) if text.text().starts_with("[begin") => found.push(text.text().as_ptr()),
+                UserPart::Text(text) if text.text().starts_with("[begin") => found.push(text.text().as_ptr()),
                 _ => {}
             }
         }
@@ -77,9 +79,13 @@ fn what_costs_most_to_have_again_goes_last() {
     let mut have = Materials::new();
     have.insert_converted(&loaded, ConvertedText::new("t".repeat(100)).with_attachment(csv("in.csv")));
     have.insert_bytes(&loaded, bytes(1_000));
-    let form = Form::of(["image/png"]);
+    let form = MediaLimits::of(["image/png"]);
     let png = [&b"\x89PNG\r\n\x1a\n"[..], &[0; 492]].concat();
-    have.insert_fitted(&scan, &form, Fitted::changed(png, MediaType::parse("image/png").unwrap(), "made"));
+    have.insert_transcoded(
+        &scan,
+        &form,
+        Transcoded::changed(png, MediaType::parse("image/png").unwrap(), "made"),
+    );
     let base = 100 + 8 + 1_000 + 500;
     assert_eq!(have.held_bytes(), base);
     let chat = Chat::new().user("?").tool(&[csv("b.csv")]);

@@ -1,6 +1,6 @@
 //! Limits of pages hold without anybody who opens PDFs: invariant 2 with default features.
 
-use attache_core::{Document, Fitted, ModelCapabilities};
+use attache_core::{Document, ModelCapabilities, Transcoded};
 use attache_documents::{DocumentBudget, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, only, outcomes, pdf};
@@ -34,12 +34,12 @@ fn a_pdf_of_too_many_pages_is_a_note() {
     assert_eq!((outcomes(&routing), only(&routing).reason.kind()), (vec!["note"], ReasonKind::TooLarge));
     assert_eq!(only(&routing).reason.as_str(), "it has 700 pages, and this model takes at most 600 of them");
     // With a converter it is cut, or said to be whole by who opened it.
-    let wanted = plan(&one(700).messages, &claude(), &RouteOptions::new(), &Materials::new()).fit;
+    let wanted = plan(&one(700).messages, &claude(), &RouteOptions::new(), &Materials::new()).transcode;
     assert_eq!(wanted.len(), 1);
     let mut have = Materials::new();
     have.insert_unchecked(&wanted[0].0, &wanted[0].1);
     assert_eq!(outcomes(&routed(&one(700), &have)), ["note"], "nobody could cut it");
-    have.insert_fitted(&wanted[0].0, &wanted[0].1, Fitted::unchanged().with_pages(3));
+    have.insert_transcoded(&wanted[0].0, &wanted[0].1, Transcoded::unchanged().with_pages(3));
     assert_eq!(outcomes(&routed(&one(700), &have)), ["native"]);
     let author = Chat::new().author("read", &[of_pages("a.pdf", 700)]);
     let error = author.routed(&claude(), &Materials::new(), &RouteOptions::new()).unwrap_err();
@@ -66,11 +66,11 @@ fn a_pdf_whose_pages_are_hidden_is_a_note_where_pages_are_limited() {
     assert_eq!((chat_model.user.max_pages, chat_model.files.max_pages), (None, None));
     assert_eq!(outcomes(&chat.route("openai-chat")), ["synthetic"]);
     // A converter that opens it says how many there are.
-    let form = plan(&chat.messages, &claude(), &RouteOptions::new(), &Materials::new()).fit.remove(0);
+    let form = plan(&chat.messages, &claude(), &RouteOptions::new(), &Materials::new()).transcode.remove(0);
     let mut have = Materials::new();
-    have.insert_fitted(&form.0, &form.1, Fitted::unchanged().with_pages(7));
+    have.insert_transcoded(&form.0, &form.1, Transcoded::unchanged().with_pages(7));
     assert_eq!(outcomes(&routed(&chat, &have)), ["native"]);
-    have.insert_fitted(&form.0, &form.1, Fitted::unchanged());
+    have.insert_transcoded(&form.0, &form.1, Transcoded::unchanged());
     assert_eq!(outcomes(&routed(&chat, &have)), ["note"], "it did not count them");
 }
 
@@ -82,7 +82,10 @@ fn a_budget_of_pages_needs_who_can_cut() {
     let routing = chat.routed(&claude(), &Materials::new(), &options).unwrap();
     assert_eq!(outcomes(&routing), ["native"]);
     assert_eq!(only(&routing).tokens, 50 * 2_000, "known, not guessed");
-    assert_eq!(plan(&chat.messages, &claude(), &options, &Materials::new()).fit[0].1.max_pages, Some(7));
+    assert_eq!(
+        plan(&chat.messages, &claude(), &options, &Materials::new()).transcode[0].1.max_pages,
+        Some(7)
+    );
     // What holds no page at all is for the provider to judge.
     assert_eq!(
         outcomes(&routed(&Chat::new().user("?").tool(&[pdf("a.pdf")]), &Materials::new())),

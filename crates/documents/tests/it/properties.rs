@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{
-    Content, Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, Place, ToolSet,
-    UserOrigin,
+    Document, DocumentId, DocumentSource, MediaKind, Message, ModelCapabilities, Place, ToolSet, UserOrigin,
+    UserPart,
 };
 use attache_documents::{
     DocumentBudget, ExternalDocuments, Materials, Outcome, ReadLabel, ReasonKind, Repeats, RouteOptions,
@@ -43,8 +43,8 @@ fn captured(messages: &[Arc<Message>]) -> HashMap<(Option<String>, DocumentId, u
             Message::User(user) => {
                 for part in &user.parts {
                     let documents = match part {
-                        Content::Document(document) => std::slice::from_ref(document),
-                        Content::Object(tree) => tree.documents(),
+                        UserPart::Document(document) => std::slice::from_ref(document),
+                        UserPart::Object(tree) => tree.documents(),
                         _ => &[],
                     };
                     for document in documents {
@@ -75,7 +75,7 @@ fn unseen(messages: &[Arc<Message>]) -> HashSet<DocumentId> {
 }
 
 /// Each content that is shown, with its place.
-fn emitted(messages: &[Arc<Message>]) -> Vec<(Place, Content)> {
+fn emitted(messages: &[Arc<Message>]) -> Vec<(Place, UserPart)> {
     let mut emitted = Vec::new();
     let mut beside = false;
     for message in messages {
@@ -136,14 +136,14 @@ proptest! {
         let emitted = emitted(&routing.messages);
         let own =
             |outcomes: &[Outcome]| report.decisions.iter().filter(|d| outcomes.contains(&d.outcome)).count();
-        let natives = emitted.iter().filter(|(_, content)| matches!(content, Content::Document(_))).count();
+        let natives = emitted.iter().filter(|(_, content)| matches!(content, UserPart::Document(_))).count();
         prop_assert_eq!(natives, own(&[Outcome::Native, Outcome::Synthetic, Outcome::Reencoded, Outcome::Rendered]));
         let texts = |test: &dyn Fn(&str) -> bool| {
-            emitted.iter().filter(|(_, content)| matches!(content, Content::Text(text) if test(text.text()))).count()
+            emitted.iter().filter(|(_, content)| matches!(content, UserPart::Text(text) if test(text.text()))).count()
         };
         // Of a PDF that is cut the other pages follow as text.
         let rests = report.decisions.iter().filter(|d| d.reason.as_str().ends_with(", the others as text"));
-        let rests = rests.filter(|d| d.outcome == Outcome::Reencoded && d.reason.kind() == ReasonKind::Fitted).count();
+        let rests = rests.filter(|d| d.outcome == Outcome::Reencoded && d.reason.kind() == ReasonKind::Transcoded).count();
         prop_assert_eq!(texts(&|text| unfence(text).is_some()), own(&[Outcome::Text, Outcome::Converted]) + rests);
         // What is inside a document follows it.
         for (at, decision) in report.decisions.iter().enumerate() {
@@ -232,15 +232,15 @@ proptest! {
                 prop_assert!(pair[1].stamp() != 0);
                 prop_assert!(synthetic.parts.len() >= 2);
                 let notes = synthetic.parts.iter().filter(|part| {
-                    matches!(part, Content::Text(text) if ReadLabel::split_note(text.text()).is_some())
+                    matches!(part, UserPart::Text(text) if ReadLabel::split_note(text.text()).is_some())
                 });
                 // The other pages of a PDF that is cut follow it as text.
                 let rests = synthetic.parts.windows(2).filter(|pair| {
-                    matches!(pair, [Content::Document(_), Content::Text(text)] if unfence(text.text()).is_some())
+                    matches!(pair, [UserPart::Document(_), UserPart::Text(text)] if unfence(text.text()).is_some())
                 });
                 // Each page that is an image has a marker; the document's label stands before them.
                 let marked = synthetic.parts.windows(2).filter(|pair| {
-                    matches!(pair, [_, Content::Text(text)] if text.text().starts_with("[page "))
+                    matches!(pair, [_, UserPart::Text(text)] if text.text().starts_with("[page "))
                 });
                 let pairs = synthetic.parts.len() - notes.count() - rests.count() - marked.count();
                 prop_assert_eq!(pairs % 2, 1, "1 + 2n, the notes, the rests of PDFs, and the markers of pages");
@@ -262,31 +262,31 @@ proptest! {
             let takes = capabilities.place(*place);
             match content {
                 // Issue 4: an address is cleared by policy alone, and only for who takes it.
-                Content::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
+                UserPart::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
                     prop_assert_eq!(options.external, ExternalDocuments::PassUrl);
                     prop_assert!(capabilities.takes_url(*place, document.media_type()), "{:?}", place);
                 }
-                Content::Document(document) => {
+                UserPart::Document(document) => {
                     let media = document.media_type();
                     prop_assert!(takes.accepts(media), "{:?} {}", place, media);
                     prop_assert!(size(document) > 0);
                     prop_assert!(takes.byte_limit(media).is_none_or(|limit| size(document) <= limit));
                     wire += size(document).div_ceil(3) * 4;
                 }
-                Content::Text(text) => {
+                UserPart::Text(text) => {
                     // D19
                     prop_assert!(options.show_urls || !text.text().contains("x.example"), "{}", text.text());
                     prop_assert!(takes.accepts_text() || *place == Place::BesideResult, "{:?}", place);
                     wire += unfence(text.text()).map_or(0, str::len) as u64;
                 }
-                Content::Object(tree) => prop_assert!(tree.documents().is_empty()),
+                UserPart::Object(tree) => prop_assert!(tree.documents().is_empty()),
                 other => prop_assert!(false, "{:?}", other),
             }
         }
         let natives: Vec<_> = emitted
             .iter()
             .filter_map(|(_, content)| match content {
-                Content::Document(document) => Some(document),
+                UserPart::Document(document) => Some(document),
                 _ => None,
             })
             .collect();
@@ -430,11 +430,11 @@ proptest! {
                 materials.insert_bytes(&document, &b"%PDF-1.7 fetched"[..]);
             }
             let mut asked = Vec::new();
-            for (document, form) in next.fit {
+            for (document, form) in next.transcode {
                 prop_assert!(document.bytes().is_some());
                 let known = (document.id().clone(), document.hash(), form.clone());
                 prop_assert!(!asked.contains(&known));
-                materials.insert_unfit(&document, &form, "no");
+                materials.insert_untranscodable(&document, &form, "no");
                 asked.push(known);
             }
             for document in next.convert {

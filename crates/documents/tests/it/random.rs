@@ -1,8 +1,8 @@
 //! Random conversations, materials and models.
 
 use attache_core::{
-    Capture, ContentTree, Document, DocumentId, Fitted, MediaType, ModelCapabilities, PageImage,
-    RenderedPages, ResultStatus, Units,
+    Capture, ContentTree, Document, DocumentId, MediaType, ModelCapabilities, PageImage, RenderedPages,
+    ResultStatus, Transcoded, Units,
 };
 use attache_documents::{
     ConvertedText, DocumentBudget, ExternalDocuments, LabelProfile, Materials, Repeats, RouteOptions, plan,
@@ -341,18 +341,18 @@ pub(crate) fn settled(
         for document in next.load {
             materials.insert_bytes(&document, PDF);
         }
-        for (document, form) in next.fit {
+        for (document, form) in next.transcode {
             let media = if form.media[0] == "application/pdf" {
                 ("application/pdf", PDF)
             } else {
                 ("image/png", PNG)
             };
-            let made = || Fitted::changed(media.1, MediaType::parse(media.0).unwrap(), "made smaller");
+            let made = || Transcoded::changed(media.1, MediaType::parse(media.0).unwrap(), "made smaller");
             match luck.next().unwrap_or_default() % 5 {
-                0 => materials.insert_fitted(&document, &form, Fitted::unchanged().with_pages(3)),
-                1 => materials.insert_fitted(&document, &form, made()),
-                2 => materials.insert_fitted(&document, &form, made().with_pages(2).with_pages_held(1)),
-                3 => materials.insert_unfit(&document, &form, "it is encrypted"),
+                0 => materials.insert_transcoded(&document, &form, Transcoded::unchanged().with_pages(3)),
+                1 => materials.insert_transcoded(&document, &form, made()),
+                2 => materials.insert_transcoded(&document, &form, made().with_pages(2).with_pages_held(1)),
+                3 => materials.insert_untranscodable(&document, &form, "it is encrypted"),
                 _ => materials.insert_unchecked(&document, &form),
             }
         }

@@ -42,7 +42,7 @@ fn mixed() -> ConvertedText {
 /// The one request of a plan that asks for nothing else.
 fn request(plan: &Plan) -> PageRequest {
     let [(_, request)] = &*plan.render else { panic!("{plan:?}") };
-    assert!(plan.load.is_empty() && plan.fit.is_empty() && plan.convert.is_empty(), "{plan:?}");
+    assert!(plan.load.is_empty() && plan.transcode.is_empty() && plan.convert.is_empty(), "{plan:?}");
     request.clone()
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Content, ContentTree, Message, MessageId, Place, PlaceCapabilities, Role, ToolDefinition, ToolSet,
-    UserOrigin,
+    ContentTree, Message, MessageId, Place, PlaceCapabilities, Role, ToolDefinition, ToolSet, UserOrigin,
+    UserPart,
 };
 use attache_documents::{Materials, Outcome, ReasonKind, RouteOptions, route};
 use serde_json::json;
@@ -66,7 +66,7 @@ fn a_mixed_set_is_split() {
     assert_eq!(
         inside[3],
         "<document tool-name=\"find\" tool-call-id=\"call_1\" document-short-id=\"all\" filename=\"all.zip\" status=\"unsupported\" />\n\
-         Content not shown here: this model does not take application/zip in tool results or after them."
+         UserPart not shown here: this model does not take application/zip in tool results or after them."
     );
     assert_eq!(inside.len(), 4);
     assert_eq!(
@@ -422,7 +422,7 @@ fn read_synthetic(json: &str) -> usize {
     let read = attache_core::Conversation::from_json(json).unwrap();
     let synthetic = read.messages.iter().find(|message| message.is_tool_call_documents()).unwrap();
     let Message::User(user) = &**synthetic else { panic!() };
-    assert!(matches!(user.parts[2], Content::Document(_)));
+    assert!(matches!(user.parts[2], UserPart::Document(_)));
     user.parts.len()
 }
 

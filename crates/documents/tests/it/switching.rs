@@ -1,7 +1,7 @@
 //! A chat that moves to another model: C25. Its author's documents fail loudly in the turn that brings them, and never
 //! again.
 
-use attache_core::{Content, Document, ErrorKind, Message, ModelCapabilities};
+use attache_core::{Document, ErrorKind, Message, ModelCapabilities, UserPart};
 use attache_documents::{ConvertedText, Materials, ReasonKind, RouteOptions, plan};
 
 use crate::builder::{Chat, doc, model, only, outcomes, pdf, png, shown, zip};
@@ -113,5 +113,5 @@ fn more_than_a_message_holds_is_an_error_in_its_turn() {
     let routing = later.routed(&five, &Materials::new(), &RouteOptions::new()).unwrap();
     assert_eq!(outcomes(&routing), ["native", "native", "note"]);
     let Message::User(user) = &*routing.messages[0] else { panic!() };
-    assert!(user.shown().iter().any(|part| matches!(part, Content::Document(_))));
+    assert!(user.shown().iter().any(|part| matches!(part, UserPart::Document(_))));
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, ChunkStream, Converter, Degradation, Document, DocumentId, DocumentStore,
-    ErrorKind, Fetcher, ModelHandle, ProviderConfig, ProviderError, StoreError, StoreErrorKind, StreamChunk,
-    ToolSet, ToolsCheck,
+    ErrorKind, Fetcher, ModelHandle, ModelSettings, ProviderError, SchemaReport, StoreError, StoreErrorKind,
+    StreamChunk, ToolSet,
 };
 use attache_documents::{Materials, RouteOptions, gather, route};
 use bytes::Bytes;
@@ -124,7 +124,7 @@ impl fmt::Debug for Fallback {
 
 impl Layer for Fallback {
     /// What each of the models says, the others' words with their name.
-    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         let mut check = inner.check_tools(tools, options);
         for model in &self.models {
             let mut other = model.check_tools(tools, options);

@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ProviderConfig, ProviderState,
-    ToolSet, ToolsCheck,
+    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings, ProviderState,
+    SchemaReport, ToolSet,
 };
 
 pub use self::concurrency::ConcurrencyLimit;
@@ -27,7 +27,7 @@ pub trait Layer: fmt::Debug + Send + Sync + 'static {
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream;
 
     /// What becomes of the schemas of tools, [`LlmProvider::check_tools`]. By default what `inner` says.
-    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         inner.check_tools(tools, options)
     }
 }
@@ -37,7 +37,7 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
         (**self).stream(inner, request)
     }
 
-    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         (**self).check_tools(inner, tools, options)
     }
 }
@@ -75,19 +75,19 @@ impl<L: Layer> LlmProvider for Layered<L> {
         self.inner.capabilities()
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
-        self.inner.config()
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.inner.settings()
     }
 
-    fn set_config(&self, config: ProviderConfig) {
-        self.inner.set_config(config);
+    fn set_settings(&self, config: ModelSettings) {
+        self.inner.set_settings(config);
     }
 
     fn state(&self) -> ProviderState {
         self.inner.state()
     }
 
-    fn check_tools(&self, tools: &ToolSet, options: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.layer.check_tools(&self.inner, tools, options)
     }
 

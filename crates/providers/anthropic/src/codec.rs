@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_core::schema::Subset;
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    StructuredOutput, ToolSet, ToolsCheck,
+    ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings, ProviderError,
+    SchemaReport, Secret, StructuredOutput, ToolSet,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
@@ -22,10 +22,10 @@ use crate::{capabilities, error, request};
 ///
 /// ```
 /// use attache_anthropic::Anthropic;
-/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_core::{ModelHandle, ModelSettings};
 ///
 /// let model = Anthropic::new("claude-sonnet-4-5", "sk-ant-…")?
-///     .with_config(ProviderConfig::new().with_system("Answer in one sentence."));
+///     .with_config(ModelSettings::new().with_system("Answer in one sentence."));
 /// assert_eq!(ModelHandle::new(model).id(), "anthropic/claude-sonnet-4-5");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```
@@ -39,7 +39,7 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// A key goes into `x-api-key`, a token of `ANTHROPIC_AUTH_TOKEN` into `authorization`, unless the options bring their
 /// own `authorization` header.
 ///
-/// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
+/// * The first system messages stand at the top level, behind [`ModelSettings::system`]; a later one is a text
 ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
 /// * Neighbours of one role share a turn. Messages that leave nothing are left out.
 /// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
@@ -54,7 +54,7 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 ///   less.
 /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time.
 /// * A document that [`ChatRequest::files`] refers to stands there by its id, with the flag that the API wants for it.
-/// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
+/// * Members of [`ModelSettings::extra_body`] replace others, but `tools` are added behind the request's tools and
 ///   objects are merged.
 ///
 /// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the
@@ -64,12 +64,12 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 ///
 /// ```
 /// use attache_anthropic::MessagesCodec;
-/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_transport::Codec;
 ///
 /// let codec = MessagesCodec::new("claude-sonnet-4-5");
-/// let request = ChatRequest::new([Message::user("Hello").shared()]).answered_whole();
-/// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
+/// let request = ChatRequest::new([Message::user("Hello").shared()]).streaming(false);
+/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
 /// assert_eq!(encoded.parts.url, "https://api.anthropic.com/v1/messages");
 /// assert_eq!(
 ///     String::from_utf8_lossy(&encoded.parts.body.to_vec()),
@@ -252,7 +252,7 @@ impl Codec for MessagesCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
@@ -261,13 +261,13 @@ impl Codec for MessagesCodec {
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         Some(request::count(self, request, config, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         request::check_tools(self, tools, config)
     }
 

@@ -1,6 +1,6 @@
 //! The models of the API (fact sheet §14).
 
-use attache_core::{Effort, ProviderConfig, ProviderError, Secret, StructuredOutput};
+use attache_core::{Effort, ModelSettings, ProviderError, Secret, StructuredOutput};
 use attache_transport::{EncodedBody, ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ impl ModelApi for MessagesCodec {
             self.url_of(&format!("models?limit=1000{after}"))?,
             EncodedBody::default(),
         );
-        let mut parts = addressed(self, parts, &ProviderConfig::new(), key, None)?;
+        let mut parts = addressed(self, parts, &ModelSettings::new(), key, None)?;
         parts.method = Method::GET;
         Ok(parts)
     }

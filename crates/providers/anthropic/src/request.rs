@@ -9,7 +9,7 @@ mod tools;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError,
+    AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ModelSettings, ProviderError,
     RequestHeaders, ResponseFormat, Secret, ToolSet, merge_members,
 };
 use attache_transport::{
@@ -34,7 +34,7 @@ use crate::response::CONTAINER;
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     request: &'a ChatRequest,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
     codec: &'a MessagesCodec,
 }
 
@@ -43,7 +43,7 @@ impl MessagesCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let ask = Ask { request, config, codec: self };
@@ -274,7 +274,7 @@ impl State {
 pub(crate) fn count(
     codec: &MessagesCodec,
     request: &ChatRequest,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     key: Option<&Secret>,
 ) -> Result<CountRequest, ProviderError> {
     const KNOWN: [&str; 9] = [
@@ -355,7 +355,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let parts = RequestParts::post_json(ask.codec.url(ask.request.whole)?, EncodedBody::default());
+    let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(BETA);
     addressed(ask.codec, parts, ask.config, key, beta)
 }
@@ -364,7 +364,7 @@ fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderErr
 pub(crate) fn addressed(
     codec: &MessagesCodec,
     parts: RequestParts,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     key: Option<&Secret>,
     beta: Option<&str>,
 ) -> Result<RequestParts, ProviderError> {

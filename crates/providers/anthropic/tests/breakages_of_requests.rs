@@ -13,9 +13,9 @@ mod common;
 
 use attache_anthropic::MessagesCodec;
 use attache_core::{
-    Arguments, AssistantPart, CachePolicy, Content, Effort, ErrorKind, Message, OpaquePart, ProviderCallId,
-    ProviderConfig, Reasoning, ReasoningPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet,
-    Unsupported, UserMessage,
+    Arguments, AssistantPart, CachePolicy, Effort, ErrorKind, Message, ModelSettings, OpaquePart,
+    ProviderCallId, Reasoning, ReasoningPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet,
+    Unsupported, UserMessage, UserPart,
 };
 use common::*;
 use serde_json::{Value, json};
@@ -88,16 +88,16 @@ fn a04_thinking_stands_before_the_calls_it_led_to() {
             results([ToolResult::ok(&call(1, "files.list", "{}"), "x")]),
         ])
     };
-    let budget = ProviderConfig::new().with_reasoning(Reasoning::Budget(2048));
+    let budget = ModelSettings::new().with_reasoning(Reasoning::Budget(2048));
     let thought =
-        turn(vec![thinking("t", "s"), call(1, "files.list", "{}").into()]).with_options(budget.clone());
+        turn(vec![thinking("t", "s"), call(1, "files.list", "{}").into()]).with_settings(budget.clone());
     assert_eq!(blocks(&body(&thought), 1)[0]["type"], "thinking");
 
     // Begun without thinking, an open loop cannot go on with it.
     let unthought = turn(vec![call(1, "files.list", "{}").into()]);
-    let strict = unthought.clone().with_options(budget.clone());
+    let strict = unthought.clone().with_settings(budget.clone());
     assert_eq!(encode(&strict).unwrap_err().kind(), ErrorKind::Unsupported);
-    let lax = unthought.with_options(budget.with_unsupported(Unsupported::Degrade));
+    let lax = unthought.with_settings(budget.with_unsupported(Unsupported::Degrade));
     let encoded = encode(&lax).unwrap();
     assert_eq!(encoded.degradations[0].option, "reasoning");
     assert_eq!(body(&lax).get("thinking"), None);
@@ -135,7 +135,7 @@ fn super_short(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Value 
 
 #[test]
 fn a09_no_text_is_blank() {
-    let options = ProviderConfig::new().with_system("  ");
+    let options = ModelSettings::new().with_system("  ");
     let asked = call(1, "files.list", "{}");
     let request = request([
         Message::system("\n"),
@@ -145,7 +145,7 @@ fn a09_no_text_is_blank() {
         results([ToolResult::ok(&asked, "   ")]),
         Message::user("\t"),
     ]);
-    let body = body(&request.with_options(options));
+    let body = body(&request.with_settings(options));
     assert_eq!(body.get("system"), None);
     assert_eq!(body["messages"].as_array().unwrap().len(), 3);
     assert_eq!(blocks(&body, 2)[0]["content"], "Tool execution succeeded, but returned no result.");
@@ -177,7 +177,7 @@ fn a15_combinators_at_the_root_of_a_tool() {
     let error = encode(&request).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("mcp_x___y"), "{error}");
-    let lax = request.with_options(ProviderConfig::new().with_unsupported(Unsupported::Degrade));
+    let lax = request.with_settings(ModelSettings::new().with_unsupported(Unsupported::Degrade));
     assert_eq!(encode(&lax).unwrap().degradations.len(), 1);
     assert_eq!(
         body(&lax)["tools"][0]["input_schema"],
@@ -276,14 +276,14 @@ fn a18_at_most_four_markers_and_a19_of_one_lifetime() {
         for steps in 0..6 {
             let request = request(long_conversation(steps)).with_tools(tools());
             let mut found = Vec::new();
-            markers(&body(&request.with_options(ProviderConfig::new().with_cache(policy))), &mut found);
+            markers(&body(&request.with_settings(ModelSettings::new().with_cache(policy))), &mut found);
             assert!((3..=4).contains(&found.len()), "{}", found.len());
             assert!(found.iter().all(|found| *found == marker));
         }
     }
-    let options = ProviderConfig::new().with_extra_body("cache_control", json!({"type": "ephemeral"}));
+    let options = ModelSettings::new().with_extra_body("cache_control", json!({"type": "ephemeral"}));
     let mut found = Vec::new();
-    markers(&body(&request(long_conversation(3)).with_tools(tools()).with_options(options)), &mut found);
+    markers(&body(&request(long_conversation(3)).with_tools(tools()).with_settings(options)), &mut found);
     assert_eq!(found.len(), 4, "the caller's own marker counts");
 }
 
@@ -327,11 +327,11 @@ fn a20_results_are_marked_and_not_their_insides() {
 
 #[test]
 fn a22_options_are_held_against_the_model() {
-    let tried = |model: &str, options: ProviderConfig| {
-        encode_for(&request([Message::user("a")]).with_options(options), &MessagesCodec::new(model))
+    let tried = |model: &str, options: ModelSettings| {
+        encode_for(&request([Message::user("a")]).with_settings(options), &MessagesCodec::new(model))
             .map_err(|error| error.kind())
     };
-    let temperature = || ProviderConfig::new().with_temperature(0.2);
+    let temperature = || ModelSettings::new().with_temperature(0.2);
     assert!(tried("claude-sonnet-4-5", temperature()).is_ok());
     assert_eq!(tried("claude-opus-4-7", temperature()).unwrap_err(), ErrorKind::Unsupported);
     assert!(tried("claude-3-5-haiku-latest", temperature().with_top_p(0.9)).is_ok());
@@ -339,7 +339,7 @@ fn a22_options_are_held_against_the_model() {
         tried("claude-sonnet-4-5", temperature().with_top_p(0.9)).unwrap_err(),
         ErrorKind::Unsupported
     );
-    let budget = || ProviderConfig::new().with_reasoning(Reasoning::Budget(4096));
+    let budget = || ModelSettings::new().with_reasoning(Reasoning::Budget(4096));
     assert!(tried("claude-sonnet-4-5", budget()).is_ok());
     assert_eq!(tried("claude-opus-5", budget()).unwrap_err(), ErrorKind::Unsupported);
     assert_eq!(
@@ -358,7 +358,7 @@ fn a23_the_version_is_pinned() {
     assert_eq!(version(&codec()), "2023-06-01");
     let newer = MessagesCodec::new("claude-sonnet-4-5").with_version("2026-10-21");
     assert_eq!(version(&newer), "2026-10-21");
-    let sampled = request([Message::user("a")]).with_options(ProviderConfig::new().with_temperature(0.1));
+    let sampled = request([Message::user("a")]).with_settings(ModelSettings::new().with_temperature(0.1));
     assert_eq!(encode_for(&sampled, &newer).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
@@ -403,7 +403,7 @@ fn a25_server_calls_that_nobody_answered() {
 fn a27_efforts_are_held_against_the_model() {
     let asked = |effort: Effort| {
         request([Message::user("a")])
-            .with_options(ProviderConfig::new().with_reasoning(Reasoning::Effort(effort)))
+            .with_settings(ModelSettings::new().with_reasoning(Reasoning::Effort(effort)))
     };
     let known = body(&asked(Effort::Max));
     assert_eq!(
@@ -414,7 +414,7 @@ fn a27_efforts_are_held_against_the_model() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("low, medium, high, max, not xhigh"), "{error}");
     let mut lax = asked(Effort::XHigh);
-    lax.options.unsupported = Some(Unsupported::Degrade);
+    lax.settings.unsupported = Some(Unsupported::Degrade);
     assert_eq!(body(&lax)["output_config"], json!({"effort": "high"}));
     assert_eq!(encode(&lax).unwrap().degradations[0].option, "reasoning");
 }
@@ -422,13 +422,13 @@ fn a27_efforts_are_held_against_the_model() {
 #[test]
 fn a29_what_is_too_large_never_enters() {
     let huge = attache_core::Document::from_bytes([PNG, &[0; 4_000_000]].concat(), "image/png");
-    let error = error([Message::User(UserMessage::new([Content::text("a"), huge.into()]))]);
+    let error = error([Message::User(UserMessage::new([UserPart::text("a"), huge.into()]))]);
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("3932160"), "{error}");
 }
 
 #[test]
 fn a32_an_image_needs_no_text() {
-    let image = Message::User(UserMessage::new([Content::text(""), png("a.png").into()]));
+    let image = Message::User(UserMessage::new([UserPart::text(""), png("a.png").into()]));
     assert_eq!(blocks(&body(&request([image])), 0).len(), 1);
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use attache_anthropic::{Anthropic, MessagesCodec};
 use attache_core::{
-    ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderConfig, StreamChunk,
+    ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ModelSettings, StreamChunk,
     ToolChoice,
 };
 use attache_transport::{Auth, Environment, RetryPolicy};
@@ -88,7 +88,7 @@ async fn answers_whole_alike() {
         .respond_with(ResponseTemplate::new(200).set_body_json(message))
         .mount(&server)
         .await;
-    let request = ChatRequest::new([Message::user("Hi").shared()]).answered_whole();
+    let request = ChatRequest::new([Message::user("Hi").shared()]).streaming(false);
     let whole = ModelHandle::new(model(&server)).complete(request).await.unwrap();
     let mut streamed = completion(&hello());
     streamed.message.id = whole.message.id.clone();
@@ -182,8 +182,8 @@ async fn does_not_repeat_what_was_handed_out() {
 async fn requests_win_over_the_defaults() {
     let server = MockServer::builder().start().await;
     Mock::given(method("POST")).respond_with(streamed(hello())).mount(&server).await;
-    let model = model(&server).with_config(ProviderConfig::new().with_max_tokens(7).with_system("Be brief."));
-    let request = request([Message::user("Hi")]).with_options(ProviderConfig::new().with_max_tokens(9));
+    let model = model(&server).with_config(ModelSettings::new().with_max_tokens(7).with_system("Be brief."));
+    let request = request([Message::user("Hi")]).with_settings(ModelSettings::new().with_max_tokens(9));
     ModelHandle::collect(model.stream(request)).await.unwrap();
     let sent: Value = serde_json::from_slice(&server.received_requests().await.unwrap()[0].body).unwrap();
     assert_eq!((&sent["max_tokens"], &sent["system"][0]["text"]), (&json!(9), &json!("Be brief.")));
@@ -199,8 +199,8 @@ fn keys_and_names() {
     assert!(!format!("{model:?}").contains("canary"));
     // Gateways may want no key, or their own header.
     assert!(Anthropic::new(MessagesCodec::new("local"), Auth::None).is_ok());
-    let options = ProviderConfig::new().with_extra_header("Authorization", "Bearer canary");
-    let own = encode(&request([Message::user("a")]).with_options(options)).unwrap();
+    let options = ModelSettings::new().with_extra_header("Authorization", "Bearer canary");
+    let own = encode(&request([Message::user("a")]).with_settings(options)).unwrap();
     let names: Vec<&str> = own.parts.shown_headers().map(|(name, _)| name).collect();
     assert!(names.contains(&"authorization") && !names.contains(&"x-api-key"), "{names:?}");
     let private = MessagesCodec::new("local").with_base_url("https://ann:canary@example.com");

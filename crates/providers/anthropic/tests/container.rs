@@ -10,7 +10,7 @@
 
 mod common;
 
-use attache_core::{AssistantMessage, AssistantPart, FinishReason, Message, ProviderConfig, ToolResult};
+use attache_core::{AssistantMessage, AssistantPart, FinishReason, Message, ModelSettings, ToolResult};
 use common::*;
 use serde_json::{Value, json};
 
@@ -75,8 +75,8 @@ fn a_turn_goes_on_in_its_container() {
 
         // The caller's own word wins; what it leaves open is filled in.
         let with = |container: Value| {
-            let options = ProviderConfig::new().with_extra_body("container", container);
-            body(&request(history()).with_tools(tools()).with_options(options))["container"].clone()
+            let options = ModelSettings::new().with_extra_body("container", container);
+            body(&request(history()).with_tools(tools()).with_settings(options))["container"].clone()
         };
         assert_eq!(with(json!("container_2")), "container_2");
         assert_eq!(with(json!({"skills": []})), json!({"id": "container_1", "skills": []}));

@@ -12,8 +12,8 @@ mod common;
 
 use attache_anthropic::MessagesCodec;
 use attache_core::{
-    ChatRequest, Content, ContentTree, Document, ErrorKind, Matrix, MediaType, Message, Place, ToolResult,
-    UserMessage, UserOrigin,
+    ChatRequest, ContentTree, Document, ErrorKind, Matrix, MediaType, Message, Place, ToolResult,
+    UserMessage, UserOrigin, UserPart,
 };
 use attache_transport::Codec as _;
 use common::*;
@@ -39,7 +39,7 @@ fn with(document: Document, place: Place) -> ChatRequest {
         vec![Message::user("Read it."), assistant([asked.clone().into()]), results([result])]
     };
     request(match place {
-        Place::User => vec![Message::User(UserMessage::new([Content::text("Read it."), document.into()]))],
+        Place::User => vec![Message::User(UserMessage::new([UserPart::text("Read it."), document.into()]))],
         Place::ToolResult => turn(routed(ToolResult::ok(&asked, "x"), [document.into()])),
         Place::FailedResult => turn(routed(ToolResult::error(&asked, "x"), [document.into()])),
         _ => {

@@ -12,7 +12,7 @@ mod common;
 
 use attache_anthropic::MessagesCodec;
 use attache_core::{
-    CachePolicy, Effort, ErrorKind, Matrix, Message, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
+    CachePolicy, Effort, ErrorKind, Matrix, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
     Transcript, Unsupported,
 };
 use common::*;
@@ -21,22 +21,22 @@ use serde_json::{Value, json};
 type Outcome = Result<(Value, Vec<String>), ErrorKind>;
 
 /// The body and the degraded options, or why the request is refused.
-fn try_with(model: &str, options: ProviderConfig) -> Outcome {
-    let request = request([Message::user("a")]).with_tools(tools()).with_options(options);
+fn try_with(model: &str, options: ModelSettings) -> Outcome {
+    let request = request([Message::user("a")]).with_tools(tools()).with_settings(options);
     let codec = MessagesCodec::new(model);
     let encoded = encode_for(&request, &codec).map_err(|error| error.kind())?;
     let degraded = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
     Ok((body_for(&request, &codec), degraded))
 }
 
-fn lax(options: ProviderConfig) -> ProviderConfig {
+fn lax(options: ModelSettings) -> ModelSettings {
     options.with_unsupported(Unsupported::Degrade)
 }
 
 #[test]
 fn reasoning_by_model() {
     let of = |model: &str, reasoning: Reasoning| {
-        let options = ProviderConfig::new().with_reasoning(reasoning);
+        let options = ModelSettings::new().with_reasoning(reasoning);
         let sent = |outcome: Outcome| {
             outcome.map(|(body, _)| (body["thinking"].clone(), body["output_config"].clone()))
         };
@@ -100,12 +100,11 @@ fn reasoning_by_model() {
 
 #[test]
 fn reply_limits() {
-    let max =
-        |model: &str, options: ProviderConfig| try_with(model, options).unwrap().0["max_tokens"].clone();
-    assert_eq!(max("claude-opus-4-6", ProviderConfig::new()), json!(32_000));
-    assert_eq!(max("claude-3-haiku-20240307", ProviderConfig::new()), json!(4096));
-    assert_eq!(max("claude-opus-4-6", ProviderConfig::new().with_max_tokens(7)), json!(7));
-    let budget = |tokens: u32| ProviderConfig::new().with_reasoning(Reasoning::Budget(tokens));
+    let max = |model: &str, options: ModelSettings| try_with(model, options).unwrap().0["max_tokens"].clone();
+    assert_eq!(max("claude-opus-4-6", ModelSettings::new()), json!(32_000));
+    assert_eq!(max("claude-3-haiku-20240307", ModelSettings::new()), json!(4096));
+    assert_eq!(max("claude-opus-4-6", ModelSettings::new().with_max_tokens(7)), json!(7));
+    let budget = |tokens: u32| ModelSettings::new().with_reasoning(Reasoning::Budget(tokens));
     assert_eq!(max("claude-sonnet-4-5", budget(20_000)), json!(52_000));
     assert_eq!(max("claude-sonnet-4-5", budget(60_000)), json!(64_000));
     // A budget must stay below the limit that the caller sets.
@@ -122,17 +121,17 @@ fn reply_limits() {
 // Invariant 12: that nothing is known of a model's reasoning does not mean that it has none.
 #[test]
 fn off_is_honoured_or_refused() {
-    let tried = |row: &str, options: ProviderConfig| {
+    let tried = |row: &str, options: ModelSettings| {
         let table = format!("[anthropic.models.'gateway-*']\nreasoning = []\n{row}");
-        let matrix = Matrix::bundled().overlaid(&table).unwrap();
+        let matrix = Matrix::bundled().merged_with(&table).unwrap();
         let codec =
             MessagesCodec::new("gateway-1").with_capabilities(matrix.resolve("anthropic", "gateway-1"));
-        let request = request([Message::user("a")]).with_options(options);
+        let request = request([Message::user("a")]).with_settings(options);
         let encoded = encode_for(&request, &codec).map_err(|error| error.kind())?;
         let degraded = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
         Ok::<Vec<String>, ErrorKind>(degraded)
     };
-    let off = || ProviderConfig::new().with_reasoning(Reasoning::Off);
+    let off = || ModelSettings::new().with_reasoning(Reasoning::Off);
     assert_eq!(tried("reasoning_replay = 'none'", off()), Ok(vec![]), "it has none");
     for may_reason in ["", "reasoning_replay = 'optional'"] {
         assert_eq!(tried(may_reason, off()), Err(ErrorKind::Unsupported));
@@ -146,28 +145,28 @@ fn a_budget_has_room_where_no_limit_is_known() {
     capabilities.reasoning = vec!["budget".to_owned()];
     let codec = MessagesCodec::new("gateway-1").with_capabilities(capabilities);
     // The rules of the mock know no model without a limit.
-    let sent = |options: ProviderConfig| {
-        unchecked_body(&request([Message::user("a")]).with_options(options), &codec).unwrap()
+    let sent = |options: ModelSettings| {
+        unchecked_body(&request([Message::user("a")]).with_settings(options), &codec).unwrap()
     };
-    assert_eq!(sent(ProviderConfig::new())["max_tokens"], 32_000);
+    assert_eq!(sent(ModelSettings::new())["max_tokens"], 32_000);
     for budget in [2_048, 32_000, 40_000, u32::MAX - 1, u32::MAX] {
-        let body = sent(ProviderConfig::new().with_reasoning(Reasoning::Budget(budget)));
+        let body = sent(ModelSettings::new().with_reasoning(Reasoning::Budget(budget)));
         assert_eq!(body["max_tokens"], 32_000 + u64::from(budget), "what may be written stands beside it");
         assert_eq!(body["thinking"]["budget_tokens"], budget);
     }
-    let bounded = ProviderConfig::new().with_reasoning(Reasoning::Budget(4_000)).with_max_tokens(5_000);
+    let bounded = ModelSettings::new().with_reasoning(Reasoning::Budget(4_000)).with_max_tokens(5_000);
     assert_eq!(sent(bounded)["max_tokens"], 5_000);
 }
 
 #[test]
 fn options_unknown_to_the_api_are_refused_or_degraded() {
     for (options, option) in [
-        (ProviderConfig::new().with_seed(1), "seed"),
-        (ProviderConfig::new().with_presence_penalty(0.5), "presence_penalty"),
-        (ProviderConfig::new().with_frequency_penalty(0.5), "frequency_penalty"),
-        (ProviderConfig::new().with_temperature(1.5), "temperature"),
-        (ProviderConfig::new().with_stop(vec![" ".into()]), "stop"),
-        (ProviderConfig::new().with_response_format(ResponseFormat::JsonObject), "response_format"),
+        (ModelSettings::new().with_seed(1), "seed"),
+        (ModelSettings::new().with_presence_penalty(0.5), "presence_penalty"),
+        (ModelSettings::new().with_frequency_penalty(0.5), "frequency_penalty"),
+        (ModelSettings::new().with_temperature(1.5), "temperature"),
+        (ModelSettings::new().with_stop(vec![" ".into()]), "stop"),
+        (ModelSettings::new().with_response_format(ResponseFormat::JsonObject), "response_format"),
     ] {
         assert_eq!(try_with(MODEL, options.clone()), Err(ErrorKind::Unsupported), "{option}");
         let (body, degraded) = try_with(MODEL, lax(options)).unwrap();
@@ -178,7 +177,7 @@ fn options_unknown_to_the_api_are_refused_or_degraded() {
     // What is no number has no place in JSON, and no nearest value.
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for options in
-            [ProviderConfig::new().with_temperature(number), ProviderConfig::new().with_top_p(number)]
+            [ModelSettings::new().with_temperature(number), ModelSettings::new().with_top_p(number)]
         {
             assert_eq!(try_with(MODEL, options.clone()), Err(ErrorKind::Configuration), "{options:?}");
             assert_eq!(try_with(MODEL, lax(options)), Err(ErrorKind::Configuration));
@@ -189,7 +188,7 @@ fn options_unknown_to_the_api_are_refused_or_degraded() {
 #[test]
 fn structured_output_by_model_and_schema() {
     let format = |schema: Value, strict: bool| {
-        ProviderConfig::new().with_response_format(ResponseFormat::JsonSchema {
+        ModelSettings::new().with_response_format(ResponseFormat::JsonSchema {
             name: "x".into(),
             schema: schema.into(),
             strict,
@@ -219,14 +218,14 @@ fn structured_output_by_model_and_schema() {
 
 #[test]
 fn choices_by_model() {
-    let tried = |model: &str, choice: ToolChoice, options: ProviderConfig| {
+    let tried = |model: &str, choice: ToolChoice, options: ModelSettings| {
         let request =
-            request([Message::user("a")]).with_tools(tools()).with_tool_choice(choice).with_options(options);
+            request([Message::user("a")]).with_tools(tools()).with_tool_choice(choice).with_settings(options);
         let codec = MessagesCodec::new(model);
         encode_for(&request, &codec).map_err(|error| error.kind())?;
         Ok(body_for(&request, &codec).get("tool_choice").cloned())
     };
-    let strict = ProviderConfig::new;
+    let strict = ModelSettings::new;
     assert_eq!(tried(MODEL, ToolChoice::Required, strict()), Ok(Some(json!({"type": "any"}))));
     assert_eq!(tried("claude-fable-5", ToolChoice::Required, strict()), Err(ErrorKind::Unsupported));
     assert_eq!(
@@ -238,7 +237,7 @@ fn choices_by_model() {
     let only_others =
         strict().with_extra_body("tools", json!([{"type": "web_search_20260318", "name": "web_search"}]));
     let request =
-        request([Message::user("a")]).with_tool_choice(ToolChoice::Required).with_options(only_others);
+        request([Message::user("a")]).with_tool_choice(ToolChoice::Required).with_settings(only_others);
     assert_eq!(body(&request)["tool_choice"], json!({"type": "any"}));
     let effort = || strict().with_reasoning(Reasoning::Effort(Effort::Low));
     assert_eq!(tried(MODEL, ToolChoice::Required, effort()), Ok(Some(json!({"type": "any"}))));
@@ -254,16 +253,16 @@ fn caching_by_default_and_by_wish() {
     let talk = request([Message::user("a"), Message::assistant("b"), Message::user("c")]);
     assert_eq!(marked(&talk), 2);
     assert_eq!(marked(&request([Message::user("a")]).with_tools(tools())), 2);
-    let off = ProviderConfig::new().with_cache(CachePolicy::Off);
-    assert_eq!(marked(&talk.with_options(off)), 0);
+    let off = ModelSettings::new().with_cache(CachePolicy::Off);
+    assert_eq!(marked(&talk.with_settings(off)), 0);
 
-    let without = Matrix::bundled().overlaid("[anthropic.models.'gateway-*']\ncaching = 'none'").unwrap();
+    let without = Matrix::bundled().merged_with("[anthropic.models.'gateway-*']\ncaching = 'none'").unwrap();
     let codec = MessagesCodec::new("gateway-1").with_capabilities(without.resolve("anthropic", "gateway-1"));
-    let wished = |options: ProviderConfig| {
-        encode_for(&request([Message::user("a")]).with_tools(tools()).with_options(options), &codec)
+    let wished = |options: ModelSettings| {
+        encode_for(&request([Message::user("a")]).with_tools(tools()).with_settings(options), &codec)
     };
-    assert_eq!(wished(ProviderConfig::new()).unwrap().degradations.len(), 0);
-    let short = || ProviderConfig::new().with_cache(CachePolicy::Short);
+    assert_eq!(wished(ModelSettings::new()).unwrap().degradations.len(), 0);
+    let short = || ModelSettings::new().with_cache(CachePolicy::Short);
     assert_eq!(wished(short()).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(wished(lax(short())).unwrap().degradations[0].option, "cache");
 }
@@ -271,10 +270,10 @@ fn caching_by_default_and_by_wish() {
 #[test]
 fn members_of_the_callers_own() {
     for (reserved, value) in [("messages", json!([])), ("system", json!("s")), ("tools", json!({}))] {
-        let options = ProviderConfig::new().with_extra_body(reserved, value);
+        let options = ModelSettings::new().with_extra_body(reserved, value);
         assert_eq!(try_with(MODEL, options), Err(ErrorKind::Configuration));
     }
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_reasoning(Reasoning::Effort(Effort::Low))
         .with_extra_body("thinking", json!({"display": "omitted"}))
         .with_extra_body("max_tokens", 9);

@@ -7,7 +7,7 @@
 )]
 
 use attache_anthropic::{Anthropic, MessagesCodec};
-use attache_core::{ChatRequest, ErrorKind, Message, ModelHandle, ProviderConfig, Secret};
+use attache_core::{ChatRequest, ErrorKind, Message, ModelHandle, ModelSettings, Secret};
 use attache_transport::{Codec as _, Environment, RequestParts};
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
@@ -25,7 +25,7 @@ fn ask() -> ChatRequest {
 }
 
 fn encoded(codec: &MessagesCodec, request: &ChatRequest) -> (RequestParts, Value) {
-    let parts = codec.encode(request, &request.options, Some(&Secret::new("canary"))).unwrap().parts;
+    let parts = codec.encode(request, &request.settings, Some(&Secret::new("canary"))).unwrap().parts;
     let body = serde_json::from_slice(&parts.body.to_vec()).unwrap();
     (parts, body)
 }
@@ -52,7 +52,7 @@ fn vertex_names_the_model_in_the_address_and_the_version_in_the_body() {
         ("eu", "aiplatform.eu.rep.googleapis.com", "eu"),
     ] {
         let codec = MessagesCodec::vertex("anthropic/claude-opus-5").with_project("p", location);
-        let (parts, body) = encoded(&codec, &ask().answered_whole());
+        let (parts, body) = encoded(&codec, &ask().streaming(false));
         let address = format!(
             "https://{host}/v1/projects/p/locations/{place}/publishers/anthropic/models/claude-opus-5:rawPredict"
         );
@@ -61,7 +61,7 @@ fn vertex_names_the_model_in_the_address_and_the_version_in_the_body() {
     assert!(
         MessagesCodec::vertex("claude?x")
             .with_project("p", "")
-            .encode(&ask(), &ProviderConfig::new(), None)
+            .encode(&ask(), &ModelSettings::new(), None)
             .is_err()
     );
 }
@@ -95,7 +95,7 @@ async fn vertex_is_asked_with_a_token_of_google() {
     let model = Anthropic::from_environment(MessagesCodec::vertex("claude-opus-5"), &set).unwrap();
     let model = ModelHandle::new(model.with_base_url(server.uri()));
     assert_eq!(model.id(), "vertex/claude-opus-5");
-    assert_eq!(model.complete(ask().answered_whole()).await.unwrap().message.text(), "Hello");
+    assert_eq!(model.complete(ask().streaming(false)).await.unwrap().message.text(), "Hello");
     let error =
         Anthropic::from_environment(MessagesCodec::vertex("claude-opus-5"), &environment(&[])).unwrap_err();
     assert_eq!(
@@ -141,7 +141,7 @@ async fn tokens_are_counted_without_options_and_hosted_tools() {
     let model = Anthropic::new("claude-opus-5", "canary").unwrap().with_base_url(server.uri());
     let hosted = json!([{"type": "web_search_20260318", "name": "web_search"}]);
     let request =
-        ask().with_options(ProviderConfig::new().with_system("Be brief.").with_extra_body("tools", hosted));
+        ask().with_settings(ModelSettings::new().with_system("Be brief.").with_extra_body("tools", hosted));
     assert_eq!(model.count_tokens(&request).await.unwrap(), Some(2095));
     let asked = server.received_requests().await.unwrap();
     let body: Value = serde_json::from_slice(&asked[0].body).unwrap();
@@ -151,7 +151,7 @@ async fn tokens_are_counted_without_options_and_hosted_tools() {
             "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]})
     );
     let vertex = MessagesCodec::vertex("claude-opus-5").with_project("p", "eu");
-    let count = vertex.count(&ask(), &ProviderConfig::new(), None).unwrap().unwrap();
+    let count = vertex.count(&ask(), &ModelSettings::new(), None).unwrap().unwrap();
     assert!(count.parts.url.ends_with("/models/count-tokens:rawPredict"), "{}", count.parts.url);
     let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
     assert_eq!(body["model"], "claude-opus-5");

@@ -12,9 +12,9 @@ mod common;
 
 use attache_anthropic::MessagesCodec;
 use attache_core::{
-    AssistantPart, CachePolicy, ChatRequest, Content, ContentTree, Document, Effort, Message, OpaquePart,
-    ProviderConfig, Reasoning, ReasoningPart, ResponseFormat, Routed, TextPart, ToolChoice, ToolResult,
-    Transcript, UserMessage, UserOrigin,
+    AssistantPart, CachePolicy, ChatRequest, ContentTree, Document, Effort, Message, ModelSettings,
+    OpaquePart, Reasoning, ReasoningPart, ResponseFormat, Routed, TextPart, ToolChoice, ToolResult,
+    Transcript, UserMessage, UserOrigin, UserPart,
 };
 use common::*;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn plain() {
 
 #[test]
 fn plain_answered_whole() {
-    insta::assert_json_snapshot!(wire(&request([Message::user("Hello")]).answered_whole()));
+    insta::assert_json_snapshot!(wire(&request([Message::user("Hello")]).streaming(false)));
 }
 
 // P32
@@ -76,8 +76,8 @@ fn system_messages() {
         Message::system("The user is in a hurry."),
         Message::user("Well?"),
     ];
-    let options = ProviderConfig::new().with_system("House rules.").with_cache(CachePolicy::Off);
-    insta::assert_json_snapshot!(wire(&request(messages).with_options(options)));
+    let options = ModelSettings::new().with_system("House rules.").with_cache(CachePolicy::Off);
+    insta::assert_json_snapshot!(wire(&request(messages).with_settings(options)));
 }
 
 #[test]
@@ -96,15 +96,15 @@ fn parallel_calls_with_results() {
 #[test]
 fn documents_of_the_user() {
     let address = Document::external("https://example.com/scan.png");
-    let mut linked = UserMessage::new([Content::text("And this one?")]);
+    let mut linked = UserMessage::new([UserPart::text("And this one?")]);
     linked.routed = Some(Routed::new(
-        [Content::text("And this one?"), address.into()].into_iter().flatten().collect(),
+        [UserPart::text("And this one?"), address.into()].into_iter().flatten().collect(),
         7,
     ));
     let table = Document::inline("a,b\n1,2").with_file_name("table.csv");
     let messages = [
         Message::User(UserMessage::new([
-            Content::text("Compare these."),
+            UserPart::text("Compare these."),
             png("chart.png").into(),
             pdf("report \"final\".pdf").into(),
             table.into(),
@@ -120,8 +120,10 @@ fn documents_of_the_user() {
 fn documents_in_results() {
     let read = call(1, "files.read", r#"{"path":"b"}"#);
     let result = ToolResult::new(&read, Default::default(), ContentTree::value(&json!({"pages": 3})));
-    let result =
-        routed(result, [pdf("b.pdf").into(), Content::text("The chart of page 2:"), png("chart.png").into()]);
+    let result = routed(
+        result,
+        [pdf("b.pdf").into(), UserPart::text("The chart of page 2:"), png("chart.png").into()],
+    );
     let messages = [Message::user("Read b."), assistant([read.into()]), results([result])];
     insta::assert_json_snapshot!(wire(&request(messages).with_tools(tools())));
 }
@@ -131,8 +133,10 @@ fn documents_in_results() {
 fn failed_result_with_documents_behind_it() {
     let (read, list) = (call(1, "files.read", r#"{"path":"b"}"#), call(2, "files.list", "{}"));
     let failed = routed(ToolResult::error(&read, "page 3 is damaged"), []);
-    let mut synthetic =
-        UserMessage::new([Content::text("Documents extracted from tool call results:"), pdf("b.pdf").into()]);
+    let mut synthetic = UserMessage::new([
+        UserPart::text("Documents extracted from tool call results:"),
+        pdf("b.pdf").into(),
+    ]);
     synthetic.origin = UserOrigin::ToolCallDocuments;
     let event = UserMessage::event(ContentTree::value(&json!({"event": "mail", "from": "ann"})));
     let messages = [
@@ -162,8 +166,8 @@ fn thinking_goes_back() {
         ]),
         results([ToolResult::ok(&first, "x"), ToolResult::ok(&second, "y")]),
     ];
-    let options = ProviderConfig::new().with_reasoning(Reasoning::Budget(4096));
-    insta::assert_json_snapshot!(wire(&request(messages).with_tools(tools()).with_options(options)));
+    let options = ModelSettings::new().with_reasoning(Reasoning::Budget(4096));
+    insta::assert_json_snapshot!(wire(&request(messages).with_tools(tools()).with_settings(options)));
 }
 
 #[test]
@@ -228,17 +232,17 @@ fn structured_output() {
     let schema = json!({"type": "object", "properties": {"total": {"type": "number", "minimum": 0},
         "due": {"type": "string", "format": "date"}}, "required": ["total", "due"]});
     let format = ResponseFormat::JsonSchema { name: "invoice".into(), schema: schema.into(), strict: false };
-    let options = ProviderConfig::new().with_response_format(format);
-    insta::assert_json_snapshot!(wire(&request([Message::user("Read it.")]).with_options(options)));
+    let options = ModelSettings::new().with_response_format(format);
+    insta::assert_json_snapshot!(wire(&request([Message::user("Read it.")]).with_settings(options)));
 }
 
 #[test]
 fn forced_choices() {
     let asked = |choice: ToolChoice, parallel: Option<bool>| {
-        let mut options = ProviderConfig::new();
+        let mut options = ModelSettings::new();
         options.parallel_tool_calls = parallel;
         let request = request([Message::user("a")]).with_tools(tools()).with_tool_choice(choice);
-        body(&request.with_options(options))["tool_choice"].clone()
+        body(&request.with_settings(options))["tool_choice"].clone()
     };
     insta::assert_json_snapshot!([
         asked(ToolChoice::Auto, None),
@@ -253,7 +257,7 @@ fn forced_choices() {
 // P05
 #[test]
 fn options() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_max_tokens(500)
         .with_temperature(1.0)
         .with_stop(vec!["END".into(), "\n\nHuman:".into()])
@@ -270,13 +274,13 @@ fn options() {
     let codec =
         codec().with_base_url("https://gateway.example.com/anthropic/v1/").with_beta("context-1m-2025-08-07");
     let request =
-        request([Message::system("s"), Message::user("a")]).with_tools(tools()).with_options(options);
+        request([Message::system("s"), Message::user("a")]).with_tools(tools()).with_settings(options);
     insta::assert_json_snapshot!(wire_for(&request, &codec));
 }
 
 // P05
 #[test]
 fn sampling() {
-    let options = ProviderConfig::new().with_temperature(0.25).with_top_k(40);
-    insta::assert_json_snapshot!(wire(&request([Message::user("a")]).with_options(options)));
+    let options = ModelSettings::new().with_temperature(0.25).with_top_k(40);
+    insta::assert_json_snapshot!(wire(&request([Message::user("a")]).with_settings(options)));
 }

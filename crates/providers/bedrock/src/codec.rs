@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_core::schema::Subset;
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    StructuredOutput, ToolSet, ToolsCheck,
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    StructuredOutput, ToolSet,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ModelApi,
@@ -37,11 +37,11 @@ const SHOWN_REGION: &str = "us-east-1";
 ///
 /// ```
 /// use attache_bedrock::{Bedrock, ConverseCodec};
-/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_core::{ModelHandle, ModelSettings};
 ///
 /// let codec = ConverseCodec::new("us.anthropic.claude-sonnet-4-5-20250929-v1:0").with_region("us-east-1");
 /// let model = Bedrock::new(codec, "an API key of Bedrock")?
-///     .with_config(ProviderConfig::new().with_system("Answer in one sentence."));
+///     .with_config(ModelSettings::new().with_system("Answer in one sentence."));
 /// assert_eq!(ModelHandle::new(model).id(), "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```
@@ -52,7 +52,7 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
 /// its options. A key goes into `authorization`, unless the options bring their own.
 ///
-/// * The first system messages stand at the top level, behind [`ProviderConfig::system`]; a later one is a text
+/// * The first system messages stand at the top level, behind [`ModelSettings::system`]; a later one is a text
 ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
 /// * Neighbours of one role share a message. Messages that leave nothing are left out, and so are those of the
 ///   assistant with nothing but reasoning. A conversation that begins with the assistant gets a `.` of the user before
@@ -67,7 +67,7 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 ///   cannot forbid calls; with Claude its own API is asked to, with others a degradation says so.
 /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time,
 ///   where the model has cache points.
-/// * Members of [`ProviderConfig::extra_body`] are merged over others, but tools are added behind the request's tools.
+/// * Members of [`ModelSettings::extra_body`] are merged over others, but tools are added behind the request's tools.
 ///   So guardrails, service tiers and fields of a model's own are asked for.
 ///
 /// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the
@@ -76,12 +76,12 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 ///
 /// ```
 /// use attache_bedrock::ConverseCodec;
-/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_transport::Codec;
 ///
 /// let codec = ConverseCodec::new("amazon.nova-lite-v1:0").with_region("eu-west-1");
 /// let request = ChatRequest::new([Message::user("Hello").shared()]);
-/// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
+/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
 /// assert_eq!(
 ///     encoded.parts.url,
 ///     "https://bedrock-runtime.eu-west-1.amazonaws.com/model/amazon.nova-lite-v1%3A0/converse-stream",
@@ -210,7 +210,7 @@ impl ConverseCodec {
     fn counting(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<CountRequest, ProviderError> {
         const KNOWN: [&str; 4] = ["messages", "system", "toolConfig", "additionalModelRequestFields"];
@@ -271,7 +271,7 @@ impl Codec for ConverseCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
@@ -280,14 +280,14 @@ impl Codec for ConverseCodec {
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         // Of others the API counts none.
         self.model.contains("anthropic.claude").then(|| self.counting(request, config, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         crate::request::check_tools(self, tools, config)
     }
 

@@ -12,7 +12,7 @@ mod tools;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ProviderConfig, ProviderError, ResponseFormat, Secret,
+    ChatRequest, Degradation, ErrorKind, Message, ModelSettings, ProviderError, ResponseFormat, Secret,
     ToolSet, merge_members,
 };
 use attache_transport::{
@@ -34,7 +34,7 @@ use crate::error;
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     request: &'a ChatRequest,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
     codec: &'a ConverseCodec,
 }
 
@@ -43,7 +43,7 @@ impl ConverseCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let ask = Ask { request, config, codec: self };
@@ -361,7 +361,7 @@ fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
 
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let (whole, extra) = (ask.request.whole, &ask.config.extra_headers);
+    let (whole, extra) = (!ask.request.streaming, &ask.config.extra_headers);
     let accept = if whole { "application/json" } else { "application/vnd.amazon.eventstream" };
     let mut parts =
         RequestParts::post_json(ask.codec.url(whole)?, EncodedBody::default()).with_header(ACCEPT, accept);

@@ -85,7 +85,7 @@ async fn answers_whole_alike() {
     let model = at(mock.url(), "canary-key");
     let ask = || with_tools([Message::user("Hi")]);
     let streamed = ModelHandle::collect(model.stream(ask())).await.unwrap();
-    let whole = ModelHandle::collect(model.stream(ask().answered_whole())).await.unwrap();
+    let whole = ModelHandle::collect(model.stream(ask().streaming(false))).await.unwrap();
     assert_eq!(mock.requests()[1].uri.path(), format!("/model/{MODEL}/converse"));
     assert_eq!((streamed.message.text(), &streamed.usage), (whole.message.text(), &whole.usage));
     let names = |message: &attache_core::AssistantMessage| {
@@ -303,8 +303,8 @@ async fn a_wrong_request_is_not_sent() {
     let server = MockServer::start().await;
     let own = header("authorization", "Bearer canary-own");
     Mock::given(own).respond_with(streamed(greeting())).expect(1).mount(&server).await;
-    let options = attache_core::ProviderConfig::new().with_extra_header("Authorization", "Bearer canary-own");
-    let ask = self::request([Message::user("Hi")]).with_options(options);
+    let options = attache_core::ModelSettings::new().with_extra_header("Authorization", "Bearer canary-own");
+    let ask = self::request([Message::user("Hi")]).with_settings(options);
     ModelHandle::collect(at(&server.uri(), "canary-key").stream(ask)).await.unwrap();
 }
 
@@ -312,7 +312,7 @@ async fn a_wrong_request_is_not_sent() {
 #[test]
 fn tokens_are_counted_for_claude_alone() {
     use attache_transport::Codec as _;
-    let options = attache_core::ProviderConfig::new().with_max_tokens(9);
+    let options = attache_core::ModelSettings::new().with_max_tokens(9);
     let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
     let count = |model: &str| {
         let codec = attache_bedrock::ConverseCodec::new(model).with_region("us-east-1");

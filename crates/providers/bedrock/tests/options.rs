@@ -11,7 +11,7 @@
 mod common;
 
 use attache_core::{
-    CachePolicy, Effort, ErrorKind, Message, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
+    CachePolicy, Effort, ErrorKind, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
     ToolDefinition, ToolSet, Unsupported,
 };
 use common::*;
@@ -20,15 +20,15 @@ use serde_json::{Value, json};
 type Outcome = Result<(Value, Vec<String>), ErrorKind>;
 
 /// The body and the degraded options, or why the request is refused.
-fn try_with(model: &str, options: ProviderConfig) -> Outcome {
-    let request = request([Message::user("a")]).with_options(options);
+fn try_with(model: &str, options: ModelSettings) -> Outcome {
+    let request = request([Message::user("a")]).with_settings(options);
     let codec = of(model);
     let encoded = encode_for(&request, &codec).map_err(|error| error.kind())?;
     let degraded = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
     Ok((body_for(&request, &codec), degraded))
 }
 
-fn lax(options: ProviderConfig) -> ProviderConfig {
+fn lax(options: ModelSettings) -> ModelSettings {
     options.with_unsupported(Unsupported::Degrade)
 }
 
@@ -42,7 +42,7 @@ const FABLE: &str = "us.anthropic.claude-fable-5";
 #[test]
 fn reasoning_by_model() {
     let of = |model: &str, reasoning: Reasoning| {
-        let options = ProviderConfig::new().with_reasoning(reasoning);
+        let options = ModelSettings::new().with_reasoning(reasoning);
         let sent = |outcome: Outcome| outcome.map(|(body, _)| body["additionalModelRequestFields"].clone());
         (sent(try_with(model, options.clone())), sent(try_with(model, lax(options))).unwrap())
     };
@@ -89,7 +89,7 @@ fn reasoning_by_model() {
 
 #[test]
 fn budgets_have_bounds() {
-    let budget = |tokens: u32| ProviderConfig::new().with_reasoning(Reasoning::Budget(tokens));
+    let budget = |tokens: u32| ModelSettings::new().with_reasoning(Reasoning::Budget(tokens));
     assert_eq!(try_with(SONNET_4_5, budget(4000).with_max_tokens(3000)), Err(ErrorKind::Unsupported));
     let (body, degraded) = try_with(SONNET_4_5, lax(budget(4000).with_max_tokens(3000))).unwrap();
     let sent = &body["additionalModelRequestFields"]["thinking"]["budget_tokens"];
@@ -103,34 +103,34 @@ fn budgets_have_bounds() {
         assistant([read.clone().into()]),
         results([attache_core::ToolResult::ok(&read, "x")]),
     ]);
-    assert!(encode(&open.clone().with_options(budget(2048))).is_err());
-    assert!(encode(&open.with_options(lax(budget(2048)))).is_ok());
+    assert!(encode(&open.clone().with_settings(budget(2048))).is_err());
+    assert!(encode(&open.with_settings(lax(budget(2048)))).is_ok());
 }
 
 // P05, bedrock.md §2
 #[test]
 fn sampling_by_model() {
     let options =
-        || ProviderConfig::new().with_max_tokens(9).with_temperature(0.5).with_stop(vec!["END".into()]);
+        || ModelSettings::new().with_max_tokens(9).with_temperature(0.5).with_stop(vec!["END".into()]);
     for model in [SONNET_4_5, NOVA, LLAMA, MISTRAL, GPT_OSS] {
         let (body, degraded) = try_with(model, options()).unwrap();
         let sent = json!({"maxTokens": 9, "temperature": 0.5, "stopSequences": ["END"]});
         assert_eq!((&body["inferenceConfig"], degraded.len()), (&sent, 0), "{model}");
     }
     assert_eq!(try_with(OPUS_5, options()), Err(ErrorKind::Unsupported));
-    let both = || ProviderConfig::new().with_temperature(0.5).with_top_p(0.5);
+    let both = || ModelSettings::new().with_temperature(0.5).with_top_p(0.5);
     assert_eq!(try_with(SONNET_4_5, both()), Err(ErrorKind::Unsupported));
     assert_eq!(try_with(SONNET_4_5, lax(both())).unwrap().1, ["top_p"]);
     assert_eq!(
         try_with(NOVA, both()).unwrap().0["inferenceConfig"],
         json!({"temperature": 0.5, "topP": 0.5})
     );
-    let thinks = || ProviderConfig::new().with_reasoning(Reasoning::Budget(2048));
+    let thinks = || ModelSettings::new().with_reasoning(Reasoning::Budget(2048));
     assert_eq!(try_with(SONNET_4_5, thinks().with_temperature(0.5)), Err(ErrorKind::Unsupported));
     assert!(try_with(SONNET_4_5, thinks().with_temperature(1.0)).is_ok());
     assert_eq!(try_with(SONNET_4_5, thinks().with_top_k(5)), Err(ErrorKind::Unsupported));
     let top_k = |model: &str| {
-        let sent = try_with(model, ProviderConfig::new().with_top_k(5));
+        let sent = try_with(model, ModelSettings::new().with_top_k(5));
         sent.map(|(body, _)| body["additionalModelRequestFields"].clone())
     };
     assert_eq!(top_k(SONNET_4_5), Ok(json!({"top_k": 5})));
@@ -142,12 +142,12 @@ fn sampling_by_model() {
 #[test]
 fn options_unknown_to_the_api_are_refused_or_degraded() {
     for (options, option) in [
-        (ProviderConfig::new().with_seed(1), "seed"),
-        (ProviderConfig::new().with_presence_penalty(0.5), "presence_penalty"),
-        (ProviderConfig::new().with_frequency_penalty(0.5), "frequency_penalty"),
-        (ProviderConfig::new().with_temperature(1.5), "temperature"),
-        (ProviderConfig::new().with_stop(vec![" ".into()]), "stop"),
-        (ProviderConfig::new().with_response_format(ResponseFormat::JsonObject), "response_format"),
+        (ModelSettings::new().with_seed(1), "seed"),
+        (ModelSettings::new().with_presence_penalty(0.5), "presence_penalty"),
+        (ModelSettings::new().with_frequency_penalty(0.5), "frequency_penalty"),
+        (ModelSettings::new().with_temperature(1.5), "temperature"),
+        (ModelSettings::new().with_stop(vec![" ".into()]), "stop"),
+        (ModelSettings::new().with_response_format(ResponseFormat::JsonObject), "response_format"),
     ] {
         assert_eq!(try_with(MODEL, options.clone()), Err(ErrorKind::Unsupported), "{option}");
         let (body, degraded) = try_with(MODEL, lax(options)).unwrap();
@@ -157,7 +157,7 @@ fn options_unknown_to_the_api_are_refused_or_degraded() {
     }
     for number in [f64::NAN, f64::INFINITY] {
         for options in
-            [ProviderConfig::new().with_temperature(number), ProviderConfig::new().with_top_p(number)]
+            [ModelSettings::new().with_temperature(number), ModelSettings::new().with_top_p(number)]
         {
             assert_eq!(try_with(MODEL, lax(options)), Err(ErrorKind::Configuration));
         }
@@ -169,7 +169,7 @@ fn options_unknown_to_the_api_are_refused_or_degraded() {
 fn structured_output_by_model_and_schema() {
     let format = |schema: Value, strict: bool| {
         let name = "x".to_owned();
-        ProviderConfig::new().with_response_format(ResponseFormat::JsonSchema {
+        ModelSettings::new().with_response_format(ResponseFormat::JsonSchema {
             name,
             schema: schema.into(),
             strict,
@@ -194,13 +194,13 @@ fn structured_output_by_model_and_schema() {
 // bedrock.md §3, §11
 #[test]
 fn choices_by_model() {
-    let tried = |model: &str, choice: ToolChoice, options: ProviderConfig| {
-        let request = with_tools([Message::user("a")]).with_tool_choice(choice).with_options(options);
+    let tried = |model: &str, choice: ToolChoice, options: ModelSettings| {
+        let request = with_tools([Message::user("a")]).with_tool_choice(choice).with_settings(options);
         let codec = of(model);
         encode_for(&request, &codec).map_err(|error| error.kind())?;
         Ok(body_for(&request, &codec)["toolConfig"].get("toolChoice").cloned())
     };
-    let strict = ProviderConfig::new;
+    let strict = ModelSettings::new;
     let read = || ToolChoice::Tool("files.read".into());
     for model in [MODEL, NOVA, NOVA_2, "moonshot.kimi-k2-thinking", "zai.glm-4.7"] {
         assert_eq!(tried(model, ToolChoice::Auto, strict()), Ok(None), "{model}");
@@ -238,15 +238,15 @@ fn caching_by_default_and_by_wish() {
     let talk = request([Message::user("a"), Message::assistant("b"), Message::user("c")]);
     assert_eq!(marked(&talk), 2);
     assert_eq!(marked(&with_tools([Message::user("a")])), 2);
-    assert_eq!(marked(&talk.with_options(ProviderConfig::new().with_cache(CachePolicy::Off))), 0);
+    assert_eq!(marked(&talk.with_settings(ModelSettings::new().with_cache(CachePolicy::Off))), 0);
     // The caller's own among the tools counts.
     let own = json!({"tools": [{"cachePoint": {"type": "default"}}]});
-    let options = ProviderConfig::new().with_system("s").with_extra_body("toolConfig", own);
+    let options = ModelSettings::new().with_system("s").with_extra_body("toolConfig", own);
     let read = call(1, "files.read", "{}");
     let result = attache_core::ToolResult::ok(&read, "x");
     let round = with_tools([Message::user("a"), assistant([read.into()]), results([result])]);
-    assert_eq!(marked(&round.with_options(options)), 4);
-    let short = || ProviderConfig::new().with_cache(CachePolicy::Short);
+    assert_eq!(marked(&round.with_settings(options)), 4);
+    let short = || ModelSettings::new().with_cache(CachePolicy::Short);
     assert_eq!(try_with(LLAMA, short()), Err(ErrorKind::Unsupported));
     assert_eq!(try_with(LLAMA, lax(short())).unwrap().1, ["cache"]);
 }
@@ -260,10 +260,10 @@ fn members_of_the_callers_own() {
         ("toolConfig", json!({"tools": {}})),
         ("additionalModelRequestFields", json!("x")),
     ] {
-        let options = ProviderConfig::new().with_extra_body(reserved, value);
+        let options = ModelSettings::new().with_extra_body(reserved, value);
         assert_eq!(try_with(MODEL, options), Err(ErrorKind::Configuration), "{reserved}");
     }
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_reasoning(Reasoning::Effort(Effort::Low))
         .with_extra_body(
             "additionalModelRequestFields",

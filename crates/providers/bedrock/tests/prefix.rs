@@ -14,8 +14,8 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ChatRequest, Content, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage,
-    UserOrigin,
+    AssistantPart, ChatRequest, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage,
+    UserOrigin, UserPart,
 };
 use attache_testkit::validate_converse;
 use attache_transport::Codec as _;
@@ -87,11 +87,11 @@ fn conversation(steps: &[Step], model: &str) -> Vec<Vec<Arc<Message>>> {
                     for document in [pdf("b.pdf"), png("b.png")] {
                         let media = document.media_type();
                         if [&pdf_type, &png_type].contains(&media) && takes.beside_result.accepts(media) {
-                            beside.extend([Content::text("A file:"), document.into()]);
+                            beside.extend([UserPart::text("A file:"), document.into()]);
                         }
                     }
                 }
-                routed(result, [inside.then(|| Content::Document(pdf("b.pdf")))])
+                routed(result, [inside.then(|| UserPart::Document(pdf("b.pdf")))])
             })
             .collect();
         messages.push(match calls.is_empty() {

@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use attache_bedrock::ConverseCodec;
 use attache_core::{
-    AssistantPart, CachePolicy, ChatRequest, Content, ContentTree, Document, DocumentId, Effort, Message,
-    OpaquePart, ProviderConfig, Reasoning, ReasoningPart, ResponseFormat, TextPart, ToolChoice, ToolResult,
-    Transcript, UserMessage, UserOrigin,
+    AssistantPart, CachePolicy, ChatRequest, ContentTree, Document, DocumentId, Effort, Message,
+    ModelSettings, OpaquePart, Reasoning, ReasoningPart, ResponseFormat, TextPart, ToolChoice, ToolResult,
+    Transcript, UserMessage, UserOrigin, UserPart,
 };
 use common::*;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn plain() {
 
 #[test]
 fn plain_answered_whole() {
-    insta::assert_json_snapshot!(wire(&request([Message::user("Hello")]).answered_whole()));
+    insta::assert_json_snapshot!(wire(&request([Message::user("Hello")]).streaming(false)));
 }
 
 // P32
@@ -78,8 +78,8 @@ fn system_messages() {
         Message::system("The user is in a hurry."),
         Message::user("Well?"),
     ];
-    let options = ProviderConfig::new().with_system("House rules.").with_cache(CachePolicy::Off);
-    insta::assert_json_snapshot!(wire(&request(messages).with_options(options)));
+    let options = ModelSettings::new().with_system("House rules.").with_cache(CachePolicy::Off);
+    insta::assert_json_snapshot!(wire(&request(messages).with_settings(options)));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn documents_of_the_user() {
     let table = Document::inline("a,b\n1,2").with_file_name("table.csv").with_media_type("text/csv");
     let messages = [
         Message::User(UserMessage::new([
-            Content::text("Compare these."),
+            UserPart::text("Compare these."),
             png("chart.png").into(),
             pdf("report \"final\".pdf")
                 .with_id(DocumentId::parse("7d41c0b2-1111-4222-8333-444455556666").unwrap())
@@ -126,8 +126,10 @@ fn documents_of_the_user() {
 fn documents_in_results() {
     let read = call(1, "files.read", r#"{"path":"b"}"#);
     let result = ToolResult::new(&read, Default::default(), ContentTree::value(&json!({"pages": 3})));
-    let result =
-        routed(result, [pdf("b.pdf").into(), Content::text("The chart of page 2:"), png("chart.png").into()]);
+    let result = routed(
+        result,
+        [pdf("b.pdf").into(), UserPart::text("The chart of page 2:"), png("chart.png").into()],
+    );
     let messages = [Message::user("Read b."), assistant([read.into()]), results([result])];
     insta::assert_json_snapshot!(wire(&with_tools(messages)));
 }
@@ -137,8 +139,10 @@ fn documents_in_results() {
 fn failed_result_with_documents_behind_it() {
     let (read, list) = (call(1, "files.read", r#"{"path":"b"}"#), call(2, "files.list", "{}"));
     let failed = routed(ToolResult::error(&read, "page 3 is damaged"), []);
-    let mut synthetic =
-        UserMessage::new([Content::text("Documents extracted from tool call results:"), pdf("b.pdf").into()]);
+    let mut synthetic = UserMessage::new([
+        UserPart::text("Documents extracted from tool call results:"),
+        pdf("b.pdf").into(),
+    ]);
     synthetic.origin = UserOrigin::ToolCallDocuments;
     let event = UserMessage::event(ContentTree::value(&json!({"event": "mail", "from": "ann"})));
     let messages = [
@@ -168,8 +172,8 @@ fn reasoning_goes_back() {
         ]),
         results([ToolResult::ok(&first, "x"), ToolResult::ok(&second, "y")]),
     ];
-    let options = ProviderConfig::new().with_reasoning(Reasoning::Budget(4096));
-    insta::assert_json_snapshot!(wire(&with_tools(messages).with_options(options)));
+    let options = ModelSettings::new().with_reasoning(Reasoning::Budget(4096));
+    insta::assert_json_snapshot!(wire(&with_tools(messages).with_settings(options)));
 }
 
 #[test]
@@ -203,9 +207,9 @@ fn blocks_of_the_provider_go_back() {
         ]),
         Message::user("Go on."),
     ];
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_extra_body("toolConfig", json!({"tools": [{"systemTool": {"name": "nova_code_interpreter"}}]}));
-    let request = request(messages).with_options(options);
+    let request = request(messages).with_settings(options);
     insta::assert_json_snapshot!(wire_for(&request, &of("eu.amazon.nova-2-lite-v1:0")));
 }
 
@@ -237,16 +241,16 @@ fn structured_output() {
     let schema = json!({"type": "object", "properties": {"total": {"type": "number", "minimum": 0},
         "due": {"type": "string", "format": "date"}}, "required": ["total", "due"]});
     let format = ResponseFormat::JsonSchema { name: "invoice".into(), schema: schema.into(), strict: false };
-    let options = ProviderConfig::new().with_response_format(format);
-    insta::assert_json_snapshot!(wire(&with_tools([Message::user("Read it.")]).with_options(options)));
+    let options = ModelSettings::new().with_response_format(format);
+    insta::assert_json_snapshot!(wire(&with_tools([Message::user("Read it.")]).with_settings(options)));
 }
 
 #[test]
 fn forced_choices() {
     let asked = |choice: ToolChoice, parallel: Option<bool>| {
-        let mut options = ProviderConfig::new();
+        let mut options = ModelSettings::new();
         options.parallel_tool_calls = parallel;
-        let request = with_tools([Message::user("a")]).with_tool_choice(choice).with_options(options);
+        let request = with_tools([Message::user("a")]).with_tool_choice(choice).with_settings(options);
         let body = body(&request);
         json!([body["toolConfig"].get("toolChoice"), body.get("additionalModelRequestFields")])
     };
@@ -264,7 +268,7 @@ fn forced_choices() {
 // P05
 #[test]
 fn options() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_max_tokens(500)
         .with_temperature(1.0)
         .with_stop(vec!["END".into(), "\n\nHuman:".into()])
@@ -281,13 +285,13 @@ fn options() {
         )
         .with_extra_header("x-trace", "canary");
     let codec = codec().with_base_url("https://gateway.example.com/bedrock/?stage=1");
-    let request = with_tools([Message::system("s"), Message::user("a")]).with_options(options);
+    let request = with_tools([Message::system("s"), Message::user("a")]).with_settings(options);
     insta::assert_json_snapshot!(wire_for(&request, &codec));
 }
 
 // P05
 #[test]
 fn sampling_of_nova() {
-    let options = ProviderConfig::new().with_temperature(0.25).with_top_p(0.5).with_top_k(40);
-    insta::assert_json_snapshot!(wire_for(&request([Message::user("a")]).with_options(options), &of(NOVA)));
+    let options = ModelSettings::new().with_temperature(0.25).with_top_p(0.5).with_top_k(40);
+    insta::assert_json_snapshot!(wire_for(&request([Message::user("a")]).with_settings(options), &of(NOVA)));
 }

@@ -19,7 +19,7 @@ pub(crate) fn of(model: &str) -> ModelCapabilities {
 
 /// The same with the cells of a configured table on top.
 pub(crate) fn under(matrix: &Matrix, model: &str) -> ModelCapabilities {
-    OWN.with_overlay(matrix).resolve(FAMILY, model)
+    OWN.override_with(matrix).resolve(FAMILY, model)
 }
 
 /// Whether the model knows a way of reasoning: `budget`, `off`.
@@ -57,7 +57,7 @@ mod tests {
     // C27: a configuration wins, cell by cell
     #[test]
     fn a_configuration_lies_on_top() {
-        let matrix = Matrix::bundled().overlaid("[cohere]\nuser.media = ['+image/png']").unwrap();
+        let matrix = Matrix::bundled().merged_with("[cohere]\nuser.media = ['+image/png']").unwrap();
         let row = under(&matrix, "command-a-03-2025");
         assert_eq!(
             (row.user.media, row.context_window),

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    ToolSet,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder, join_url,
@@ -47,12 +47,12 @@ pub type Cohere = HttpModel<CohereCodec>;
 ///
 /// ```
 /// use attache_cohere::CohereCodec;
-/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_transport::Codec;
 ///
 /// let codec = CohereCodec::new("command-a-03-2025");
-/// let request = ChatRequest::new([Message::user("Hello").shared()]).answered_whole();
-/// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
+/// let request = ChatRequest::new([Message::user("Hello").shared()]).streaming(false);
+/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
 /// assert_eq!(encoded.parts.url, "https://api.cohere.com/v2/chat");
 /// assert_eq!(
 ///     encoded.parts.body.to_vec(),
@@ -147,13 +147,13 @@ impl Codec for CohereCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         crate::request::check_tools(self, tools, config)
     }
 

@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolDefinition, ToolLoosening, ToolSet, ToolsCheck,
+    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError,
+    SchemaLoosening, SchemaReport, Secret, ToolDefinition, ToolSet,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag,
@@ -38,9 +38,9 @@ struct Memo {
 }
 
 /// What becomes of the schemas: they are sent as they are.
-pub(crate) fn check_tools(codec: &CohereCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(crate) fn check_tools(codec: &CohereCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     if !tools.is_empty() && !codec.capabilities().tools {
-        return ToolsCheck::refusing(format!("{} does not call tools", codec.model()));
+        return SchemaReport::refusing(format!("{} does not call tools", codec.model()));
     }
     let mut refusals = Refusals::new(codec.model(), config.unsupported);
     attache_transport::check_tools(tools, None, |definition| {
@@ -54,7 +54,7 @@ fn loosened(
     tools: &ToolSet,
     definition: &ToolDefinition,
     refusals: &mut Refusals<'_>,
-) -> Result<Vec<ToolLoosening>, ProviderError> {
+) -> Result<Vec<SchemaLoosening>, ProviderError> {
     if codec.strict_tools() {
         Ok(Vec::new())
     } else {
@@ -67,7 +67,7 @@ impl CohereCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let mut parts = RequestParts::post_json(self.url()?, EncodedBody::from(Bytes::new()));
@@ -114,7 +114,7 @@ impl Memo {
         &mut self,
         codec: &CohereCodec,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
     ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         let options = options::members(codec, request, config, &mut refusals)?;

@@ -60,7 +60,7 @@ async fn streamed_or_whole_it_is_the_same_reply() {
         .respond_with(ResponseTemplate::new(200).set_body_json(whole))
         .mount(&server)
         .await;
-    let answered = ModelHandle::new(model(&server)).complete(hello().answered_whole()).await.unwrap();
+    let answered = ModelHandle::new(model(&server)).complete(hello().streaming(false)).await.unwrap();
     let request: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
     assert!(request.get("stream").is_none());
     assert_eq!(answered.message.text(), streamed.message.text());

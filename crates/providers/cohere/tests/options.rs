@@ -6,7 +6,7 @@ mod common;
 
 use attache_cohere::CohereCodec;
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ProviderConfig, Reasoning, ResponseFormat,
+    CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, ModelSettings, Reasoning, ResponseFormat,
     ToolChoice, ToolDefinition, ToolSet, Unsupported,
 };
 use attache_transport::Codec as _;
@@ -17,7 +17,7 @@ use common::{MODEL, body, codec, encode, shown, tools, user};
 const OLD: &str = "command-r-plus-08-2024";
 const PLAIN: &str = "command-a-03-2025";
 
-fn lax(options: ProviderConfig) -> ProviderConfig {
+fn lax(options: ModelSettings) -> ModelSettings {
     options.with_unsupported(Unsupported::Degrade)
 }
 
@@ -28,9 +28,9 @@ fn tried(model: &str, request: &ChatRequest, member: &str) -> (Result<Value, (Er
         let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
         (body.get(member).cloned().unwrap_or_default(), encoded.degradations)
     };
-    let strict = codec.encode(request, &request.options, None);
+    let strict = codec.encode(request, &request.settings, None);
     let refused = strict.as_ref().err().map(|error| error.param().unwrap_or_default().to_owned());
-    let degraded = codec.encode(request, &lax(request.options.clone()), None).map(of);
+    let degraded = codec.encode(request, &lax(request.settings.clone()), None).map(of);
     let strict =
         strict.map_err(|error| (error.kind(), error.param().unwrap_or_default().to_owned())).map(|encoded| {
             let (value, degradations) = of(encoded);
@@ -49,7 +49,7 @@ fn tried(model: &str, request: &ChatRequest, member: &str) -> (Result<Value, (Er
 // P05
 #[test]
 fn every_option_reaches_its_member() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_max_tokens(100)
         .with_temperature(0.5)
         .with_top_p(0.9)
@@ -67,7 +67,7 @@ fn every_option_reaches_its_member() {
     let request = ChatRequest::new([user("Hi")])
         .with_tools(tools())
         .with_tool_choice(ToolChoice::Required)
-        .with_options(options);
+        .with_settings(options);
     assert!(encode(&codec(), &request).degradations.is_empty());
     let mut body = body(&codec().with_strict_tools(true), &request);
     body.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "tools" | "messages"));
@@ -78,7 +78,7 @@ fn every_option_reaches_its_member() {
 fn reasoning_by_model() {
     let table = |model: &str, reasoning: Reasoning| {
         let request =
-            ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_reasoning(reasoning));
+            ChatRequest::new([user("Hi")]).with_settings(ModelSettings::new().with_reasoning(reasoning));
         tried(model, &request, "thinking")
     };
     let refused = || Err((ErrorKind::Unsupported, "reasoning".to_owned()));
@@ -92,7 +92,7 @@ fn reasoning_by_model() {
     assert_eq!(table(PLAIN, Reasoning::Budget(500)), (refused(), none));
     let mut unknown = codec();
     unknown.set_matrix(&Matrix::parse("[cohere]\nreasoning = []").unwrap());
-    let options = ProviderConfig::new().with_reasoning(Reasoning::Off);
+    let options = ModelSettings::new().with_reasoning(Reasoning::Off);
     let error = unknown.encode(&ChatRequest::new([user("Hi")]), &options, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "how it is switched off is not known");
 }
@@ -129,7 +129,7 @@ fn choices_of_tools() {
 fn the_form_of_the_answer() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let asked = |format: ResponseFormat| {
-        ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_response_format(format))
+        ChatRequest::new([user("Hi")]).with_settings(ModelSettings::new().with_response_format(format))
     };
     let follows =
         || ResponseFormat::JsonSchema { name: "x".into(), schema: schema.clone().into(), strict: true };
@@ -144,11 +144,11 @@ fn the_form_of_the_answer() {
 
 #[test]
 fn ranges_and_other_limits() {
-    let of = |options: ProviderConfig, member: &str| {
-        tried(PLAIN, &ChatRequest::new([user("Hi")]).with_tools(tools()).with_options(options), member)
+    let of = |options: ModelSettings, member: &str| {
+        tried(PLAIN, &ChatRequest::new([user("Hi")]).with_tools(tools()).with_settings(options), member)
     };
     let refused = |option: &str| Err((ErrorKind::Unsupported, option.to_owned()));
-    let options = ProviderConfig::new;
+    let options = ModelSettings::new;
     assert_eq!(of(options().with_top_p(1.0), "p"), (refused("top_p"), json!(0.99)));
     assert_eq!(of(options().with_top_k(501), "k"), (refused("top_k"), json!(500)));
     assert_eq!(of(options().with_temperature(-0.1), "temperature"), (refused("temperature"), json!(0.0)));
@@ -179,7 +179,7 @@ fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
     let tools =
         ToolSet::new([attache_core::ToolDefinition::new("a", "", json!({})).with_strict(true)]).unwrap();
     let request = |tools: ToolSet| ChatRequest::new([user("Hi")]).with_tools(tools);
-    let options = ProviderConfig::new();
+    let options = ModelSettings::new();
     assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
     let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);

@@ -7,8 +7,8 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Content, Message, OpaquePart, ProviderCallId,
-    ReplayData, Routed, ToolCall, ToolResult, ToolSet, Transcript,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Message, OpaquePart, ProviderCallId, ReplayData,
+    Routed, ToolCall, ToolResult, ToolSet, Transcript, UserPart,
 };
 use attache_transport::Codec as _;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn messages(step: &Step) -> Vec<Arc<Message>> {
                 .chain(parts);
             let results = calls.iter().map(|call| {
                 let mut result = ToolResult::ok(call, text);
-                result.routed = Some(Routed::new(Content::text("a note").into_iter().collect(), 1));
+                result.routed = Some(Routed::new(UserPart::text("a note").into_iter().collect(), 1));
                 result
             });
             vec![Message::Assistant(AssistantMessage::new(parts)).shared(), answers(results)]
@@ -68,7 +68,7 @@ fn messages(step: &Step) -> Vec<Arc<Message>> {
 }
 
 fn body(request: &ChatRequest) -> String {
-    let encoded = codec().encode(request, &request.options, None).unwrap();
+    let encoded = codec().encode(request, &request.settings, None).unwrap();
     String::from_utf8(encoded.parts.body.to_vec()).unwrap()
 }
 

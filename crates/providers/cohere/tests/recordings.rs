@@ -102,7 +102,7 @@ fn a_tool_plan_makes_the_round() {
     assert_eq!(message.text(), "");
     assert_eq!(opaque(&message), [("tool_plan", &*Value::from(plan).to_string())]);
     let results: Vec<_> = message.tool_calls().map(|call| ToolResult::ok(call, "x")).collect();
-    let request = ChatRequest::new([Message::Assistant(message).shared(), answers(results)]).answered_whole();
+    let request = ChatRequest::new([Message::Assistant(message).shared(), answers(results)]).streaming(false);
     let sent = body(&CohereCodec::new("command-a-03-2025"), &request);
     assert_eq!(json_differences(&recorded["message"], &sent["messages"][0], &[]), []);
 }
@@ -126,7 +126,7 @@ fn a_recorded_request_is_made_again() {
         Message::Assistant(message).shared(),
         answers(results),
     ])
-    .answered_whole();
+    .streaming(false);
     let sent = body(&CohereCodec::new("command-a-03-2025"), &request);
     assert_eq!(sent["messages"][1]["content"], recorded["messages"][1]["content"][0]["text"]);
     for at in [0, 3, 4] {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use attache_cohere::CohereCodec;
 use attache_core::{
-    AssistantMessage, AssistantPart, Capture, ChatRequest, Content, ContentTree, Document, DocumentId,
-    ErrorKind, Matrix, Message, MessageId, OpaquePart, ProviderConfig, ReasoningPart, ReplayData,
-    ResultStatus, Routed, Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript,
-    UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, Capture, ChatRequest, ContentTree, Document, DocumentId, ErrorKind,
+    Matrix, Message, MessageId, ModelSettings, OpaquePart, ReasoningPart, ReplayData, ResultStatus, Routed,
+    Secret, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin,
+    UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, route};
 use attache_transport::Codec as _;
@@ -45,7 +45,7 @@ fn says(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Arc<Message> 
 fn plain() {
     let request = ChatRequest::new([Message::system("Be brief.").shared(), user("Hi \"there\"")]);
     let key = Secret::new("canary-0123456789");
-    let config = ProviderConfig::new().with_system("You are kind.").with_extra_header("X-Client-Name", "t");
+    let config = ModelSettings::new().with_system("You are kind.").with_extra_header("X-Client-Name", "t");
     let encoded = codec().encode(&request, &config, Some(&key)).unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
@@ -69,7 +69,7 @@ fn a_turn_with_tools() {
     let mut table =
         ToolResult::new(&rome, ResultStatus::Ok, ContentTree::value(&json!({"t": [1.0, "é\"\n"]})));
     table.routed =
-        Some(Routed::new(vec![Content::text("a note").unwrap(), Content::Document(csv("a.csv"))], 1));
+        Some(Routed::new(vec![UserPart::text("a note").unwrap(), UserPart::Document(csv("a.csv"))], 1));
     let plan = json!("I will look.");
     let request = ChatRequest::new([
         user("Weather?"),
@@ -91,13 +91,13 @@ fn a_turn_with_tools() {
 #[test]
 fn content_of_users_is_written() {
     let parts = [
-        Content::text("What is this?"),
+        UserPart::text("What is this?"),
         Document::from_bytes(PNG, "image/png").into(),
         Document::external("https://files.example/a.png").into(),
         csv("a.csv").into(),
-        Some(Content::Object(ContentTree::value(&json!({"event": 1})))),
+        Some(UserPart::Object(ContentTree::value(&json!({"event": 1})))),
     ];
-    let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]).answered_whole();
+    let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]).streaming(false);
     insta::assert_snapshot!(shown(&body(&CohereCodec::new(VISION), &request)));
 }
 
@@ -140,9 +140,9 @@ fn messages_that_say_nothing_are_left_out() {
         ChatRequest::new([user("Hi"), asks("", &[]), says([thought("x", "hm")]), user(" \n"), answers([])]);
     assert_eq!(body(&codec(), &request)["messages"], json!([{"role": "user", "content": "Hi"}]));
     let nothing = ChatRequest::new([user("")]);
-    let error = codec().encode(&nothing, &nothing.options, None).unwrap_err();
+    let error = codec().encode(&nothing, &nothing.settings, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidHistory);
-    let told = ProviderConfig::new().with_system("Say hello.");
+    let told = ModelSettings::new().with_system("Say hello.");
     assert!(codec().encode(&nothing, &told, None).is_ok());
 }
 
@@ -161,7 +161,7 @@ fn calls_and_results_pair_up() {
     assert!(body["messages"][1]["content"][0]["text"].as_str().is_some_and(|text| !text.trim().is_empty()));
 
     let unanswered = ChatRequest::new([asks("", &[&none]), user("Well?")]);
-    let error = codec().encode(&unanswered, &unanswered.options, None).unwrap_err();
+    let error = codec().encode(&unanswered, &unanswered.settings, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidHistory);
 }
 
@@ -170,7 +170,7 @@ fn calls_and_results_pair_up() {
 fn documents_are_never_lost_in_silence() {
     let fail = |model: &str, messages: Vec<Arc<Message>>| {
         let request = ChatRequest::new(messages);
-        CohereCodec::new(model).encode(&request, &request.options, None).unwrap_err().kind()
+        CohereCodec::new(model).encode(&request, &request.settings, None).unwrap_err().kind()
     };
     let user_with = |document: Document| vec![Message::User(UserMessage::new([document.into()])).shared()];
     let png = || Document::from_bytes(PNG, "image/png");
@@ -188,14 +188,14 @@ fn documents_are_never_lost_in_silence() {
     let result = ToolResult::new(&ask, ResultStatus::Ok, tree);
     assert_eq!(fail(MODEL, vec![asks("", &[&ask]), answers([result.clone()])]), ErrorKind::InvalidHistory);
     let mut attached = result;
-    attached.routed = Some(Routed::new(vec![Content::Document(png())], 1));
+    attached.routed = Some(Routed::new(vec![UserPart::Document(png())], 1));
     assert_eq!(fail(MODEL, vec![asks("", &[&ask]), answers([attached])]), ErrorKind::Unsupported);
 }
 
 // C24: what routing makes of a tool's documents for the capabilities of this codec, this codec emits
 #[test]
 fn routing_and_encoding_agree() {
-    let matrix = Matrix::bundled().overlaid("[cohere]\nuser.media = ['+image/png']").unwrap();
+    let matrix = Matrix::bundled().merged_with("[cohere]\nuser.media = ['+image/png']").unwrap();
     for (matrix, outcomes) in
         [(Matrix::bundled(), [Outcome::Text, Outcome::Note]), (&matrix, [Outcome::Text, Outcome::Synthetic])]
     {
@@ -222,13 +222,13 @@ fn routing_and_encoding_agree() {
 fn the_synthetic_message_may_show_what_stands_beside_results() {
     let ask = call("clock", "c1", "{}");
     let png = Document::from_bytes(PNG, "image/png");
-    let mut synthetic = UserMessage::new([Content::text("[b.png]"), png.into()]);
+    let mut synthetic = UserMessage::new([UserPart::text("[b.png]"), png.into()]);
     synthetic.origin = UserOrigin::ToolCallDocuments;
     let messages =
         [asks("", &[&ask]), answers([ToolResult::ok(&ask, "x")]), Message::User(synthetic).shared()];
     let request = ChatRequest::new(messages);
     let mut codec = codec();
-    assert!(codec.encode(&request, &request.options, None).is_err());
+    assert!(codec.encode(&request, &request.settings, None).is_err());
     codec.set_matrix(&Matrix::parse("[cohere]\nbeside_result.media = ['+image/png']").unwrap());
     assert_eq!(body(&codec, &request)["messages"][2]["content"][1]["type"], "image_url");
 }
@@ -240,7 +240,7 @@ fn addresses() {
         codec.set_base_url(base.to_owned());
         let request = ChatRequest::new([user("Hi")]);
         codec
-            .encode(&request, &request.options, None)
+            .encode(&request, &request.settings, None)
             .map(|encoded| encoded.parts.url)
             .map_err(|error| error.kind())
     };

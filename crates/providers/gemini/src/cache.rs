@@ -6,7 +6,7 @@ mod prefix;
 use std::time::{Duration, Instant};
 
 use attache_core::{
-    BoxFuture, CachePolicy, ChatRequest, ErrorKind, ProviderConfig, ProviderError, Secret, ToolChoice,
+    BoxFuture, CachePolicy, ChatRequest, ErrorKind, ModelSettings, ProviderError, Secret, ToolChoice,
     Unsupported,
 };
 use attache_transport::{EncodedBody, Network, Refusals, RequestParts, check_pairing};
@@ -40,7 +40,7 @@ struct Resource {
 pub(crate) fn prepare<'a>(
     codec: &'a GenerateCodec,
     request: &'a ChatRequest,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
     network: &'a Network,
 ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
     if !wants_cache(config) || !can_cache(codec) {
@@ -79,7 +79,7 @@ pub(crate) fn find(
 /// Deletes all that is kept.
 pub(crate) async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
     let request = ChatRequest::default();
-    let config = ProviderConfig::new();
+    let config = ModelSettings::new();
     let keeper = Keeper { ask: Ask { request: &request, config: &config, codec }, network };
     let (mut deleted, mut failure) = (0, None);
     for name in codec.caches().take_all() {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret,
-    ToolSet, ToolsCheck,
+    BoxFuture, ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError,
+    SchemaReport, Secret, ToolSet,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
@@ -23,11 +23,11 @@ use crate::stream::Events;
 /// [`Authorizer`](attache_transport::Authorizer) that fetches one.
 ///
 /// ```
-/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_core::{ModelHandle, ModelSettings};
 /// use attache_gemini::{Gemini, GenerateCodec};
 ///
 /// let model = Gemini::new("gemini-3-flash-preview", "AIza…")?
-///     .with_config(ProviderConfig::new().with_system("Answer in one sentence."));
+///     .with_config(ModelSettings::new().with_system("Answer in one sentence."));
 /// assert_eq!(ModelHandle::new(model).id(), "gemini/gemini-3-flash-preview");
 ///
 /// let codec = GenerateCodec::vertex("gemini-3-flash-preview").with_project("my-project", "global");
@@ -41,14 +41,14 @@ pub type Gemini = HttpModel<GenerateCodec>;
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
 /// its options.
 ///
-/// * The first system messages stand in `systemInstruction`, behind [`ProviderConfig::system`]; a later one is a text
+/// * The first system messages stand in `systemInstruction`, behind [`ModelSettings::system`]; a later one is a text
 ///   part in angle brackets where it was given.
 /// * Neighbours of one role share a content, but the results of a turn stand alone in theirs. A conversation that
 ///   begins with the model gets a note of the user in front.
 /// * A signature goes back unchanged on the part that it came with, to the model that signed. Where a model demands one
 ///   and the history has none of its own, the documented stand-in is sent.
 /// * A result is an object: `{"output": …}`, `{"error": …}`, or the tool's own object.
-/// * Members of [`ProviderConfig::extra_body`] replace others, but `tools` are added behind the request's tools and
+/// * Members of [`ModelSettings::extra_body`] replace others, but `tools` are added behind the request's tools and
 ///   objects are merged at every depth: `{"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED"}}}` has the API
 ///   hold calls to their schemas.
 ///
@@ -64,13 +64,13 @@ pub type Gemini = HttpModel<GenerateCodec>;
 /// parts, under the API's names, and never go back.
 ///
 /// ```
-/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_gemini::GenerateCodec;
 /// use attache_transport::Codec;
 ///
 /// let codec = GenerateCodec::new("gemini-2.5-flash");
-/// let request = ChatRequest::new([Message::user("Hello").shared()]).answered_whole();
-/// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
+/// let request = ChatRequest::new([Message::user("Hello").shared()]).streaming(false);
+/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
 /// assert_eq!(
 ///     encoded.parts.url,
 ///     "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent",
@@ -184,7 +184,7 @@ impl GenerateCodec {
     fn counting(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<CountRequest, ProviderError> {
         let model = self.platform.model_path(&self.model)?;
@@ -261,7 +261,7 @@ impl Codec for GenerateCodec {
     fn prepare<'a>(
         &'a self,
         request: &'a ChatRequest,
-        config: &'a ProviderConfig,
+        config: &'a ModelSettings,
         network: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
         crate::cache::prepare(self, request, config, network)
@@ -270,7 +270,7 @@ impl Codec for GenerateCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(request, config, key)
@@ -279,13 +279,13 @@ impl Codec for GenerateCodec {
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         Some(self.counting(request, config, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         crate::request::check_tools(self, tools, config)
     }
 

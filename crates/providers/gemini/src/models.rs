@@ -2,7 +2,7 @@
 //!
 //! Source: Gemini API, `models.list`.
 
-use attache_core::{ProviderConfig, ProviderError, Secret};
+use attache_core::{ModelSettings, ProviderError, Secret};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ impl ModelApi for GenerateCodec {
     fn list(&self, after: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
         let after = after.map_or_else(String::new, |token| format!("&pageToken={token}"));
         let parts = RequestParts::get(self.url(&format!("models?pageSize=1000{after}"))?);
-        authorized(self, &ProviderConfig::new(), parts, key)
+        authorized(self, &ModelSettings::new(), parts, key)
     }
 
     fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {

@@ -10,7 +10,7 @@ mod tools;
 use std::sync::Arc;
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, Message, ProviderConfig, ProviderError, Secret, ToolSet,
+    CachePolicy, Caching, ChatRequest, Degradation, Message, ModelSettings, ProviderError, Secret, ToolSet,
     merge_members,
 };
 use attache_transport::{
@@ -35,7 +35,7 @@ const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     pub(crate) request: &'a ChatRequest,
-    pub(crate) config: &'a ProviderConfig,
+    pub(crate) config: &'a ModelSettings,
     pub(crate) codec: &'a GenerateCodec,
 }
 
@@ -44,14 +44,14 @@ impl GenerateCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let ask = Ask { request, config, codec: self };
         let mut parts = authorized(
             self,
             config,
-            RequestParts::post_json(self.endpoint(request.whole)?, EncodedBody::default()),
+            RequestParts::post_json(self.endpoint(!request.streaming)?, EncodedBody::default()),
             key,
         )?;
         let mut state = State::taken(ask);
@@ -66,7 +66,7 @@ impl GenerateCodec {
 /// The key and the headers of the options on a request.
 pub(crate) fn authorized(
     codec: &GenerateCodec,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     parts: RequestParts,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
@@ -242,7 +242,7 @@ impl State {
 }
 
 /// Whether the caller asks for a cached content.
-pub(crate) fn wants_cache(config: &ProviderConfig) -> bool {
+pub(crate) fn wants_cache(config: &ModelSettings) -> bool {
     matches!(config.cache, Some(CachePolicy::Short | CachePolicy::Long))
 }
 
@@ -280,7 +280,7 @@ fn sync(
 }
 
 /// The instructions of the options, and those before everything else.
-fn system(config: &ProviderConfig, messages: &[Arc<Message>]) -> String {
+fn system(config: &ModelSettings, messages: &[Arc<Message>]) -> String {
     let own = own_system(config);
     let parts = messages.iter().take(leading(messages)).filter_map(|message| match &**message {
         Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
@@ -300,7 +300,7 @@ fn system(config: &ProviderConfig, messages: &[Arc<Message>]) -> String {
     text
 }
 
-fn own_system(config: &ProviderConfig) -> Option<&str> {
+fn own_system(config: &ModelSettings) -> Option<&str> {
     config.system.as_deref().filter(|text| !text.trim().is_empty())
 }
 

@@ -11,8 +11,8 @@
 mod common;
 
 use attache_core::{
-    AssistantPart, Content, ContentTree, ErrorKind, Message, OpaquePart, ProviderConfig, ResponseFormat,
-    ResultStatus, ToolCall, ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage,
+    AssistantPart, ContentTree, ErrorKind, Message, ModelSettings, OpaquePart, ResponseFormat, ResultStatus,
+    ToolCall, ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserPart,
 };
 use attache_gemini::GenerateCodec;
 use common::*;
@@ -151,8 +151,8 @@ fn a11_a_form_beside_tools_is_refused_before_the_third_generation() {
         strict: false,
     };
     let asked =
-        |config: ProviderConfig| request([Message::user("go")]).with_tools(tools()).with_options(config);
-    let config = ProviderConfig::new().with_response_format(form);
+        |config: ModelSettings| request([Message::user("go")]).with_tools(tools()).with_settings(config);
+    let config = ModelSettings::new().with_response_format(form);
     let error = encode_for(&asked(config.clone()), &GenerateCodec::new(OLD)).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("response_format")));
     let lenient = asked(config.clone().with_unsupported(Unsupported::Degrade));
@@ -238,7 +238,7 @@ fn results_hold_media_where_the_model_takes_them() {
         request([Message::user("go"), assistant([made.clone().into()]), results([result])])
             .with_tools(tools())
     };
-    let label = Content::text("<document filename=\"a.pdf\"/>");
+    let label = UserPart::text("<document filename=\"a.pdf\"/>");
     let full = asked(routed(result(), [label, pdf("a.pdf").into(), png("b.png").into()]));
     let response = contents(&full)[2]["parts"][0]["functionResponse"].clone();
     assert_eq!(
@@ -258,7 +258,7 @@ fn results_hold_media_where_the_model_takes_them() {
 // C25, C29
 #[test]
 fn documents_of_the_user() {
-    let shown = |parts: [Option<Content>; 2]| request([Message::User(UserMessage::new(parts))]);
+    let shown = |parts: [Option<UserPart>; 2]| request([Message::User(UserMessage::new(parts))]);
     let text = attache_core::Document::from_bytes(&b"a,b\n1,2"[..], "text/csv");
     let contents = contents(&shown([pdf("a.pdf").into(), text.into()]));
     assert_eq!(contents[0]["parts"][0]["inlineData"]["mimeType"], "application/pdf");
@@ -310,7 +310,7 @@ fn only_what_is_its_own_goes_back() {
 #[test]
 fn models_without_instructions_read_them_first() {
     let asked = request([Message::system("Be kind."), Message::user("a")])
-        .with_options(ProviderConfig::new().with_system("Be brief."));
+        .with_settings(ModelSettings::new().with_system("Be brief."));
     let body = body_for(&asked, &GenerateCodec::new("gemma-3-27b-it"));
     assert_eq!(body.get("systemInstruction"), None);
     assert_eq!(body["contents"][0]["parts"], json!([{"text": "<system>\nBe brief.\n</system>"}]));
@@ -337,7 +337,7 @@ fn keys_stand_in_headers_and_nowhere_else() {
     let (url, headers) = header(&GenerateCodec::vertex(MODEL).with_project("p", "europe-west4"));
     assert!(url.starts_with("https://europe-west4-aiplatform.googleapis.com/v1beta1/projects/p/"), "{url}");
     assert_eq!(headers, "content-type=application/json authorization=***");
-    let own = asked.with_options(ProviderConfig::new().with_extra_header("Authorization", "Bearer mine"));
+    let own = asked.with_settings(ModelSettings::new().with_extra_header("Authorization", "Bearer mine"));
     let encoded = encode(&own).unwrap();
     assert!(encoded.parts.shown_headers().all(|(name, _)| name != "x-goog-api-key"));
 }

@@ -13,8 +13,8 @@ mod common;
 use std::time::Duration;
 
 use attache_core::{
-    CachePolicy, ChatRequest, Completion, Content, Document, ErrorKind, LlmProvider, Message, ModelHandle,
-    ProviderConfig, ProviderError, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage,
+    CachePolicy, ChatRequest, Completion, Document, ErrorKind, LlmProvider, Message, ModelHandle,
+    ModelSettings, ProviderError, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage, UserPart,
 };
 use attache_gemini::{Gemini, GenerateCodec};
 use attache_testkit::{MockProvider, Reply, Rules};
@@ -27,8 +27,8 @@ fn manual() -> String {
     "Read the manual before you answer. ".repeat(600)
 }
 
-fn caching() -> ProviderConfig {
-    ProviderConfig::new().with_cache(CachePolicy::Short)
+fn caching() -> ModelSettings {
+    ModelSettings::new().with_cache(CachePolicy::Short)
 }
 
 async fn mock() -> MockProvider {
@@ -47,7 +47,7 @@ fn model_of(codec: GenerateCodec, mock: &MockProvider) -> Gemini {
 }
 
 fn question(text: &str) -> ChatRequest {
-    request([Message::system(manual()), Message::user(text)]).with_tools(tools()).with_options(caching())
+    request([Message::system(manual()), Message::user(text)]).with_tools(tools()).with_settings(caching())
 }
 
 async fn ask(model: &Gemini, request: ChatRequest) -> Result<Completion, ProviderError> {
@@ -107,11 +107,11 @@ async fn a_prefix_is_made_once_and_used_by_all_clones() {
 async fn nothing_is_kept_unless_asked_for() {
     let mock = mock().await;
     let model = model(&mock);
-    ask(&model, question("one?").with_options(ProviderConfig::new())).await.unwrap();
-    ask(&model, question("two?").with_options(ProviderConfig::new().with_cache(CachePolicy::Off)))
+    ask(&model, question("one?").with_settings(ModelSettings::new())).await.unwrap();
+    ask(&model, question("two?").with_settings(ModelSettings::new().with_cache(CachePolicy::Off)))
         .await
         .unwrap();
-    ask(&model, request([Message::user("three?")]).with_options(caching())).await.unwrap();
+    ask(&model, request([Message::user("three?")]).with_settings(caching())).await.unwrap();
     let landing = question("four?").with_tool_choice(ToolChoice::None);
     assert!(ask(&model, landing).await.unwrap().degradations.is_empty());
     assert_eq!(asked(&mock), ["POST :streamGenerateContent"; 4]);
@@ -181,8 +181,8 @@ async fn documents_in_front_of_a_question_are_kept() {
     bytes.resize(1 << 20, b'x');
     let document = Document::from_bytes(bytes, "application/pdf");
     let ask_about = |text: &str| {
-        let message = UserMessage::new([document.clone().into(), Content::text(text)]);
-        request([Message::User(message)]).with_options(caching())
+        let message = UserMessage::new([document.clone().into(), UserPart::text(text)]);
+        request([Message::User(message)]).with_settings(caching())
     };
     ask(&model, ask_about("one?")).await.unwrap();
     ask(&model, ask_about("two?")).await.unwrap();
@@ -205,7 +205,7 @@ async fn conversations_that_grow() {
         messages.push(Message::user(format!("turn {turn}")).shared());
         let options = caching().with_unsupported(Unsupported::Error);
         let request = ChatRequest::new(messages.clone()).with_tools(std::sync::Arc::clone(&tools));
-        ask(&model, request.with_options(options).with_transcript(transcript.clone())).await.unwrap();
+        ask(&model, request.with_settings(options).with_transcript(transcript.clone())).await.unwrap();
         let made = signed(turn, "files.read", "{}", "c2ln");
         messages.push(assistant([made.clone().into()]).shared());
         messages.push(results([ToolResult::ok(&made, &"x".repeat(8_000))]).shared());
@@ -247,6 +247,6 @@ async fn models_without_a_cache_say_so() {
     let codec = GenerateCodec::new("gemma-4-31b-it");
     let error = encode_for(&asked, &codec).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("cache")));
-    let lenient = asked.with_options(caching().with_unsupported(Unsupported::Degrade));
+    let lenient = asked.with_settings(caching().with_unsupported(Unsupported::Degrade));
     assert_eq!(encode_for(&lenient, &codec).unwrap().degradations.len(), 1);
 }

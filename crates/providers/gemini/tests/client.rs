@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use attache_core::{
     BoxFuture, CachePolicy, ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle,
-    ProviderConfig, ProviderError, Secret, StreamChunk, ToolChoice,
+    ModelSettings, ProviderError, Secret, StreamChunk, ToolChoice,
 };
 use attache_gemini::{Gemini, GenerateCodec};
 use attache_testkit::{MockProvider, Reply, ReplyUsage};
@@ -97,7 +97,7 @@ async fn answers_whole_and_streamed_alike() {
     let model = Gemini::new(MODEL, "AIza-canary").unwrap().with_base_url(mock.url());
     let ask = || request([Message::user("Hi")]).with_tools(tools());
     let streamed = ModelHandle::collect(model.stream(ask())).await.unwrap();
-    let whole = ModelHandle::collect(model.stream(ask().answered_whole())).await.unwrap();
+    let whole = ModelHandle::collect(model.stream(ask().streaming(false))).await.unwrap();
     assert_eq!(shape(&whole), shape(&streamed));
     assert_eq!(whole.message.tool_calls().count(), 2);
     let mut usage = (whole.usage.clone(), streamed.usage.clone());
@@ -180,8 +180,8 @@ async fn trouble_with_cached_contents_is_no_trouble_of_the_call() {
         let server = MockServer::start().await;
         Mock::given(path("/v1beta/cachedContents")).respond_with(trouble).mount(&server).await;
         Mock::given(method("POST")).respond_with(streamed(hello())).mount(&server).await;
-        let options = ProviderConfig::new().with_cache(CachePolicy::Long).with_system("x".repeat(20_000));
-        let asked = request([Message::user("Hi")]).with_options(options);
+        let options = ModelSettings::new().with_cache(CachePolicy::Long).with_system("x".repeat(20_000));
+        let asked = request([Message::user("Hi")]).with_settings(options);
         let done = ModelHandle::collect(model(&server).stream(asked)).await.unwrap();
         assert_eq!((done.message.text().as_str(), done.degradations.len()), ("Hello", 1));
     }
@@ -211,10 +211,10 @@ async fn a_cached_content_that_does_not_fit_is_given_up() {
         .mount(&server)
         .await;
     Mock::given(method("POST")).respond_with(streamed(hello())).mount(&server).await;
-    let options = ProviderConfig::new().with_cache(CachePolicy::Short).with_system("x".repeat(20_000));
+    let options = ModelSettings::new().with_cache(CachePolicy::Short).with_system("x".repeat(20_000));
     let model = model(&server);
     for _ in 0..2 {
-        let asked = request([Message::user("Hi")]).with_options(options.clone());
+        let asked = request([Message::user("Hi")]).with_settings(options.clone());
         let done = ModelHandle::collect(model.stream(asked)).await.unwrap();
         assert_eq!((done.message.text().as_str(), done.degradations.len()), ("Hello", 1));
     }
@@ -299,7 +299,7 @@ async fn a_wrong_request_is_not_sent() {
 #[test]
 fn tokens_are_counted_of_the_whole_request() {
     use attache_transport::Codec as _;
-    let options = attache_core::ProviderConfig::new().with_system("Be brief.").with_max_tokens(9);
+    let options = attache_core::ModelSettings::new().with_system("Be brief.").with_max_tokens(9);
     let request = attache_core::ChatRequest::new([attache_core::Message::user("Hi").shared()]);
     let read = |codec: attache_gemini::GenerateCodec| {
         let count = codec.count(&request, &options, None).unwrap().unwrap();

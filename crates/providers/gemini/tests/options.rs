@@ -11,26 +11,26 @@
 mod common;
 
 use attache_core::{
-    ChatRequest, Effort, ErrorKind, Message, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
+    ChatRequest, Effort, ErrorKind, Message, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
     Unsupported,
 };
 use attache_gemini::GenerateCodec;
 use common::*;
 use serde_json::{Value, json};
 
-fn with(config: ProviderConfig) -> ChatRequest {
-    request([Message::user("go")]).with_options(config)
+fn with(config: ModelSettings) -> ChatRequest {
+    request([Message::user("go")]).with_settings(config)
 }
 
-fn generation(config: ProviderConfig) -> Value {
+fn generation(config: ModelSettings) -> Value {
     body(&with(config))["generationConfig"].clone()
 }
 
 /// What a model of that name is sent, strictly and with leave.
 fn thinking_of(model: &str, reasoning: Reasoning) -> (Result<Value, ErrorKind>, Value) {
-    let config = ProviderConfig::new().with_reasoning(reasoning);
+    let config = ModelSettings::new().with_reasoning(reasoning);
     let codec = GenerateCodec::new(model);
-    let member = |config: ProviderConfig| {
+    let member = |config: ModelSettings| {
         encode_for(&with(config.clone()), &codec)
             .map(|_| body_for(&with(config), &codec)["generationConfig"]["thinkingConfig"].clone())
     };
@@ -40,7 +40,7 @@ fn thinking_of(model: &str, reasoning: Reasoning) -> (Result<Value, ErrorKind>, 
 
 #[test]
 fn sampling_and_limits() {
-    let config = ProviderConfig::new()
+    let config = ModelSettings::new()
         .with_max_tokens(100)
         .with_temperature(0.5)
         .with_top_p(0.9)
@@ -60,16 +60,16 @@ fn sampling_and_limits() {
 fn options_out_of_bounds_are_refused_or_clamped() {
     let stops: Vec<String> = (0..7).map(|number| number.to_string()).collect();
     for (config, option, name, nearest) in [
-        (ProviderConfig::new().with_temperature(3.0), "temperature", "temperature", json!(2.0)),
-        (ProviderConfig::new().with_top_p(1.5), "top_p", "topP", json!(1.0)),
+        (ModelSettings::new().with_temperature(3.0), "temperature", "temperature", json!(2.0)),
+        (ModelSettings::new().with_top_p(1.5), "top_p", "topP", json!(1.0)),
         (
-            ProviderConfig::new().with_presence_penalty(-3.0),
+            ModelSettings::new().with_presence_penalty(-3.0),
             "presence_penalty",
             "presencePenalty",
             json!(-2.0),
         ),
-        (ProviderConfig::new().with_stop(stops), "stop", "stopSequences", json!(["0", "1", "2", "3", "4"])),
-        (ProviderConfig::new().with_seed(1 << 40), "seed", "seed", Value::Null),
+        (ModelSettings::new().with_stop(stops), "stop", "stopSequences", json!(["0", "1", "2", "3", "4"])),
+        (ModelSettings::new().with_seed(1 << 40), "seed", "seed", Value::Null),
     ] {
         let error = encode(&with(config.clone())).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some(option)));
@@ -78,7 +78,7 @@ fn options_out_of_bounds_are_refused_or_clamped() {
         let recorded = encode(&lenient).unwrap().degradations;
         assert_eq!(recorded.iter().map(|note| note.option.as_str()).collect::<Vec<_>>(), [option]);
     }
-    let error = encode(&with(ProviderConfig::new().with_temperature(f64::NAN))).unwrap_err();
+    let error = encode(&with(ModelSettings::new().with_temperature(f64::NAN))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
 }
 
@@ -120,7 +120,7 @@ fn reasoning_by_family() {
 #[test]
 fn forms_of_answers() {
     assert_eq!(
-        generation(ProviderConfig::new().with_response_format(ResponseFormat::JsonObject)),
+        generation(ModelSettings::new().with_response_format(ResponseFormat::JsonObject)),
         json!({"responseMimeType": "application/json"})
     );
     let form = |schema: Value, strict: bool| ResponseFormat::JsonSchema {
@@ -130,18 +130,18 @@ fn forms_of_answers() {
     };
     let schema = json!({"title": "City", "type": "object", "properties": {"name": {"type": "string"}}});
     assert_eq!(
-        generation(ProviderConfig::new().with_response_format(form(schema, true))),
+        generation(ModelSettings::new().with_response_format(form(schema, true))),
         json!({"responseMimeType": "application/json",
             "responseJsonSchema": {"type": "object", "properties": {"name": {"type": "string"}}}})
     );
     let tight = json!({"type": "object", "properties": {"name": {"type": "string", "pattern": "^[A-Z]"}}});
     for strict in [true, false] {
-        let options = ProviderConfig::new().with_response_format(form(tight.clone(), strict));
+        let options = ModelSettings::new().with_response_format(form(tight.clone(), strict));
         let noted = encode(&with(options)).unwrap().degradations;
         assert!(noted[0].note.starts_with("the API does not enforce pattern at name"), "{noted:?}");
     }
     assert_eq!(
-        body(&with(ProviderConfig::new().with_response_format(ResponseFormat::Text))).get("generationConfig"),
+        body(&with(ModelSettings::new().with_response_format(ResponseFormat::Text))).get("generationConfig"),
         None
     );
 }
@@ -171,7 +171,7 @@ fn choices_of_tools() {
     assert_eq!(encode(&none).unwrap_err().kind(), ErrorKind::Configuration);
     let single = request([Message::user("go")])
         .with_tools(tools())
-        .with_options(ProviderConfig::new().with_parallel_tool_calls(false));
+        .with_settings(ModelSettings::new().with_parallel_tool_calls(false));
     assert_eq!(encode(&single).unwrap_err().param(), Some("parallel_tool_calls"));
     let painter = request([Message::user("go")]).with_tools(tools());
     let error = encode_for(&painter, &GenerateCodec::new("gemini-2.5-flash-image")).unwrap_err();
@@ -181,7 +181,7 @@ fn choices_of_tools() {
 // gemini.md 5: the provider's own tools, and what has no option
 #[test]
 fn members_of_the_callers_own() {
-    let config = ProviderConfig::new()
+    let config = ModelSettings::new()
         .with_temperature(1.0)
         .with_extra_body("tools", json!([{"googleSearch": {}}]))
         .with_extra_body(
@@ -209,14 +209,14 @@ fn members_of_the_callers_own() {
     );
     // gemini.md (a) 5, (a) 21
     let validated = json!({"functionCallingConfig": {"mode": "VALIDATED"}});
-    let held = with(ProviderConfig::new().with_extra_body("toolConfig", validated.clone()));
+    let held = with(ModelSettings::new().with_extra_body("toolConfig", validated.clone()));
     assert_eq!(common::body(&held.with_tools(tools()))["toolConfig"], validated);
     for (key, value) in [("contents", json!([])), ("systemInstruction", json!({})), ("tools", json!({}))] {
-        let error = encode(&with(ProviderConfig::new().with_extra_body(key, value))).unwrap_err();
+        let error = encode(&with(ModelSettings::new().with_extra_body(key, value))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration, "{key}");
     }
     let streamed = json!({"functionCallingConfig": {"streamFunctionCallArguments": true}});
-    let error = encode(&with(ProviderConfig::new().with_extra_body("toolConfig", streamed))).unwrap_err();
+    let error = encode(&with(ModelSettings::new().with_extra_body("toolConfig", streamed))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
@@ -224,7 +224,7 @@ fn members_of_the_callers_own() {
 #[test]
 fn instructions_have_their_place() {
     let asked = request([Message::system("Be kind."), Message::system("Be wise."), Message::user("go")])
-        .with_options(ProviderConfig::new().with_system("Be brief."));
+        .with_settings(ModelSettings::new().with_system("Be brief."));
     assert_eq!(
         body(&asked)["systemInstruction"],
         json!({"parts": [{"text": "Be brief."}, {"text": "Be kind."}, {"text": "Be wise."}]})

@@ -14,7 +14,7 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ChatRequest, Content, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage,
+    AssistantPart, ChatRequest, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage, UserPart,
 };
 use attache_testkit::validate_gemini;
 use common::*;
@@ -74,7 +74,7 @@ fn conversation(steps: &[Step]) -> Vec<Vec<Arc<Message>>> {
         let results_of = calls.iter().zip(&step.calls).map(|(call, made)| {
             let status = if made.failed { attache_core::ResultStatus::Error } else { Default::default() };
             let result = ToolResult::new(call, status, ContentTree::text(&made.result));
-            let document = made.document.then(|| Content::Document(pdf("b.pdf")));
+            let document = made.document.then(|| UserPart::Document(pdf("b.pdf")));
             routed(result, [document])
         });
         messages.push(match calls.is_empty() {

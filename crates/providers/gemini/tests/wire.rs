@@ -11,8 +11,8 @@
 mod common;
 
 use attache_core::{
-    AssistantPart, ChatRequest, Content, ContentTree, Effort, Message, ProviderConfig, Reasoning,
-    ResponseFormat, Routed, ToolChoice, ToolResult, UserMessage, UserOrigin,
+    AssistantPart, ChatRequest, ContentTree, Effort, Message, ModelSettings, Reasoning, ResponseFormat,
+    Routed, ToolChoice, ToolResult, UserMessage, UserOrigin, UserPart,
 };
 use attache_gemini::GenerateCodec;
 use common::*;
@@ -57,7 +57,7 @@ fn plain() {
 
 #[test]
 fn whole_with_options() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_system("Be brief.")
         .with_max_tokens(64)
         .with_reasoning(Reasoning::Effort(Effort::Low))
@@ -69,7 +69,7 @@ fn whole_with_options() {
             strict: true,
         });
     insta::assert_json_snapshot!(wire(
-        &request([Message::user("Where?")]).with_options(options).answered_whole()
+        &request([Message::user("Where?")]).with_settings(options).streaming(false)
     ));
 }
 
@@ -95,8 +95,8 @@ fn documents_behind_results() {
     let made = call(1, "files.read", r#"{"path":"b.pdf"}"#);
     let mut documents = UserMessage::new([]);
     documents.origin = UserOrigin::ToolCallDocuments;
-    let label = Content::text(r#"<document tool-name="files_read" tool-call-id="id_1" filename="b.pdf" />"#);
-    let content = [Content::text("Documents extracted from tool call results:"), label, pdf("b.pdf").into()];
+    let label = UserPart::text(r#"<document tool-name="files_read" tool-call-id="id_1" filename="b.pdf" />"#);
+    let content = [UserPart::text("Documents extracted from tool call results:"), label, pdf("b.pdf").into()];
     documents.routed = Some(Routed::new(content.into_iter().flatten().collect(), 1));
     let asked = request([
         Message::user("Read it."),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use attache_core::{
-    ChatRequest, ChunkStream, ErrorKind, LlmProvider, Matrix, Message, ModelCapabilities, ProviderConfig,
+    ChatRequest, ChunkStream, ErrorKind, LlmProvider, Matrix, Message, ModelCapabilities, ModelSettings,
     ProviderError, ProviderState, StateCell, StreamChunk, UserOrigin,
 };
 use futures_core::Stream;
@@ -26,13 +26,13 @@ const MODEL: &str = "extractive";
 /// The deterministic extractive model. See the [crate's description](crate) for what it does.
 ///
 /// ```
-/// use attache_core::{Message, ModelHandle, ChatRequest, Content, UserMessage};
+/// use attache_core::{Message, ModelHandle, ChatRequest, UserPart, UserMessage};
 /// use attache_offline::OfflineModel;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), attache_core::ProviderError> {
 /// let model = ModelHandle::new(OfflineModel::new());
 /// let mail = "<document filename=\"mail.txt\" />\nThe caterer is booked for 11 June. The plants come on 28 April.";
-/// let message = UserMessage::new([Content::text(mail), Content::text("When is the caterer booked?")]);
+/// let message = UserMessage::new([UserPart::text(mail), UserPart::text("When is the caterer booked?")]);
 /// let reply = model.complete(ChatRequest::new([Message::User(message).shared()])).await?;
 /// assert_eq!(reply.message.text(), "“The caterer is booked for 11 June.” (mail.txt)");
 /// # Ok(()) }
@@ -58,24 +58,24 @@ impl OfflineModel {
 
     /// The same model under another name: there is only one, whatever it is called.
     pub fn named(model: impl Into<String>) -> Self {
-        Self::build(&model.into(), Matrix::bundled(), ProviderConfig::new())
+        Self::build(&model.into(), Matrix::bundled(), ModelSettings::new())
     }
 
     /// Takes the capabilities from another table.
     #[must_use]
     pub fn with_matrix(self, matrix: &Matrix) -> Self {
-        let config = self.shared.state.config();
+        let config = self.shared.state.settings();
         Self::build(&self.shared.capabilities.model, matrix, (*config).clone())
     }
 
     /// Sets the options that apply where a request sets none.
     #[must_use]
-    pub fn with_config(self, config: ProviderConfig) -> Self {
-        self.shared.state.set_config(config);
+    pub fn with_config(self, config: ModelSettings) -> Self {
+        self.shared.state.set_settings(config);
         self
     }
 
-    fn build(model: &str, matrix: &Matrix, config: ProviderConfig) -> Self {
+    fn build(model: &str, matrix: &Matrix, config: ModelSettings) -> Self {
         let shared = Shared {
             id: format!("{FAMILY}/{model}"),
             capabilities: capabilities::resolve(matrix, model),
@@ -100,12 +100,12 @@ impl LlmProvider for OfflineModel {
         &self.shared.capabilities
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
-        self.shared.state.config()
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.shared.state.settings()
     }
 
-    fn set_config(&self, config: ProviderConfig) {
-        self.shared.state.set_config(config);
+    fn set_settings(&self, config: ModelSettings) {
+        self.shared.state.set_settings(config);
     }
 
     fn state(&self) -> ProviderState {
@@ -113,7 +113,7 @@ impl LlmProvider for OfflineModel {
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
-        let options = self.shared.state.config().merged(&request.options);
+        let options = self.shared.state.settings().merged(&request.settings);
         Box::pin(Reply {
             shared: Arc::clone(&self.shared),
             state: State::Asked(Box::new((request, options))),
@@ -128,7 +128,7 @@ struct Reply {
 }
 
 enum State {
-    Asked(Box<(ChatRequest, ProviderConfig)>),
+    Asked(Box<(ChatRequest, ModelSettings)>),
     Answering(std::vec::IntoIter<StreamChunk>),
     Ended,
 }
@@ -161,7 +161,7 @@ impl Stream for Reply {
 fn answered(
     shared: &Shared,
     request: &ChatRequest,
-    options: &ProviderConfig,
+    options: &ModelSettings,
 ) -> Result<Vec<StreamChunk>, ProviderError> {
     let degradations = options::check(options)?;
     let (asked_at, text) = asked(&request.messages)?;

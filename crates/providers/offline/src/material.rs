@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use attache_core::{
-    Content, ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserOrigin,
+    ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    UserOrigin, UserPart,
 };
 use attache_documents::{ReadLabel, unfence};
 use serde_json::{Map, Value};
@@ -148,11 +148,11 @@ impl Material {
         let mut labelled = None;
         for content in message.shown() {
             match content {
-                Content::Text(part) => {
+                UserPart::Text(part) => {
                     self.words += count(part.text());
                     self.shown_text(part.text(), &mut labelled, origins);
                 }
-                Content::Object(tree) => {
+                UserPart::Object(tree) => {
                     if message.routed.is_none() && !tree.documents().is_empty() {
                         return Err(unsupported("a document that no routing has looked at"));
                     }
@@ -162,7 +162,7 @@ impl Material {
                         self.data(&value, "the event", "", None);
                     }
                 }
-                Content::Document(_) => return Err(unsupported("a document that is not text")),
+                UserPart::Document(_) => return Err(unsupported("a document that is not text")),
                 _ => return Err(unsupported("this kind of content")),
             }
         }
@@ -221,7 +221,9 @@ impl Material {
         }
         let mut labelled = None;
         for content in result.attached() {
-            let Content::Text(part) = content else { return Err(unsupported("a document that is not text")) };
+            let UserPart::Text(part) = content else {
+                return Err(unsupported("a document that is not text"));
+            };
             self.words += count(part.text());
             self.shown_text(part.text(), &mut labelled, origins);
         }
@@ -236,7 +238,7 @@ impl Material {
                 Some("shown-before") => *labelled = None,
                 Some(_) => {
                     let reason =
-                        rest.trim().trim_start_matches("Content not shown here: ").trim_end_matches('.');
+                        rest.trim().trim_start_matches("UserPart not shown here: ").trim_end_matches('.');
                     self.note(Note { name, reason: head(reason, 300).to_owned() });
                     *labelled = None;
                 }
@@ -362,12 +364,12 @@ pub(crate) fn asked(message: &UserMessage) -> String {
     let mut texts: Vec<String> = Vec::new();
     for content in &message.parts {
         match content {
-            Content::Text(part)
+            UserPart::Text(part)
                 if ReadLabel::split(part.text()).is_none() && unfence(part.text()).is_none() =>
             {
                 texts.push(part.text().to_owned());
             }
-            Content::Object(tree) => texts.push(head(&tree.model_text(), 2_000).to_owned()),
+            UserPart::Object(tree) => texts.push(head(&tree.model_text(), 2_000).to_owned()),
             _ => {}
         }
     }

@@ -1,15 +1,14 @@
 //! Options: which ones this model honours, and what happens to the others.
 
 use attache_core::{
-    CachePolicy, Degradation, ErrorKind, ProviderConfig, ProviderError, Reasoning, ResponseFormat,
-    Unsupported,
+    CachePolicy, Degradation, ErrorKind, ModelSettings, ProviderError, Reasoning, ResponseFormat, Unsupported,
 };
 
 /// Checks the options of a request: those that cannot be honoured are an error, or recorded if the caller allows it.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] names them; [`ErrorKind::InvalidRequest`] for an empty stop sequence.
-pub(crate) fn check(options: &ProviderConfig) -> Result<Vec<Degradation>, ProviderError> {
+pub(crate) fn check(options: &ModelSettings) -> Result<Vec<Degradation>, ProviderError> {
     if options.stop.iter().flatten().any(String::is_empty) {
         return Err(ProviderError::new(ErrorKind::InvalidRequest, "a stop sequence must not be empty"));
     }
@@ -24,7 +23,7 @@ pub(crate) fn check(options: &ProviderConfig) -> Result<Vec<Degradation>, Provid
 }
 
 /// Top-p, top-k and a seed need no mention: the one reply that there is lies within them.
-fn unsupported(options: &ProviderConfig) -> Vec<(&'static str, &'static str)> {
+fn unsupported(options: &ModelSettings) -> Vec<(&'static str, &'static str)> {
     const SAMPLING: &str = "left out: nothing is sampled, the reply is always the same";
     const BODY: &str = "left out: no request is sent anywhere";
     let is_set = |value: Option<f64>| value.is_some_and(|value| value != 0.0);
@@ -61,7 +60,7 @@ mod tests {
     // design.md invariant 12
     #[test]
     fn nothing_is_ignored_in_silence() {
-        let options = ProviderConfig::new()
+        let options = ModelSettings::new()
             .with_temperature(0.7)
             .with_cache(CachePolicy::Short)
             .with_top_k(40)
@@ -75,8 +74,8 @@ mod tests {
             ["temperature", "cache"]
         );
         let honoured =
-            ProviderConfig::new().with_temperature(0.0).with_system("x").with_reasoning(Reasoning::Off);
+            ModelSettings::new().with_temperature(0.0).with_system("x").with_reasoning(Reasoning::Off);
         assert!(check(&honoured).unwrap().is_empty());
-        assert!(check(&ProviderConfig::new().with_stop(vec![String::new()])).is_err());
+        assert!(check(&ModelSettings::new().with_stop(vec![String::new()])).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, Degradation, FinishReason, MessageId,
-    ProviderConfig, RawUsage, StreamChunk, ToolCall, ToolCallId, ToolSet, Usage,
+    ModelSettings, RawUsage, StreamChunk, ToolCall, ToolCallId, ToolSet, Usage,
 };
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub(crate) enum Said {
 
 /// What a reply is made for.
 pub(crate) struct Frame<'a> {
-    pub(crate) options: &'a ProviderConfig,
+    pub(crate) options: &'a ModelSettings,
     pub(crate) tools: &'a ToolSet,
     /// The message that it answers; its own ids derive from it.
     pub(crate) after: &'a MessageId,
@@ -89,7 +89,7 @@ pub(crate) fn chunks(said: Said, frame: Frame<'_>) -> Vec<StreamChunk> {
 }
 
 /// The part of an answer that the limits allow, and why it ends.
-fn limited<'t>(text: &'t str, options: &ProviderConfig) -> (&'t str, FinishReason, &'static str) {
+fn limited<'t>(text: &'t str, options: &ModelSettings) -> (&'t str, FinishReason, &'static str) {
     let stop = options.stop.iter().flatten().filter_map(|stop| text.find(stop.as_str())).min();
     let stopped = stop.map_or(text, |at| text.get(..at).unwrap_or_default());
     let shown = first_words(stopped, options.max_tokens.map_or(u64::MAX, u64::from));
@@ -146,7 +146,7 @@ fn call_id(after: &MessageId, slot: usize, name: &str, arguments: &str) -> ToolC
 mod tests {
     use super::*;
 
-    fn text(text: &str, options: &ProviderConfig) -> (Vec<StreamChunk>, Completion) {
+    fn text(text: &str, options: &ModelSettings) -> (Vec<StreamChunk>, Completion) {
         let tools = ToolSet::default();
         let after = MessageId::parse("m1").unwrap();
         let frame = Frame {
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn text_comes_in_pieces_that_add_up() {
         let answer = "“Total due | EUR 20,904.97” (invoice.pdf, page 2)\n“Due date | 17 May 2026” (invoice.pdf, page 1)";
-        let (chunks, completion) = text(answer, &ProviderConfig::new());
+        let (chunks, completion) = text(answer, &ModelSettings::new());
         let sum: String = chunks
             .iter()
             .map(|chunk| match chunk {
@@ -184,16 +184,16 @@ mod tests {
 
     #[test]
     fn limits_are_kept() {
-        let ends = |options: &ProviderConfig| {
+        let ends = |options: &ModelSettings| {
             let (_, completion) = text("one two  three\nfour", options);
             (completion.message.text(), completion.finish_reason, completion.raw_finish_reason.unwrap())
         };
         let length = |text: &str| (text.to_owned(), FinishReason::Length, "max_tokens".to_owned());
-        assert_eq!(ends(&ProviderConfig::new().with_max_tokens(2)), length("one two"));
-        assert_eq!(ends(&ProviderConfig::new().with_max_tokens(0)), length(""));
-        assert_eq!(ends(&ProviderConfig::new().with_max_tokens(4)).1, FinishReason::Stop);
+        assert_eq!(ends(&ModelSettings::new().with_max_tokens(2)), length("one two"));
+        assert_eq!(ends(&ModelSettings::new().with_max_tokens(0)), length(""));
+        assert_eq!(ends(&ModelSettings::new().with_max_tokens(4)).1, FinishReason::Stop);
         let stop = |stops: &[&str]| {
-            ProviderConfig::new().with_stop(stops.iter().map(|stop| (*stop).to_owned()).collect())
+            ModelSettings::new().with_stop(stops.iter().map(|stop| (*stop).to_owned()).collect())
         };
         assert_eq!(
             ends(&stop(&["four", "th"])),
@@ -211,7 +211,7 @@ mod tests {
             arguments: [("path".to_owned(), json!("my long name.pdf"))].into_iter().collect(),
         };
         for (limit, expected) in [(1, 1), (3, 1), (4, 1), (5, 2), (8, 2)] {
-            let options = ProviderConfig::new().with_max_tokens(limit);
+            let options = ModelSettings::new().with_max_tokens(limit);
             let frame = Frame {
                 options: &options,
                 tools: &tools,

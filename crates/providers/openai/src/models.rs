@@ -1,6 +1,6 @@
 //! The models of a server, as OpenAI lists them and as others add to it (openai.md C).
 
-use attache_core::{ProviderConfig, ProviderError, Secret, StructuredOutput};
+use attache_core::{ModelSettings, ProviderError, Secret, StructuredOutput};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(crate) fn lists(profile: &Profile) -> bool {
 }
 
 fn list(profile: &Profile, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let mut parts = server::envelope(profile, "models", &ProviderConfig::new(), key)?;
+    let mut parts = server::envelope(profile, "models", &ModelSettings::new(), key)?;
     parts.method = Method::GET;
     Ok(parts)
 }

@@ -14,7 +14,7 @@ use crate::profile::Profile;
 ///
 /// ```
 /// use attache_openai::Profiles;
-/// let profiles = Profiles::bundled().overlaid(
+/// let profiles = Profiles::bundled().merged_with(
 ///     "[work]\nlike = 'openai-chat'\nbase_url = 'https://llm.example/v1'\nkey.variables = ['WORK_LLM_KEY']",
 /// )?;
 /// let work = profiles.get("work").unwrap();
@@ -54,7 +54,7 @@ impl Profiles {
     /// The profiles that come with this crate, read at first use.
     pub fn bundled() -> &'static Self {
         // A test reads them, so that no program has to at its start.
-        BUNDLED.get_or_init(|| Self::none().overlaid(BUNDLED_TEXT).unwrap_or_else(|_| Self::none()))
+        BUNDLED.get_or_init(|| Self::none().merged_with(BUNDLED_TEXT).unwrap_or_else(|_| Self::none()))
     }
 
     /// One bundled profile. Those that it is not like are not read: a program that knows its server starts sooner.
@@ -77,7 +77,7 @@ impl Profiles {
         while let Some(base) = sections.last().and_then(|section| like(section)) {
             sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
-        Self::none().overlaid(&sections.concat()).ok()?.get(name).cloned()
+        Self::none().merged_with(&sections.concat()).ok()?.get(name).cloned()
     }
 
     /// No profiles.
@@ -89,7 +89,7 @@ impl Profiles {
     ///
     /// # Errors
     /// [`ProfileError`] names the profile and what is wrong with it.
-    pub fn overlaid(&self, text: &str) -> Result<Self, ProfileError> {
+    pub fn merged_with(&self, text: &str) -> Result<Self, ProfileError> {
         let over: Table =
             toml::from_str(text).map_err(|error| ProfileError::Syntax(error.message().to_owned()))?;
         let mut tables = self.tables.clone();
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_bundled_profiles_are_valid() {
-        let profiles = Profiles::none().overlaid(BUNDLED_TEXT).unwrap();
+        let profiles = Profiles::none().merged_with(BUNDLED_TEXT).unwrap();
         assert_eq!(&profiles, Profiles::bundled());
         assert!(profiles.get("openai-chat").is_some());
         for profile in profiles.iter() {
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_bundled_profile_that_is_read_alone_is_the_same() {
-        let all = Profiles::none().overlaid(BUNDLED_TEXT).unwrap();
+        let all = Profiles::none().merged_with(BUNDLED_TEXT).unwrap();
         for profile in all.iter() {
             assert_eq!(Profiles::read_alone(&profile.name).as_ref(), Some(profile));
         }
@@ -207,16 +207,16 @@ mod tests {
     #[test]
     fn a_profile_may_be_like_another() {
         let text = "[a]\nbase_url = 'http://a'\nkey.header = 'x-key'\n[b]\nlike = 'a'\nbase_url = 'http://b'\nkey.required = true\n[c]\nlike = 'b'";
-        let profiles = Profiles::none().overlaid(text).unwrap();
+        let profiles = Profiles::none().merged_with(text).unwrap();
         let c = profiles.get("c").unwrap();
         assert_eq!((c.name.as_str(), c.base_url.as_str(), c.key.header.as_str()), ("c", "http://b", "x-key"));
-        let changed = profiles.overlaid("[a]\nkey.header = 'y-key'").unwrap();
+        let changed = profiles.merged_with("[a]\nkey.header = 'y-key'").unwrap();
         assert_eq!(changed.get("c").unwrap().key.header, "y-key");
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let problem = |text: &str| Profiles::none().overlaid(text).unwrap_err().to_string();
+        let problem = |text: &str| Profiles::none().merged_with(text).unwrap_err().to_string();
         assert!(problem("[a").starts_with("the profiles are not valid TOML"));
         assert!(
             problem("[a]\nlike = 'b'").contains("profile a is not valid: it is like b, which is not there")

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, ErrorKind, Message, MessageId, ProviderError,
-    ToolResult, ToolSet, UserMessage,
+    AssistantMessage, Document, DocumentSource, ErrorKind, Message, MessageId, ProviderError, ToolResult,
+    ToolSet, UserMessage, UserPart,
 };
 use attache_transport::ItemWriter;
 use serde::Serialize;
@@ -71,16 +71,16 @@ pub(crate) fn separate(first: &mut bool, out: &mut ItemWriter<'_>) {
 }
 
 /// The text of what is not a document.
-pub(crate) fn plain_text(content: &Content) -> Option<Cow<'_, str>> {
+pub(crate) fn plain_text(content: &UserPart) -> Option<Cow<'_, str>> {
     match content {
-        Content::Text(text) => Some(Cow::Borrowed(text.text())),
-        Content::Object(tree) => Some(tree.model_text()),
+        UserPart::Text(text) => Some(Cow::Borrowed(text.text())),
+        UserPart::Object(tree) => Some(tree.model_text()),
         _ => None,
     }
 }
 
-pub(crate) fn is_blank(content: &Content) -> bool {
-    matches!(content, Content::Object(tree) if tree.is_blank())
+pub(crate) fn is_blank(content: &UserPart) -> bool {
+    matches!(content, UserPart::Object(tree) if tree.is_blank())
 }
 
 /// The text of a result up to the quote that would end it. The API has no flag for failures, so a failed result is the
@@ -109,10 +109,10 @@ pub(crate) fn check_routed(message: &UserMessage) -> Result<(), ProviderError> {
     }
     for part in &message.parts {
         match part {
-            Content::Object(tree) if !tree.documents().is_empty() => {
+            UserPart::Object(tree) if !tree.documents().is_empty() => {
                 return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
             }
-            Content::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
+            UserPart::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
                 return Err(unsupported(document, "its address was not cleared for the model"));
             }
             _ => {}

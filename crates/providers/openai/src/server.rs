@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ProviderConfig, ProviderError, Secret};
+use attache_core::{ModelSettings, ProviderError, Secret};
 use attache_transport::{Auth, EncodedBody, Environment, RequestParts, join_url, missing_key};
 use bytes::Bytes;
 use http::HeaderName;
@@ -51,7 +51,7 @@ pub(crate) fn check(profile: &Profile, model: &str, auth: &Auth) -> Result<(), P
 pub(crate) fn envelope(
     profile: &Profile,
     path: &str,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
     if profile.base_url.trim().is_empty() {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ErrorKind, ModelCapabilities, OutputSchema, ProviderConfig, ProviderError, StructuredOutput,
-    ToolDefinition, ToolLoosening, ToolSet, ToolsCheck, Unsupported,
+    ErrorKind, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, SchemaLoosening, SchemaReport,
+    StructuredOutput, ToolDefinition, ToolSet, Unsupported,
 };
 use attache_transport::{Refusals, StrictForms, check_tools, plain_root, strict_answer, strict_loosened};
 use serde_json::{Map, Value, json};
@@ -69,7 +69,7 @@ pub(crate) fn answer<'s>(
 }
 
 /// The schema as the server takes it without enforcing it, and what it lost.
-fn compile(definition: &ToolDefinition, rule: ToolSchemas) -> (Cow<'_, Value>, Vec<ToolLoosening>) {
+fn compile(definition: &ToolDefinition, rule: ToolSchemas) -> (Cow<'_, Value>, Vec<SchemaLoosening>) {
     let given = definition.input_schema();
     if rule == ToolSchemas::AsGiven {
         return (Cow::Borrowed(given), Vec::new());
@@ -93,7 +93,7 @@ fn compile(definition: &ToolDefinition, rule: ToolSchemas) -> (Cow<'_, Value>, V
 /// [`ErrorKind::Configuration`] for what is no list.
 pub(crate) fn hosted<'a>(
     profile: &'a Profile,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
 ) -> Result<Vec<&'a Value>, ProviderError> {
     let mut hosted = Vec::new();
     for extra in [&profile.extra_body, &config.extra_body] {
@@ -162,9 +162,9 @@ pub(crate) fn check(
     rule: ToolSchemas,
     tools: &ToolSet,
     policy: Option<Unsupported>,
-) -> ToolsCheck {
+) -> SchemaReport {
     if !tools.is_empty() && !capabilities.tools {
-        return ToolsCheck::refusing(format!("{} does not call tools", capabilities.model));
+        return SchemaReport::refusing(format!("{} does not call tools", capabilities.model));
     }
     let mut refusals = Refusals::new(&capabilities.model, policy);
     let most = (rule != ToolSchemas::AsGiven).then_some(MAX_TOOLS);

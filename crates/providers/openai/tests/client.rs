@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use attache_core::{
-    ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderConfig, Reasoning,
+    ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ModelSettings, Reasoning,
     Secret, StreamChunk, Unsupported,
 };
 use attache_openai::{ChatCodec, OpenAiChat, Profile};
@@ -62,7 +62,7 @@ async fn streamed_or_whole_it_is_the_same_reply() {
     server.reset().await;
 
     Mock::given(method("POST")).respond_with(whole()).expect(1).mount(&server).await;
-    let answered = ModelHandle::new(model(&server)).complete(hello().answered_whole()).await.unwrap();
+    let answered = ModelHandle::new(model(&server)).complete(hello().streaming(false)).await.unwrap();
     let request: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
     assert!(request.get("stream").is_none());
     assert_eq!(answered.message.text(), streamed.message.text());
@@ -141,21 +141,21 @@ async fn options_of_the_request_win_and_degradations_are_reported() {
         .expect(1)
         .mount(&server)
         .await;
-    let model = model(&server).with_config(ProviderConfig::new().with_temperature(0.1).with_top_p(0.1));
-    let options = ProviderConfig::new()
+    let model = model(&server).with_config(ModelSettings::new().with_temperature(0.1).with_top_p(0.1));
+    let options = ModelSettings::new()
         .with_temperature(0.5)
         .with_reasoning(Reasoning::Budget(5))
         .with_unsupported(Unsupported::Degrade);
-    let reply = ModelHandle::new(model.clone()).complete(hello().with_options(options)).await.unwrap();
+    let reply = ModelHandle::new(model.clone()).complete(hello().with_settings(options)).await.unwrap();
     assert_eq!(reply.degradations[0].option, "reasoning");
-    assert_eq!(model.config().temperature, Some(0.1));
+    assert_eq!(model.settings().temperature, Some(0.1));
 }
 
 #[tokio::test]
 async fn an_unsendable_request_fails_before_anything_is_sent() {
     let server = MockServer::start().await;
     let model = model(&server);
-    let request = hello().with_options(ProviderConfig::new().with_top_k(3));
+    let request = hello().with_settings(ModelSettings::new().with_top_k(3));
     let chunks: Vec<_> = model.stream(request).collect().await;
     assert_eq!(chunks.len(), 1);
     assert_eq!(chunks[0].as_ref().unwrap_err().kind(), ErrorKind::Unsupported);
@@ -219,7 +219,7 @@ fn organisation_and_project_are_headers_at_openai_alone() {
         let mut codec =
             ChatCodec::new(attache_openai::Profiles::bundled().get(name).unwrap().clone(), "gpt-4o");
         attache_transport::Codec::configure(&mut codec, &set).unwrap();
-        let encoded = attache_transport::Codec::encode(&codec, &request, &request.options, None).unwrap();
+        let encoded = attache_transport::Codec::encode(&codec, &request, &request.settings, None).unwrap();
         let headers = encoded.parts.shown_headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
         headers.filter(|(name, _)| name.starts_with("openai-")).collect::<Vec<_>>()
     };

@@ -5,8 +5,8 @@
 mod common;
 
 use attache_core::{
-    AssistantPart, ChatRequest, Content, Document, Effort, ErrorKind, FinishReason, Message, ProviderConfig,
-    Reasoning, ResponseFormat, StreamChunk, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage,
+    AssistantPart, ChatRequest, Document, Effort, ErrorKind, FinishReason, Message, ModelSettings, Reasoning,
+    ResponseFormat, StreamChunk, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage, UserPart,
 };
 use attache_openai::OllamaCodec;
 use attache_transport::{Codec as _, Environment, Replay, replay};
@@ -22,7 +22,7 @@ fn codec() -> OllamaCodec {
 }
 
 fn body(codec: &OllamaCodec, request: &ChatRequest) -> Value {
-    let encoded = codec.encode(request, &request.options, None).unwrap();
+    let encoded = codec.encode(request, &request.settings, None).unwrap();
     serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap()
 }
 
@@ -46,12 +46,12 @@ fn d35_arguments_are_objects_and_results_name_their_tools() {
     let text = Document::from_bytes(&b"a,b"[..], "text/csv").into();
     let request = ChatRequest::new([
         Message::system("Be brief.").shared(),
-        Message::User(UserMessage::new([Content::text("See:"), image, text])).shared(),
+        Message::User(UserMessage::new([UserPart::text("See:"), image, text])).shared(),
         asks("Let me see.", &[&rome, &clock]),
         answers([ToolResult::error(&clock, "no time"), ToolResult::ok(&rome, "sunny")]),
     ])
     .with_tools(tools())
-    .with_options(ProviderConfig::new().with_system("You are kind."));
+    .with_settings(ModelSettings::new().with_system("You are kind."));
     let codec = OllamaCodec::new("qwen3-vl:4b");
     insta::assert_snapshot!(common::shown(&body(&codec, &request)));
     let fresh = body(&codec, &request)["messages"].clone();
@@ -63,7 +63,7 @@ fn d35_arguments_are_objects_and_results_name_their_tools() {
 
 #[test]
 fn options_reach_their_members() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_max_tokens(9)
         .with_temperature(0.5)
         .with_top_k(3)
@@ -79,7 +79,7 @@ fn options_reach_their_members() {
         .with_reasoning(Reasoning::Off)
         .with_extra_body("keep_alive", "5m")
         .with_extra_body("options", json!({"num_ctx": 8192}));
-    let mut body = body(&codec(), &ChatRequest::new([user("Hi")]).with_options(options));
+    let mut body = body(&codec(), &ChatRequest::new([user("Hi")]).with_settings(options));
     body.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "model" | "messages"));
     assert_eq!(
         body,
@@ -96,7 +96,7 @@ fn a_known_window_is_asked_for() {
     let mut capabilities = codec().capabilities().clone();
     capabilities.context_window = Some(32_768);
     let codec = codec().with_capabilities(capabilities);
-    let whole = ChatRequest::new([user("Hi")]).answered_whole();
+    let whole = ChatRequest::new([user("Hi")]).streaming(false);
     assert_eq!(body(&codec, &whole)["options"], json!({"num_ctx": 32_768}));
     assert_eq!(body(&codec, &whole)["stream"], false, "left out it would stream");
 }
@@ -104,15 +104,15 @@ fn a_known_window_is_asked_for() {
 #[test]
 fn thinking_is_a_switch_or_an_effort() {
     let with = |reasoning| {
-        ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_reasoning(reasoning))
+        ChatRequest::new([user("Hi")]).with_settings(ModelSettings::new().with_reasoning(reasoning))
     };
     let oss = OllamaCodec::new("gpt-oss:20b");
     assert_eq!(body(&oss, &with(Reasoning::Effort(Effort::Low)))["think"], "low");
     assert_eq!(body(&codec(), &with(Reasoning::Off))["think"], false);
     let high = with(Reasoning::Effort(Effort::High));
-    let error = codec().encode(&high, &high.options, None).unwrap_err();
+    let error = codec().encode(&high, &high.settings, None).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("reasoning")));
-    let lenient = high.options.merged(&ProviderConfig::new().with_unsupported(Unsupported::Degrade));
+    let lenient = high.settings.merged(&ModelSettings::new().with_unsupported(Unsupported::Degrade));
     let encoded = codec().encode(&high, &lenient, None).unwrap();
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!((&body["think"], encoded.degradations.len()), (&json!(true), 1));
@@ -124,11 +124,14 @@ fn no_tool_can_be_forced_and_none_is_offered_in_vain() {
     assert_eq!(body(&codec(), &with(ToolChoice::None)).get("tools"), None);
     for choice in [ToolChoice::Required, ToolChoice::Tool("clock".to_owned())] {
         let request = with(choice);
-        let error = codec().encode(&request, &request.options, None).unwrap_err();
+        let error = codec().encode(&request, &request.settings, None).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("tool_choice")));
     }
     let absent = with(ToolChoice::Tool("absent".to_owned()));
-    assert_eq!(codec().encode(&absent, &absent.options, None).unwrap_err().kind(), ErrorKind::InvalidRequest);
+    assert_eq!(
+        codec().encode(&absent, &absent.settings, None).unwrap_err().kind(),
+        ErrorKind::InvalidRequest
+    );
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn documents_that_the_model_does_not_take_are_refused() {
         ("llava", Document::external("https://host/a.png")),
     ] {
         let request = ChatRequest::new([Message::User(UserMessage::new([document.into()])).shared()]);
-        let error = OllamaCodec::new(model).encode(&request, &request.options, None).unwrap_err();
+        let error = OllamaCodec::new(model).encode(&request, &request.settings, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{model}");
     }
 }
@@ -157,12 +160,12 @@ fn the_server_is_where_its_variables_say() {
         let environment = Environment::new(move |name| (name == variable).then(|| value.to_owned()));
         assert!(codec.configure(&environment).unwrap().is_none());
         let request = ChatRequest::new([user("Hi")]);
-        assert_eq!(codec.encode(&request, &request.options, None).unwrap().parts.url, url);
+        assert_eq!(codec.encode(&request, &request.settings, None).unwrap().parts.url, url);
     }
     let key = Environment::new(|name| (name == "OLLAMA_API_KEY").then(|| "canary".to_owned()));
     let auth = codec().configure(&key).unwrap();
     let request = ChatRequest::new([user("Hi")]);
-    let encoded = codec().encode(&request, &request.options, auth.key()).unwrap();
+    let encoded = codec().encode(&request, &request.settings, auth.key()).unwrap();
     assert!(encoded.parts.shown_headers().any(|header| header == ("authorization", "***")));
     assert!(codec().check(&auth).is_ok() && OllamaCodec::new(" ").check(&auth).is_err());
 }
@@ -287,7 +290,7 @@ fn a_strict_tool_needs_leave_or_someone_who_holds_calls_to_it() {
         attache_core::ToolSet::new([attache_core::ToolDefinition::new("a", "", json!({})).with_strict(true)])
             .unwrap();
     let request = |tools: attache_core::ToolSet| ChatRequest::new([user("Hi")]).with_tools(tools);
-    let options = ProviderConfig::new();
+    let options = ModelSettings::new();
     assert_eq!(codec.check_tools(&tools, &options).refused.len(), 1);
     let refused = codec.encode(&request(tools.clone()), &options, None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);

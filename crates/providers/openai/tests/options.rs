@@ -5,7 +5,7 @@
 mod common;
 
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
+    CachePolicy, ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
     ToolResult, Unsupported,
 };
 use attache_openai::{ChatCodec, Profile, Profiles};
@@ -18,7 +18,7 @@ use common::{answers, asks, body, call, encode, openai, shown, tools, user};
 // P05, P28
 #[test]
 fn every_option_reaches_its_member() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_max_tokens(100)
         .with_temperature(0.5)
         .with_top_p(0.9)
@@ -41,7 +41,7 @@ fn every_option_reaches_its_member() {
     let request = ChatRequest::new([user("Hi")])
         .with_tools(tools())
         .with_tool_choice(ToolChoice::Tool("weather.now".to_owned()))
-        .with_options(options);
+        .with_settings(options);
     let encoded = encode(&openai(), &request);
     let headers: Vec<_> = encoded.parts.shown_headers().collect();
     assert!(headers.contains(&("x-client-request-id", "***")), "{headers:?}");
@@ -56,9 +56,9 @@ fn every_option_reaches_its_member() {
 // them by keys of their own.
 #[test]
 fn a_cache_key_of_the_callers_own_holds() {
-    let cached = ProviderConfig::new().with_cache(CachePolicy::Short);
-    let key = |text: &str, options: ProviderConfig| {
-        body(&openai(), &ChatRequest::new([user(text)]).with_options(options))["prompt_cache_key"].clone()
+    let cached = ModelSettings::new().with_cache(CachePolicy::Short);
+    let key = |text: &str, options: ModelSettings| {
+        body(&openai(), &ChatRequest::new([user(text)]).with_settings(options))["prompt_cache_key"].clone()
     };
     assert_eq!(key("one", cached.clone()), key("another", cached.clone()));
     assert_eq!(key("one", cached.with_extra_body("prompt_cache_key", "tenant-7")), json!("tenant-7"));
@@ -68,38 +68,38 @@ fn a_cache_key_of_the_callers_own_holds() {
 fn options_of_reasoning_models() {
     let codec = |model: &str| ChatCodec::new(Profile::openai_chat(), model);
     let with =
-        |options: ProviderConfig| ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+        |options: ModelSettings| ChatRequest::new([user("Hi")]).with_settings(options).streaming(false);
     let effort =
-        |effort| with(ProviderConfig::new().with_reasoning(Reasoning::Effort(effort)).with_max_tokens(9));
+        |effort| with(ModelSettings::new().with_reasoning(Reasoning::Effort(effort)).with_max_tokens(9));
     let body_of = |model: &str, request: &ChatRequest| body(&codec(model), request);
     assert_eq!(body_of("o3", &effort(Effort::Low))["reasoning_effort"], "low");
     assert_eq!(body_of("o3", &effort(Effort::Low))["max_completion_tokens"], 9);
-    let off = with(ProviderConfig::new().with_reasoning(Reasoning::Off).with_temperature(0.0));
+    let off = with(ModelSettings::new().with_reasoning(Reasoning::Off).with_temperature(0.0));
     let silent = body_of("gpt-5.1", &off);
     assert_eq!((&silent["reasoning_effort"], &silent["temperature"]), (&json!("none"), &json!(0.0)));
-    let unasked = with(ProviderConfig::new().with_temperature(0.0));
+    let unasked = with(ModelSettings::new().with_temperature(0.0));
     assert_eq!(body_of("gpt-5.1", &unasked)["temperature"], 0.0, "it reasons only when asked");
     assert_eq!(body_of("gpt-4o", &off).get("reasoning_effort"), None, "it has none to switch off");
     let refused = |model: &str, request: &ChatRequest| {
-        let error = codec(model).encode(request, &request.options, None).unwrap_err();
+        let error = codec(model).encode(request, &request.settings, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         error.param().unwrap().to_owned()
     };
     assert_eq!(refused("o3", &off), "reasoning");
     let unknown = ChatCodec::new(Profile::compatible("c", "http://localhost/v1"), "qwen3");
-    let error = unknown.encode(&off, &off.options, None).unwrap_err();
+    let error = unknown.encode(&off, &off.settings, None).unwrap_err();
     assert_eq!(error.param(), Some("reasoning"), "whether it reasons is not known");
     assert_eq!(refused("gpt-4o", &effort(Effort::Low)), "reasoning");
     assert_eq!(refused("gpt-5-mini", &effort(Effort::Max)), "reasoning");
     assert_eq!(
-        refused("gpt-4o", &with(ProviderConfig::new().with_reasoning(Reasoning::Budget(1)))),
+        refused("gpt-4o", &with(ModelSettings::new().with_reasoning(Reasoning::Budget(1)))),
         "reasoning"
     );
     assert_eq!(refused("gpt-5.5", &unasked), "temperature");
-    assert_eq!(refused("gpt-5", &with(ProviderConfig::new().with_temperature(0.0))), "temperature");
-    assert_eq!(refused("gpt-4o", &with(ProviderConfig::new().with_top_k(5))), "top_k");
-    assert_eq!(refused("o3", &with(ProviderConfig::new().with_stop(vec!["x".to_owned()]))), "stop");
-    let long = with(ProviderConfig::new().with_cache(CachePolicy::Long));
+    assert_eq!(refused("gpt-5", &with(ModelSettings::new().with_temperature(0.0))), "temperature");
+    assert_eq!(refused("gpt-4o", &with(ModelSettings::new().with_top_k(5))), "top_k");
+    assert_eq!(refused("o3", &with(ModelSettings::new().with_stop(vec!["x".to_owned()]))), "stop");
+    let long = with(ModelSettings::new().with_cache(CachePolicy::Long));
     assert_eq!(refused("gpt-4o", &long), "cache");
     assert_eq!(body_of("gpt-5", &long)["prompt_cache_retention"], "24h");
 }
@@ -108,29 +108,29 @@ fn options_of_reasoning_models() {
 #[test]
 fn d20_tools_beside_reasoning_are_refused_before_anything_is_sent() {
     let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5.5");
-    let request = ChatRequest::new([user("Hi")]).with_tools(tools()).answered_whole();
-    let error = codec.encode(&request, &request.options, None).unwrap_err();
+    let request = ChatRequest::new([user("Hi")]).with_tools(tools()).streaming(false);
+    let error = codec.encode(&request, &request.settings, None).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("reasoning")));
-    let allowed = ProviderConfig::new().with_unsupported(Unsupported::Degrade);
+    let allowed = ModelSettings::new().with_unsupported(Unsupported::Degrade);
     let encoded = codec.encode(&request, &allowed, None).unwrap();
     assert_eq!(encoded.degradations.len(), 1);
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!(body["reasoning_effort"], "none");
     validate_chat(&body).unwrap();
-    let off = request.with_options(ProviderConfig::new().with_reasoning(Reasoning::Off));
+    let off = request.with_settings(ModelSettings::new().with_reasoning(Reasoning::Off));
     assert_eq!(self::body(&codec, &off)["reasoning_effort"], "none");
 }
 
 // design.md invariant 12
 #[test]
 fn dropped_options_are_recorded_as_degradations() {
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_unsupported(Unsupported::Degrade)
         .with_temperature(0.0)
         .with_top_k(5)
         .with_reasoning(Reasoning::Effort(Effort::Max));
     let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5");
-    let request = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+    let request = ChatRequest::new([user("Hi")]).with_settings(options).streaming(false);
     let encoded = encode(&codec, &request);
     let options: Vec<_> =
         encoded.degradations.iter().map(|degradation| degradation.option.as_str()).collect();
@@ -142,17 +142,17 @@ fn dropped_options_are_recorded_as_degradations() {
 #[test]
 fn numbers_are_numbers() {
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let set = |change: fn(ProviderConfig, f64) -> ProviderConfig| change(ProviderConfig::new(), number);
+        let set = |change: fn(ModelSettings, f64) -> ModelSettings| change(ModelSettings::new(), number);
         let cases = [
-            ("temperature", set(ProviderConfig::with_temperature)),
-            ("top_p", set(ProviderConfig::with_top_p)),
-            ("presence_penalty", set(ProviderConfig::with_presence_penalty)),
-            ("frequency_penalty", set(ProviderConfig::with_frequency_penalty)),
+            ("temperature", set(ModelSettings::with_temperature)),
+            ("top_p", set(ModelSettings::with_top_p)),
+            ("presence_penalty", set(ModelSettings::with_presence_penalty)),
+            ("frequency_penalty", set(ModelSettings::with_frequency_penalty)),
         ];
         for (name, options) in cases {
             let options = options.with_unsupported(Unsupported::Degrade);
-            let request = ChatRequest::new([user("Hi")]).with_options(options);
-            let error = openai().encode(&request, &request.options, None).unwrap_err();
+            let request = ChatRequest::new([user("Hi")]).with_settings(options);
+            let error = openai().encode(&request, &request.settings, None).unwrap_err();
             assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
         }
     }
@@ -165,11 +165,11 @@ fn choices_of_tools() {
     assert_eq!(body(&openai(), &request(ToolChoice::Auto)).get("tool_choice"), None);
     assert_eq!(body(&openai(), &request(ToolChoice::None))["tool_choice"], "none");
     assert_eq!(body(&openai(), &request(ToolChoice::Required))["tool_choice"], "required");
-    let fail = |request: ChatRequest| openai().encode(&request, &request.options, None).unwrap_err().kind();
+    let fail = |request: ChatRequest| openai().encode(&request, &request.settings, None).unwrap_err().kind();
     assert_eq!(fail(request(ToolChoice::Tool("unknown".to_owned()))), ErrorKind::InvalidRequest);
     let bare = |choice| ChatRequest::new([user("Hi")]).with_tool_choice(choice);
     assert_eq!(fail(bare(ToolChoice::Required)), ErrorKind::InvalidRequest);
-    let parallel = bare(ToolChoice::None).with_options(ProviderConfig::new().with_parallel_tool_calls(true));
+    let parallel = bare(ToolChoice::None).with_settings(ModelSettings::new().with_parallel_tool_calls(true));
     let body = body(&openai(), &parallel);
     assert!(
         body.get("tool_choice").is_none() && body.get("parallel_tool_calls").is_none(),
@@ -181,42 +181,42 @@ fn choices_of_tools() {
 fn extra_members_come_last_and_replace_no_messages() {
     let with = |name: &str, value: Value| {
         ChatRequest::new([user("Hi")])
-            .with_options(ProviderConfig::new().with_extra_body(name, value))
-            .answered_whole()
+            .with_settings(ModelSettings::new().with_extra_body(name, value))
+            .streaming(false)
     };
     assert_eq!(body(&openai(), &with("model", json!("gpt-4.1")))["model"], "gpt-4.1");
     for (name, value) in [("messages", json!([])), ("tools", json!({}))] {
         let request = with(name, value);
-        let error = openai().encode(&request, &request.options, None).unwrap_err();
+        let error = openai().encode(&request, &request.settings, None).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Configuration, Some(name)));
     }
 }
 
 #[test]
 fn extra_members_are_merged_at_every_depth() {
-    let of = |profile: &str, model: &str, options: ProviderConfig| {
+    let of = |profile: &str, model: &str, options: ModelSettings| {
         let codec = ChatCodec::new(Profiles::bundled().get(profile).unwrap().clone(), model);
-        let request = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+        let request = ChatRequest::new([user("Hi")]).with_settings(options).streaming(false);
         serde_json::from_slice::<Value>(&encode(&codec, &request).parts.body.to_vec()).unwrap()
     };
-    let high = ProviderConfig::new().with_reasoning(Reasoning::Effort(Effort::High));
+    let high = ModelSettings::new().with_reasoning(Reasoning::Effort(Effort::High));
     let hidden =
         of("openrouter", "openai/gpt-5", high.with_extra_body("reasoning", json!({"exclude": true})));
     assert_eq!(hidden["reasoning"], json!({"effort": "high", "exclude": true}));
-    let off = ProviderConfig::new().with_reasoning(Reasoning::Off);
+    let off = ModelSettings::new().with_reasoning(Reasoning::Off);
     let kept = of("zai", "glm-4.7", off.with_extra_body("thinking", json!({"clear_thinking": true})));
     assert_eq!(kept["thinking"], json!({"type": "disabled", "clear_thinking": true}));
     // Those of a model and those of a request too.
-    let model = ProviderConfig::new().with_extra_body("a", json!({"b": {"c": 1, "d": [1]}}));
-    let request = ProviderConfig::new().with_extra_body("a", json!({"b": {"d": [2], "e": 3}}));
+    let model = ModelSettings::new().with_extra_body("a", json!({"b": {"c": 1, "d": [1]}}));
+    let request = ModelSettings::new().with_extra_body("a", json!({"b": {"d": [2], "e": 3}}));
     assert_eq!(of("groq", "m", model.merged(&request))["a"], json!({"b": {"c": 1, "d": [2], "e": 3}}));
 }
 
 #[test]
 fn hosted_tools_stand_behind_those_of_the_request() {
     let hosted = json!({"type": "web_search"});
-    let options = ProviderConfig::new().with_extra_body("tools", json!([hosted]));
-    let alone = ChatRequest::new([user("Hi")]).with_options(options).answered_whole();
+    let options = ModelSettings::new().with_extra_body("tools", json!([hosted]));
+    let alone = ChatRequest::new([user("Hi")]).with_settings(options).streaming(false);
     let body_of = |request: &ChatRequest| {
         serde_json::from_slice::<Value>(&encode(&openai(), request).parts.body.to_vec()).unwrap()
     };
@@ -231,7 +231,7 @@ fn hosted_tools_stand_behind_those_of_the_request() {
         (tools().len() + 1, Some(&hosted), &json!("required"))
     );
     // The kept head holds no tool that is no longer asked for.
-    let without = body_of(&beside.with_options(ProviderConfig::new()));
+    let without = body_of(&beside.with_settings(ModelSettings::new()));
     assert_eq!(without["tools"].as_array().unwrap().len(), tools().len());
 }
 
@@ -240,8 +240,8 @@ fn hosted_tools_stand_behind_those_of_the_request() {
 fn reasoning_models_take_no_stop_sequence() {
     let codec = ChatCodec::new(Profile::openai_chat(), "gpt-5");
     let request =
-        ChatRequest::new([user("Hi")]).with_options(ProviderConfig::new().with_stop(vec!["x".to_owned()]));
-    let error = codec.encode(&request, &request.options, None).unwrap_err();
+        ChatRequest::new([user("Hi")]).with_settings(ModelSettings::new().with_stop(vec!["x".to_owned()]));
+    let error = codec.encode(&request, &request.settings, None).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("stop")));
 }
 
@@ -253,9 +253,9 @@ fn claude_at_openrouter_gets_cache_markers() {
         serde_json::from_slice::<Value>(&encode(&codec(model), request).parts.body.to_vec()).unwrap()
     };
     let mark = json!({"type": "ephemeral"});
-    let short = ProviderConfig::new().with_system("Be brief.").with_cache(CachePolicy::Short);
+    let short = ModelSettings::new().with_system("Be brief.").with_cache(CachePolicy::Short);
     let call = call("f", "c1", "{}");
-    let mut request = ChatRequest::new([user("Hi")]).with_options(short.clone()).with_tools(tools());
+    let mut request = ChatRequest::new([user("Hi")]).with_settings(short.clone()).with_tools(tools());
     request.transcript = Some(attache_core::Transcript::new());
     let first = body_of("anthropic/claude-sonnet-4.5", &request);
     let text = |text: &str| json!([{"type": "text", "text": text, "cache_control": mark}]);
@@ -267,18 +267,18 @@ fn claude_at_openrouter_gets_cache_markers() {
     let second = body_of("anthropic/claude-sonnet-4.5", &request);
     assert_eq!(second["messages"][1]["content"], text("Hi"));
     assert_eq!(second["messages"][3]["content"], text("done"));
-    let unsaid = request.clone().with_options(ProviderConfig::new());
+    let unsaid = request.clone().with_settings(ModelSettings::new());
     assert!(
         body_of("anthropic/claude-sonnet-4.5", &unsaid).to_string().contains("cache_control"),
         "it goes on"
     );
-    let long = request.clone().with_options(short.with_cache(CachePolicy::Long));
+    let long = request.clone().with_settings(short.with_cache(CachePolicy::Long));
     assert_eq!(
         body_of("anthropic/claude-sonnet-4.5", &long)["messages"][3]["content"][0]["cache_control"]["ttl"],
         "1h"
     );
-    let off = request.clone().with_options(ProviderConfig::new().with_cache(CachePolicy::Off));
+    let off = request.clone().with_settings(ModelSettings::new().with_cache(CachePolicy::Off));
     assert!(!body_of("anthropic/claude-sonnet-4.5", &off).to_string().contains("cache_control"));
-    let other = request.with_options(ProviderConfig::new());
+    let other = request.with_settings(ModelSettings::new());
     assert!(!body_of("openai/gpt-5", &other).to_string().contains("cache_control"));
 }

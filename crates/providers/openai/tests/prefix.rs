@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Content, Document, Message, ProviderCallId,
-    Routed, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage,
-    UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, Routed,
+    ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserOrigin,
+    UserPart,
 };
 use attache_openai::{ChatCodec, Profile};
 use attache_testkit::validate_chat;
@@ -54,14 +54,14 @@ fn messages(step: &Step) -> Vec<Arc<Message>> {
             let asks = AssistantMessage::new([AssistantPart::text(text.as_str())].into_iter().chain(parts));
             let results = calls.iter().map(|call| {
                 let mut result = ToolResult::ok(call, text);
-                result.routed = Some(Routed::new(Content::text("a note").into_iter().collect(), 1));
+                result.routed = Some(Routed::new(UserPart::text("a note").into_iter().collect(), 1));
                 result
             });
             let results = ToolResultsMessage::new(results);
             let mut all = vec![Message::Assistant(asks).shared(), Message::ToolResults(results).shared()];
             if *documents {
                 let png = Document::from_bytes(&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], "image/png");
-                let mut synthetic = UserMessage::new([Content::text("[x.png]"), png.into()]);
+                let mut synthetic = UserMessage::new([UserPart::text("[x.png]"), png.into()]);
                 synthetic.origin = UserOrigin::ToolCallDocuments;
                 all.push(Message::User(synthetic).shared());
             }
@@ -76,7 +76,7 @@ fn tools() -> Arc<ToolSet> {
 }
 
 fn body(codec: &ChatCodec, request: &ChatRequest) -> Result<String, attache_core::ErrorKind> {
-    let encoded = codec.encode(request, &request.options, None).map_err(|error| error.kind())?;
+    let encoded = codec.encode(request, &request.settings, None).map_err(|error| error.kind())?;
     Ok(String::from_utf8(encoded.parts.body.to_vec()).unwrap())
 }
 
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn a_request_is_a_prefix_of_the_next(steps in prop::collection::vec(step(), 1..8), merged in any::<bool>()) {
         let profile = if merged { Profile::compatible("c", "http://localhost/v1") } else { (*Profile::openai_chat()).clone() };
-        let matrix = attache_core::Matrix::bundled().overlaid("[compatible]\nuser.media = ['+image/png']").unwrap();
+        let matrix = attache_core::Matrix::bundled().merged_with("[compatible]\nuser.media = ['+image/png']").unwrap();
         let capabilities = matrix.resolve(&profile.family, "gpt-4o");
         let codec = ChatCodec::new(profile, "gpt-4o").with_capabilities(capabilities);
         let (tools, transcript) = (tools(), Transcript::new());

@@ -8,8 +8,8 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Content, Document, Effort, Matrix, Message, ProviderConfig, Reasoning, ResponseFormat,
-    Routed, Secret, ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserOrigin,
+    ChatRequest, Document, Effort, Matrix, Message, ModelSettings, Reasoning, ResponseFormat, Routed, Secret,
+    ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
 use attache_testkit::{Rules, validate_chat_with};
@@ -97,7 +97,7 @@ fn form(name: &str) -> &'static str {
 
 fn conversation(codec: &ChatCodec, name: &str) -> ChatRequest {
     let capabilities = codec.capabilities();
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_unsupported(Unsupported::Degrade)
         .with_system("You are kind.")
         .with_max_tokens(100)
@@ -114,7 +114,7 @@ fn conversation(codec: &ChatCodec, name: &str) -> ChatRequest {
         Document::from_bytes(&b"a,b\n"[..], "text/csv").with_file_name("q3.csv"),
     ];
     let parts = documents.into_iter().filter(|document| beside.accepts(document.media_type()));
-    let mut synthetic = UserMessage::new([Content::text("[q3]")].into_iter().chain(parts.map(Into::into)));
+    let mut synthetic = UserMessage::new([UserPart::text("[q3]")].into_iter().chain(parts.map(Into::into)));
     synthetic.origin = UserOrigin::ToolCallDocuments;
     if capabilities.tools {
         let reply = replied(codec, form(name));
@@ -123,7 +123,7 @@ fn conversation(codec: &ChatCodec, name: &str) -> ChatRequest {
         messages.extend([Message::Assistant(reply).shared(), answers([result])]);
     }
     messages.push(Message::User(synthetic).shared());
-    let request = ChatRequest::new(messages).with_options(options);
+    let request = ChatRequest::new(messages).with_settings(options);
     if capabilities.tools { request.with_tools(tools()) } else { request }
 }
 
@@ -135,7 +135,7 @@ fn one_conversation_as_each_profile_renders_it() {
     for (name, model) in MODELS {
         let codec = codec(name, model);
         let request = conversation(&codec, name);
-        let encoded = codec.encode(&request, &request.options, Some(&Secret::new("canary"))).unwrap();
+        let encoded = codec.encode(&request, &request.settings, Some(&Secret::new("canary"))).unwrap();
         let headers: Vec<_> =
             encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
         let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
@@ -191,7 +191,7 @@ fn azure_is_where_its_variables_say() {
         });
         let auth = codec.configure(&environment).unwrap();
         let request = ChatRequest::new([user("Hi")]);
-        (codec.encode(&request, &request.options, auth.key()), auth)
+        (codec.encode(&request, &request.settings, auth.key()), auth)
     };
     const ENDPOINT: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "https://r.example");
     let (dated, auth) =
@@ -228,11 +228,11 @@ fn azure_enforces_schemas_without_bounds() {
         let encoded = if name == "azure" {
             let mut codec = ChatCodec::new(profile(name), "gpt-4o");
             let auth = codec.configure(&environment).unwrap();
-            codec.encode(&request, &request.options, auth.key())
+            codec.encode(&request, &request.settings, auth.key())
         } else {
             let mut codec = ResponsesCodec::new(profile(name), "gpt-4o");
             let auth = codec.configure(&environment).unwrap();
-            codec.encode(&request, &request.options, auth.key())
+            codec.encode(&request, &request.settings, auth.key())
         };
         let body: Value = serde_json::from_slice(&encoded.unwrap().parts.body.to_vec()).unwrap();
         let tool = body.pointer(at).unwrap();
@@ -253,7 +253,7 @@ async fn a_token_authorizes_each_attempt() {
     });
     let auth = codec.configure(&environment).unwrap();
     let request = ChatRequest::new([user("Hi")]);
-    let mut parts = codec.encode(&request, &request.options, None).unwrap().parts;
+    let mut parts = codec.encode(&request, &request.settings, None).unwrap().parts;
     auth.signer().unwrap().authorize(&mut parts).await.unwrap();
     assert!(parts.shown_headers().any(|header| header == ("authorization", "***")));
     assert!(!format!("{parts:?}").contains("canary"));
@@ -312,7 +312,7 @@ fn declared_media_types_are_sent() {
                     assert_eq!(document.media_type().essence(), media);
                     let message = Message::User(UserMessage::new([document.into()])).shared();
                     let request = ChatRequest::new([message]);
-                    let encoded = codec.encode(&request, &request.options, None);
+                    let encoded = codec.encode(&request, &request.settings, None);
                     let encoded = encoded.unwrap_or_else(|error| panic!("{}: {error}", codec.model_id()));
                     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
                     assert!(body.contains("AAECAw=="), "{} {media}: {body}", codec.model_id());

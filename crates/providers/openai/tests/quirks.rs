@@ -8,8 +8,9 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Content, Document, Effort, ErrorKind, Matrix, Message,
-    ProviderConfig, Reasoning, ResponseFormat, Routed, ToolChoice, ToolResult, Unsupported, UserMessage,
+    AssistantMessage, AssistantPart, ChatRequest, Document, Effort, ErrorKind, Matrix, Message,
+    ModelSettings, Reasoning, ResponseFormat, Routed, ToolChoice, ToolResult, Unsupported, UserMessage,
+    UserPart,
 };
 use attache_openai::{
     AudioForm, CallIds, ChatCodec, FileForm, JsonObject, NamedTool, Profile, Replayed, ToolsOff,
@@ -39,7 +40,7 @@ fn try_encode(
     codec: &ChatCodec,
     request: &ChatRequest,
 ) -> Result<EncodedRequest, attache_core::ProviderError> {
-    codec.encode(request, &request.options, None)
+    codec.encode(request, &request.settings, None)
 }
 
 fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {
@@ -48,7 +49,7 @@ fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {
 
 /// What was left out, and the body without it.
 fn degraded(codec: &ChatCodec, request: &ChatRequest) -> (Vec<String>, Value) {
-    let config = request.options.merged(&ProviderConfig::new().with_unsupported(Unsupported::Degrade));
+    let config = request.settings.merged(&ModelSettings::new().with_unsupported(Unsupported::Degrade));
     let encoded = codec.encode(request, &config, None).unwrap();
     let options = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
     (options, serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap())
@@ -64,12 +65,12 @@ fn all() -> Vec<String> {
     vec!["*".to_owned()]
 }
 
-fn with(options: ProviderConfig) -> ChatRequest {
-    ChatRequest::new([user("Hi")]).with_options(options).answered_whole()
+fn with(options: ModelSettings) -> ChatRequest {
+    ChatRequest::new([user("Hi")]).with_settings(options).streaming(false)
 }
 
-fn reasoning(reasoning: Reasoning) -> ProviderConfig {
-    ProviderConfig::new().with_reasoning(reasoning)
+fn reasoning(reasoning: Reasoning) -> ModelSettings {
+    ModelSettings::new().with_reasoning(reasoning)
 }
 
 fn schema() -> ResponseFormat {
@@ -115,7 +116,7 @@ fn d02_nothing_is_forced_while_the_model_reasons() {
         assert_eq!(refused(&codec, &request), "tool_choice");
         let (left_out, body) = degraded(&codec, &request);
         assert_eq!((left_out, body.get("tool_choice")), (vec!["tool_choice".to_owned()], None));
-        let off = request.with_options(reasoning(Reasoning::Off));
+        let off = request.with_settings(reasoning(Reasoning::Off));
         assert!(self::body(&codec, &off).get("tool_choice").is_some());
     }
 }
@@ -196,7 +197,7 @@ fn d17_the_user_does_not_follow_results_directly() {
 // openai.md A.6
 #[test]
 fn d21_the_limit_and_the_seed_have_the_servers_names() {
-    let request = with(ProviderConfig::new().with_max_tokens(9).with_seed(3));
+    let request = with(ModelSettings::new().with_max_tokens(9).with_seed(3));
     let usual = body(&codec(|_| ()), &request);
     assert_eq!((&usual["max_tokens"], &usual["seed"]), (&json!(9), &json!(3)));
     let other = codec(|profile| {
@@ -248,7 +249,7 @@ fn d52_neighbours_of_one_role_are_joined() {
     ]);
     assert_eq!(joined, expected);
     let text = Document::from_bytes(&b"a,b"[..], "text/csv").into();
-    let text = Message::User(UserMessage::new([Content::text("Read:"), text])).shared();
+    let text = Message::User(UserMessage::new([UserPart::text("Read:"), text])).shared();
     assert_eq!(messages(vec![text])[0]["content"], "Read:\na,b", "templates want strings");
     let image = Message::User(UserMessage::new([Document::from_bytes(PNG, "image/png").into()])).shared();
     let parts = messages(vec![user("Look:"), image]);
@@ -260,7 +261,7 @@ fn d52_neighbours_of_one_role_are_joined() {
 // openai.md C.17
 #[test]
 fn d53_a_json_object_as_the_schema_of_an_object() {
-    let request = with(ProviderConfig::new().with_response_format(ResponseFormat::JsonObject));
+    let request = with(ModelSettings::new().with_response_format(ResponseFormat::JsonObject));
     assert_eq!(body(&codec(|_| ()), &request)["response_format"], json!({"type": "json_object"}));
     let schema = body(&codec(|profile| profile.json_object = JsonObject::Schema), &request);
     assert_eq!(
@@ -278,7 +279,7 @@ fn d54_json_is_refused_beside_tools_or_reasoning() {
         profile.reasons_unasked = all();
     });
     for format in [ResponseFormat::JsonObject, schema()] {
-        let options = ProviderConfig::new().with_response_format(format);
+        let options = ModelSettings::new().with_response_format(format);
         let with_tools = with(options.clone()).with_tools(tools());
         assert_eq!(refused(&beside_tools, &with_tools), "response_format");
         let (left_out, body) = degraded(&beside_tools, &with_tools);
@@ -295,7 +296,7 @@ fn d54_json_is_refused_beside_tools_or_reasoning() {
 fn a_schema_that_no_member_takes_stands_in_the_instructions() {
     let codec = ChatCodec::new(compatible(), "m");
     let request = ChatRequest::new([Message::system("Be brief.").shared(), user("Hi")])
-        .with_options(ProviderConfig::new().with_response_format(schema()));
+        .with_settings(ModelSettings::new().with_response_format(schema()));
     assert_eq!(refused(&codec, &request), "response_format");
     let (_, body) = degraded(&codec, &request);
     assert_eq!(body["response_format"], json!({"type": "json_object"}));
@@ -310,18 +311,18 @@ fn d56_what_only_streams_while_it_reasons_is_streamed() {
     let effort = with(reasoning(Reasoning::Effort(Effort::High)));
     assert_eq!(body(&codec, &effort)["stream"], true);
     assert_eq!(body(&codec, &with(reasoning(Reasoning::Off))).get("stream"), None);
-    assert_eq!(body(&codec, &with(ProviderConfig::new())).get("stream"), None);
+    assert_eq!(body(&codec, &with(ModelSettings::new())).get("stream"), None);
 }
 
 // openai.md C.7
 #[test]
 fn models_that_do_not_stream_structured_output_are_asked_for_it_whole() {
     let codec = codec(|profile| profile.schemas_whole = all());
-    let mut request = with(ProviderConfig::new().with_response_format(schema()));
-    request.whole = false;
+    let mut request = with(ModelSettings::new().with_response_format(schema()));
+    request.streaming = true;
     let asked = body(&codec, &request);
     assert!(asked.get("stream").is_none() && asked.get("stream_options").is_none());
-    request.options.response_format = Some(ResponseFormat::JsonObject);
+    request.settings.response_format = Some(ResponseFormat::JsonObject);
     assert_eq!(body(&codec, &request)["stream"], true);
 }
 
@@ -365,9 +366,9 @@ fn tools_that_may_not_be_called_are_withheld() {
     let request = ChatRequest::new([user("Hi")]).with_tools(tools()).with_tool_choice(ToolChoice::None);
     let chosen = body(&codec(|_| ()), &request);
     assert_eq!((&chosen["tool_choice"], chosen.get("tools").is_some()), (&json!("none"), true));
-    let options = ProviderConfig::new().with_parallel_tool_calls(true);
+    let options = ModelSettings::new().with_parallel_tool_calls(true);
     let dropped = codec(|profile| profile.tools_off = ToolsOff::Dropped);
-    let silent = body(&dropped, &request.with_options(options));
+    let silent = body(&dropped, &request.with_settings(options));
     for member in ["tools", "tool_choice", "parallel_tool_calls"] {
         assert_eq!(silent.get(member), None, "{member} goes with tools");
     }
@@ -376,14 +377,14 @@ fn tools_that_may_not_be_called_are_withheld() {
 // openai.md C.5, C.16
 #[test]
 fn several_calls_are_asked_for_where_one_is_usual() {
-    let request = |options| ChatRequest::new([user("Hi")]).with_tools(tools()).with_options(options);
+    let request = |options| ChatRequest::new([user("Hi")]).with_tools(tools()).with_settings(options);
     let codec = codec(|profile| profile.parallel_on_request = true);
-    assert_eq!(body(&codec, &request(ProviderConfig::new()))["parallel_tool_calls"], true);
-    let one = ProviderConfig::new().with_parallel_tool_calls(false);
+    assert_eq!(body(&codec, &request(ModelSettings::new()))["parallel_tool_calls"], true);
+    let one = ModelSettings::new().with_parallel_tool_calls(false);
     assert_eq!(body(&codec, &request(one))["parallel_tool_calls"], false);
     assert_eq!(body(&codec, &ChatRequest::new([user("Hi")])).get("parallel_tool_calls"), None);
     let refusing = self::codec(|profile| profile.no_parallel_tool_calls = all());
-    let asked = |parallel| request(ProviderConfig::new().with_parallel_tool_calls(parallel));
+    let asked = |parallel| request(ModelSettings::new().with_parallel_tool_calls(parallel));
     assert_eq!(refused(&refusing, &asked(false)), "parallel_tool_calls");
     assert_eq!(body(&refusing, &asked(true)).get("parallel_tool_calls"), None, "several come anyway");
 }
@@ -395,7 +396,7 @@ fn sampling_has_bounds_or_is_fixed() {
         profile.temperature = Some((0.01, 1.0));
         profile.top_p = Some((0.01, 1.0));
     });
-    let zero = with(ProviderConfig::new().with_temperature(0.0).with_top_p(0.5));
+    let zero = with(ModelSettings::new().with_temperature(0.0).with_top_p(0.5));
     assert_eq!(refused(&bounded, &zero), "temperature");
     let (left_out, body) = degraded(&bounded, &zero);
     assert_eq!(left_out, ["temperature"]);
@@ -405,7 +406,7 @@ fn sampling_has_bounds_or_is_fixed() {
     let (left_out, body) = degraded(&fixed, &off);
     assert_eq!(left_out, ["temperature", "top_p", "top_k"]);
     assert!(body.get("temperature").is_none());
-    let penalties = with(ProviderConfig::new().with_presence_penalty(0.1).with_frequency_penalty(0.1));
+    let penalties = with(ModelSettings::new().with_presence_penalty(0.1).with_frequency_penalty(0.1));
     let (left_out, _) = degraded(&codec(|profile| profile.no_penalties = all()), &penalties);
     assert_eq!(left_out, ["presence_penalty", "frequency_penalty"]);
 }
@@ -481,10 +482,10 @@ fn documents_in_the_forms_of_servers() {
     ];
     let mut message = UserMessage::new(parts);
     let alone = ChatRequest::new([Message::User(message.clone()).shared()]);
-    let refused = codec(|_| ()).encode(&alone, &alone.options, None).unwrap_err();
+    let refused = codec(|_| ()).encode(&alone, &alone.settings, None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported, "nobody has cleared the addresses");
     message.routed = Some(Routed::new(message.parts.clone(), 1));
-    let request = ChatRequest::new([Message::User(message).shared()]).answered_whole();
+    let request = ChatRequest::new([Message::User(message).shared()]).streaming(false);
     let shown = |codec: &ChatCodec| body(codec, &request)["messages"][0]["content"].clone();
     let usual = shown(&codec(|_| ()));
     let data = |media: &str, bytes: &[u8]| format!("data:{media};base64,{}", base64(bytes));
@@ -526,7 +527,7 @@ fn headers_and_overrides_of_models() {
         "models": {"big*": {"max_tokens": "max_completion_tokens", "extra_body": {"tier": "x"}}}
     }))
     .unwrap();
-    let request = with(ProviderConfig::new().with_max_tokens(5));
+    let request = with(ModelSettings::new().with_max_tokens(5));
     let sent = |model: &str| body(&ChatCodec::new(profile.clone(), model), &request);
     assert_eq!((&sent("small")["max_tokens"], sent("small").get("tier")), (&json!(5), None));
     assert_eq!((&sent("big-1")["max_completion_tokens"], &sent("big-1")["tier"]), (&json!(5), &json!("x")));

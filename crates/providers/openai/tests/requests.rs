@@ -7,9 +7,9 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, Content, ContentTree, Document,
-    DocumentId, ErrorKind, Message, MessageId, ProviderConfig, ReasoningPart, ResultStatus, Routed, Secret,
-    TextPart, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, Capture, ChatRequest, ContentTree, Document, DocumentId,
+    ErrorKind, Message, MessageId, ModelSettings, ReasoningPart, ResultStatus, Routed, Secret, TextPart,
+    ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{ChatCodec, EmptyContent, Profile, SystemRole};
 use attache_transport::Codec as _;
@@ -24,7 +24,7 @@ fn plain() {
     let request = ChatRequest::new([Message::system("Be brief.").shared(), user("Hi"), user("There?")]);
     let key = Secret::new("sk-canary-0123456789");
     let encoded =
-        openai().encode(&request, &ProviderConfig::new().with_system("You are kind."), Some(&key)).unwrap();
+        openai().encode(&request, &ModelSettings::new().with_system("You are kind."), Some(&key)).unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
@@ -69,13 +69,13 @@ fn parallel_calls_with_results() {
 fn results_without_text_and_with_more() {
     let (a, b, c) = (call("a", "call_1", "{}"), call("b", "call_2", "{}"), call("c", "call_3", "{}"));
     let mut labelled = ToolResult::ok(&b, "two");
-    let object = Content::Object(ContentTree::value(&json!({"x": 1})));
-    labelled.routed = Some(Routed::new(vec![Content::text("[a.csv]\n1;2").unwrap(), object], 1));
+    let object = UserPart::Object(ContentTree::value(&json!({"x": 1})));
+    labelled.routed = Some(Routed::new(vec![UserPart::text("[a.csv]\n1;2").unwrap(), object], 1));
     let request = ChatRequest::new([
         asks("", &[&a, &b, &c]),
         answers([ToolResult::ok(&a, " "), labelled, ToolResult::error(&c, "")]),
     ])
-    .answered_whole();
+    .streaming(false);
     let body = body(&openai(), &request);
     let contents: Vec<_> =
         body["messages"].as_array().unwrap()[1..].iter().map(|message| &message["content"]).collect();
@@ -92,13 +92,13 @@ fn results_without_text_and_with_more() {
 #[test]
 fn images_and_a_pdf_of_the_user() {
     let parts = [
-        Content::text("What is this?"),
+        UserPart::text("What is this?"),
         Document::from_bytes(PNG, "image/png").into(),
         Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf").with_file_name("a \"b\".pdf").into(),
         Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf").into(),
-        Some(Content::Object(ContentTree::value(&json!({"event": 1})))),
+        Some(UserPart::Object(ContentTree::value(&json!({"event": 1})))),
     ];
-    let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]).answered_whole();
+    let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]).streaming(false);
     insta::assert_snapshot!(shown(&body(&openai(), &request)));
 }
 
@@ -109,7 +109,7 @@ fn the_synthetic_message_follows_the_results() {
     let mut result = ToolResult::ok(&read, "see q3.pdf");
     result.documents = vec![pdf.clone()];
     result.routed = Some(Routed::new(Vec::new(), 1));
-    let mut synthetic = UserMessage::new([Content::text("[q3.pdf]"), pdf.into()]);
+    let mut synthetic = UserMessage::new([UserPart::text("[q3.pdf]"), pdf.into()]);
     synthetic.origin = UserOrigin::ToolCallDocuments;
     let request = ChatRequest::new([
         user("Read it"),
@@ -117,7 +117,7 @@ fn the_synthetic_message_follows_the_results() {
         answers([result]),
         Message::User(synthetic).shared(),
     ])
-    .answered_whole();
+    .streaming(false);
     insta::assert_snapshot!(shown(&body(&openai(), &request)));
 }
 
@@ -132,7 +132,7 @@ fn a_refusal_goes_back() {
         message(vec![AssistantPart::text("Well."), refusal]),
         user("Why?"),
     ])
-    .answered_whole();
+    .streaming(false);
     let body_of = |codec: &ChatCodec| body(codec, &request)["messages"].clone();
     insta::assert_snapshot!(shown(&body_of(&openai())));
     let imitation = body_of(&ChatCodec::new(compatible(), "m"));
@@ -150,7 +150,7 @@ fn d49_d51_instructions_in_one_message_at_the_start() {
         user("Hi"),
         Message::system("three").shared(),
     ])
-    .with_options(ProviderConfig::new().with_system("zero"));
+    .with_settings(ModelSettings::new().with_system("zero"));
     let messages = body(&ChatCodec::new(profile.clone(), "m"), &request)["messages"].clone();
     assert_eq!(
         messages,
@@ -196,7 +196,7 @@ fn d63_messages_that_say_nothing_are_left_out() {
     assert_eq!(body(&openai(), &request)["messages"], json!([{"role": "user", "content": "Hi"}]));
     let nothing = ChatRequest::new([user("")]);
     assert_eq!(
-        openai().encode(&nothing, &nothing.options, None).unwrap_err().kind(),
+        openai().encode(&nothing, &nothing.settings, None).unwrap_err().kind(),
         ErrorKind::InvalidHistory
     );
 }
@@ -226,7 +226,7 @@ fn d19_ids_of_other_providers_pair_up() {
 fn documents_are_never_lost_in_silence() {
     let fail = |message: Message| {
         let request = ChatRequest::new([message.shared()]);
-        openai().encode(&request, &request.options, None).unwrap_err().kind()
+        openai().encode(&request, &request.settings, None).unwrap_err().kind()
     };
     let user_with = |document: Document| Message::User(UserMessage::new([document.into()]));
     assert_eq!(
@@ -240,18 +240,18 @@ fn documents_are_never_lost_in_silence() {
     let ask = call("clock", "call_1", "{}");
     let fail = |result: ToolResult| {
         let request = ChatRequest::new([asks("", &[&ask]), answers([result])]);
-        openai().encode(&request, &request.options, None).unwrap_err().kind()
+        openai().encode(&request, &request.settings, None).unwrap_err().kind()
     };
     let result = ToolResult::new(&ask, ResultStatus::Ok, tree);
     assert_eq!(fail(result.clone()), ErrorKind::InvalidHistory, "nobody routed them");
     let mut attached = result;
-    attached.routed = Some(Routed::new(vec![Content::Document(Document::from_bytes(PNG, ""))], 1));
+    attached.routed = Some(Routed::new(vec![UserPart::Document(Document::from_bytes(PNG, ""))], 1));
     assert_eq!(fail(attached), ErrorKind::Unsupported, "tool messages take only text");
 }
 
 #[test]
 fn several_texts_are_parts_or_one_string() {
-    let message = UserMessage::new([Content::text("one"), Content::text("two")]);
+    let message = UserMessage::new([UserPart::text("one"), UserPart::text("two")]);
     let request = ChatRequest::new([Message::User(message).shared()]);
     assert_eq!(body(&openai(), &request)["messages"][0]["content"].as_array().unwrap().len(), 2);
     assert_eq!(body(&ChatCodec::new(compatible(), "m"), &request)["messages"][0]["content"], "one\ntwo");
@@ -266,7 +266,7 @@ fn urls_and_keys_by_profile() {
     profile.key.prefix = String::new();
     let request = ChatRequest::new([user("Hi")]);
     let encoded =
-        ChatCodec::new(profile, "d").encode(&request, &request.options, Some(&Secret::new("k"))).unwrap();
+        ChatCodec::new(profile, "d").encode(&request, &request.settings, Some(&Secret::new("k"))).unwrap();
     assert_eq!(
         encoded.parts.url,
         "https://r.example/openai/deployments/d/chat/completions?api-version=2024-10-21"
@@ -274,7 +274,7 @@ fn urls_and_keys_by_profile() {
     assert!(encoded.parts.shown_headers().any(|header| header == ("api-key", "***")));
     let nowhere = ChatCodec::new(Profile::compatible("x", "localhost"), "m");
     assert_eq!(
-        nowhere.encode(&request, &request.options, None).unwrap_err().kind(),
+        nowhere.encode(&request, &request.settings, None).unwrap_err().kind(),
         ErrorKind::Configuration
     );
 }

@@ -68,7 +68,7 @@ async fn streamed_or_whole_it_is_the_same_reply() {
 
     let whole = ResponseTemplate::new(200).set_body_json(response("completed", &[message("msg_1", "Hello")]));
     Mock::given(method("POST")).respond_with(whole).expect(1).mount(&server).await;
-    let answered = ModelHandle::new(model(&server)).complete(hello().answered_whole()).await.unwrap();
+    let answered = ModelHandle::new(model(&server)).complete(hello().streaming(false)).await.unwrap();
     let request: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
     assert!(request.get("stream").is_none());
     // The ids of messages are ours and drawn anew.

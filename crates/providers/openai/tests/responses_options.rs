@@ -5,7 +5,7 @@
 mod common;
 
 use attache_core::{
-    CachePolicy, ChatRequest, Effort, ErrorKind, ProviderConfig, Reasoning, ResponseFormat, ToolChoice,
+    CachePolicy, ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
     Unsupported,
 };
 use attache_openai::{Profiles, ResponsesCodec};
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use common::items::{at, body, encode, gpt, profile, refused};
 use common::{shown, tools, user};
 
-fn with(options: ProviderConfig) -> ChatRequest {
-    ChatRequest::new([user("Hi, JSON")]).with_options(options).answered_whole()
+fn with(options: ModelSettings) -> ChatRequest {
+    ChatRequest::new([user("Hi, JSON")]).with_settings(options).streaming(false)
 }
 
-fn effort(effort: Effort) -> ProviderConfig {
-    ProviderConfig::new().with_reasoning(Reasoning::Effort(effort))
+fn effort(effort: Effort) -> ModelSettings {
+    ModelSettings::new().with_reasoning(Reasoning::Effort(effort))
 }
 
-fn off() -> ProviderConfig {
-    ProviderConfig::new().with_reasoning(Reasoning::Off)
+fn off() -> ModelSettings {
+    ModelSettings::new().with_reasoning(Reasoning::Off)
 }
 
 fn schema() -> ResponseFormat {
@@ -54,7 +54,7 @@ fn every_option_reaches_its_member() {
     let request = ChatRequest::new([user("Hi")])
         .with_tools(tools())
         .with_tool_choice(ToolChoice::Tool("weather.now".to_owned()))
-        .with_options(options);
+        .with_settings(options);
     let encoded = encode(&gpt(), &request);
     let headers: Vec<_> = encoded.parts.shown_headers().collect();
     assert!(headers.contains(&("x-client-request-id", "***")), "{headers:?}");
@@ -68,10 +68,9 @@ fn every_option_reaches_its_member() {
 // openai.md A.6, B.7: only models that reason are asked for it
 #[test]
 fn d21_what_models_that_reason_take() {
-    let of = |model: &str, options: ProviderConfig| body(&at("openai", model), &with(options));
-    let refuses =
-        |model: &str, options: ProviderConfig| option(refused(&at("openai", model), &with(options)));
-    let warm = || ProviderConfig::new().with_temperature(0.2);
+    let of = |model: &str, options: ModelSettings| body(&at("openai", model), &with(options));
+    let refuses = |model: &str, options: ModelSettings| option(refused(&at("openai", model), &with(options)));
+    let warm = || ModelSettings::new().with_temperature(0.2);
     for model in ["gpt-4o", "gpt-4.1-mini", "gpt-3.5-turbo", "ft:gpt-4o-mini:me", "chatgpt-4o-latest"] {
         let plain = of(model, warm());
         assert_eq!(
@@ -90,7 +89,7 @@ fn d21_what_models_that_reason_take() {
         "gpt-5.2-pro",
         "gpt-5.1-chat-latest",
     ] {
-        let plain = of(model, ProviderConfig::new());
+        let plain = of(model, ModelSettings::new());
         assert_eq!(plain["include"], json!(["reasoning.encrypted_content"]), "{model}");
         assert_eq!(plain.get("reasoning"), None, "nobody asked");
         assert_eq!(refuses(model, off()), "reasoning", "{model} always reasons");
@@ -115,14 +114,14 @@ fn d21_what_models_that_reason_take() {
     {
         assert_eq!(refuses(model, effort(unknown)), "reasoning", "{model}");
     }
-    assert_eq!(refuses("o3", ProviderConfig::new().with_reasoning(Reasoning::Budget(9))), "reasoning");
+    assert_eq!(refuses("o3", ModelSettings::new().with_reasoning(Reasoning::Budget(9))), "reasoning");
 }
 
 // openai.md B.1
 #[test]
 fn options_unknown_to_the_api_are_refused() {
     let model = at("openai", "gpt-4o");
-    let set = ProviderConfig::new;
+    let set = ModelSettings::new;
     for (name, options) in [
         ("stop", set().with_stop(vec!["x".to_owned()])),
         ("seed", set().with_seed(1)),
@@ -159,12 +158,12 @@ fn dropped_options_are_recorded_as_degradations() {
 #[test]
 fn numbers_are_numbers() {
     for number in [f64::NAN, f64::INFINITY] {
-        let set = |change: fn(ProviderConfig, f64) -> ProviderConfig| change(ProviderConfig::new(), number);
+        let set = |change: fn(ModelSettings, f64) -> ModelSettings| change(ModelSettings::new(), number);
         for (name, options) in [
-            ("temperature", set(ProviderConfig::with_temperature)),
-            ("top_p", set(ProviderConfig::with_top_p)),
-            ("presence_penalty", set(ProviderConfig::with_presence_penalty)),
-            ("frequency_penalty", set(ProviderConfig::with_frequency_penalty)),
+            ("temperature", set(ModelSettings::with_temperature)),
+            ("top_p", set(ModelSettings::with_top_p)),
+            ("presence_penalty", set(ModelSettings::with_presence_penalty)),
+            ("frequency_penalty", set(ModelSettings::with_frequency_penalty)),
         ] {
             let request = with(options.with_unsupported(Unsupported::Degrade));
             assert_eq!(refused(&gpt(), &request), (ErrorKind::Configuration, Some(name.to_owned())));
@@ -188,10 +187,10 @@ fn choices_of_tools() {
     assert_eq!(option(refused(&deepseek, &request(ToolChoice::Required))), "tool_choice");
     let bare = |choice| ChatRequest::new([user("Hi")]).with_tool_choice(choice);
     assert_eq!(refused(&gpt(), &bare(ToolChoice::Required)).0, ErrorKind::InvalidRequest);
-    let parallel = bare(ToolChoice::None).with_options(ProviderConfig::new().with_parallel_tool_calls(true));
+    let parallel = bare(ToolChoice::None).with_settings(ModelSettings::new().with_parallel_tool_calls(true));
     let body_of = body(&gpt(), &parallel);
     assert!(body_of.get("tool_choice").is_none() && body_of.get("parallel_tool_calls").is_none());
-    let one = request(ToolChoice::Auto).with_options(ProviderConfig::new().with_parallel_tool_calls(false));
+    let one = request(ToolChoice::Auto).with_settings(ModelSettings::new().with_parallel_tool_calls(false));
     assert_eq!(body(&gpt(), &one)["parallel_tool_calls"], false);
     assert_eq!(body(&at("openai", "o1"), &one).get("parallel_tool_calls"), None, "it makes one at a time");
 }
@@ -199,7 +198,7 @@ fn choices_of_tools() {
 // openai.md B.5, C.17
 #[test]
 fn forms_of_answers() {
-    let set = |format: ResponseFormat| with(ProviderConfig::new().with_response_format(format));
+    let set = |format: ResponseFormat| with(ModelSettings::new().with_response_format(format));
     let openai = body(&gpt(), &set(schema()))["text"].clone();
     assert_eq!(
         (&openai["format"]["type"], &openai["format"]["name"]),
@@ -216,17 +215,17 @@ fn forms_of_answers() {
 
 #[test]
 fn storing_responses_is_for_the_caller_to_say() {
-    let openai = body(&gpt(), &with(ProviderConfig::new().with_extra_body("store", true)));
+    let openai = body(&gpt(), &with(ModelSettings::new().with_extra_body("store", true)));
     assert_eq!(openai["store"], true);
-    let deepseek = body(&at("deepseek-responses", "deepseek-v4-flash"), &with(ProviderConfig::new()));
+    let deepseek = body(&at("deepseek-responses", "deepseek-v4-flash"), &with(ModelSettings::new()));
     assert_eq!((deepseek.get("store"), deepseek.get("include")), (None, None), "it knows neither");
-    let xai = body(&at("xai-responses", "grok-4-0709"), &with(ProviderConfig::new()));
+    let xai = body(&at("xai-responses", "grok-4-0709"), &with(ModelSettings::new()));
     assert_eq!(xai["include"], json!(["reasoning.encrypted_content"]));
 }
 
 #[test]
 fn extra_members_come_last_and_replace_no_items() {
-    let set = |name: &str, value: Value| with(ProviderConfig::new().with_extra_body(name, value));
+    let set = |name: &str, value: Value| with(ModelSettings::new().with_extra_body(name, value));
     assert_eq!(body(&gpt(), &set("model", json!("gpt-5.5")))["model"], "gpt-5.5");
     for (name, value) in [("input", json!([])), ("tools", json!({})), ("instructions", json!([]))] {
         assert_eq!(refused(&gpt(), &set(name, value)), (ErrorKind::Configuration, Some(name.to_owned())));
@@ -234,7 +233,7 @@ fn extra_members_come_last_and_replace_no_items() {
     let mut profile = profile("openai");
     profile.extra_body.insert("service_tier".to_owned(), json!("flex"));
     let codec = ResponsesCodec::new(profile, "gpt-5.6");
-    assert_eq!(body(&codec, &with(ProviderConfig::new()))["service_tier"], "flex");
+    assert_eq!(body(&codec, &with(ModelSettings::new()))["service_tier"], "flex");
     assert_eq!(body(&codec, &set("service_tier", json!("auto")))["service_tier"], "auto");
 }
 
@@ -245,12 +244,12 @@ fn extra_members_are_merged_at_every_depth() {
         schema: json!({"type": "object", "properties": {}, "additionalProperties": false}).into(),
         strict: true,
     };
-    let options = ProviderConfig::new()
+    let options = ModelSettings::new()
         .with_response_format(format)
         .with_reasoning(Reasoning::Effort(Effort::High))
         .with_extra_body("text", json!({"verbosity": "low"}))
         .with_extra_body("reasoning", json!({"summary": "detailed"}));
-    let request = ChatRequest::new([user("Hi")]).with_options(options);
+    let request = ChatRequest::new([user("Hi")]).with_settings(options);
     let body = body(&gpt(), &request);
     assert_eq!((&body["text"]["verbosity"], &body["text"]["format"]["name"]), (&json!("low"), &json!("x")));
     assert_eq!(body["reasoning"], json!({"effort": "high", "summary": "detailed"}));
@@ -260,8 +259,8 @@ fn extra_members_are_merged_at_every_depth() {
 #[test]
 fn hosted_tools_stand_behind_those_of_the_request() {
     let hosted = json!({"type": "web_search"});
-    let options = ProviderConfig::new().with_extra_body("tools", json!([hosted]));
-    let request = ChatRequest::new([user("Hi")]).with_options(options);
+    let options = ModelSettings::new().with_extra_body("tools", json!([hosted]));
+    let request = ChatRequest::new([user("Hi")]).with_settings(options);
     let tools_of = |request: &ChatRequest| {
         let body: Value = serde_json::from_slice(&encode(&gpt(), request).parts.body.to_vec()).unwrap();
         body["tools"].as_array().unwrap().clone()
@@ -275,7 +274,7 @@ fn hosted_tools_stand_behind_those_of_the_request() {
 fn members_of_a_profile_may_differ_for_some_models() {
     let text = "[my]\nlike = 'openai'\nbase_url = 'http://h/v1'\nmodels.'*'.extra_body.a = 1\n\
         [my.models.'big*']\nextra_body.service_tier = 'flex'\nresponses.stores = false";
-    let profiles = Profiles::bundled().overlaid(text).unwrap();
+    let profiles = Profiles::bundled().merged_with(text).unwrap();
     let codec = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "big-1");
     let body: Value =
         serde_json::from_slice(&encode(&codec, &ChatRequest::new([user("Hi")])).parts.body.to_vec()).unwrap();
@@ -286,11 +285,11 @@ fn members_of_a_profile_may_differ_for_some_models() {
 #[test]
 fn tokens_are_counted_at_openai_alone() {
     use attache_transport::Codec as _;
-    let request = with(ProviderConfig::new().with_system("Be brief.").with_max_tokens(99));
-    let count = gpt().count(&request, &request.options, None).unwrap().unwrap();
+    let request = with(ModelSettings::new().with_system("Be brief.").with_max_tokens(99));
+    let count = gpt().count(&request, &request.settings, None).unwrap().unwrap();
     assert_eq!(count.parts.url, "https://api.openai.com/v1/responses/input_tokens");
     let body: Value = serde_json::from_slice(&count.parts.body.to_vec()).unwrap();
     let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, ["model", "instructions", "input"]);
-    assert!(at("azure-responses", "gpt-5.6").count(&request, &request.options, None).is_none());
+    assert!(at("azure-responses", "gpt-5.6").count(&request, &request.settings, None).is_none());
 }

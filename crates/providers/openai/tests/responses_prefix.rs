@@ -7,9 +7,9 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Content, Document, Message, ProviderCallId,
-    Routed, ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage,
-    UserOrigin,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, Routed,
+    ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserOrigin,
+    UserPart,
 };
 use attache_openai::{ResponsesCodec, SystemPlace};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn messages(name: &str, at_step: usize, step: &Step) -> Vec<Arc<Message>> {
     let asks = AssistantMessage::new(parts);
     let results = asks.tool_calls().map(|call| {
         let mut result = ToolResult::ok(call, text);
-        result.routed = Some(Routed::new(Content::text("a note").into_iter().collect(), 1));
+        result.routed = Some(Routed::new(UserPart::text("a note").into_iter().collect(), 1));
         result
     });
     let results = ToolResultsMessage::new(results.collect::<Vec<_>>());
@@ -95,7 +95,7 @@ fn messages(name: &str, at_step: usize, step: &Step) -> Vec<Arc<Message>> {
     }
     if documents && has_calls {
         let png = Document::from_bytes(&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], "image/png");
-        let mut synthetic = UserMessage::new([Content::text("[x.png]"), png.into()]);
+        let mut synthetic = UserMessage::new([UserPart::text("[x.png]"), png.into()]);
         synthetic.origin = UserOrigin::ToolCallDocuments;
         all.push(Message::User(synthetic).shared());
     }

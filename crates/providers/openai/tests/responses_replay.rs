@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, ChatRequest, Message, ProviderConfig, ReasoningPart, TextPart,
-    ToolResult,
+    AssistantMessage, AssistantPart, ChatRequest, Message, ModelSettings, ReasoningPart, TextPart, ToolResult,
 };
 use attache_openai::{ItemIds, ReasoningItems, ResponsesCodec};
 use attache_testkit::{Cassette, CassetteIndex};
@@ -22,7 +21,7 @@ use common::{answers, call, shown, tools, user};
 fn round(codec: &ResponsesCodec, items: &[Value]) -> ChatRequest {
     let answer = answer(codec, items);
     let results = answers(calls(&answer).iter().map(|call| ToolResult::ok(call, "12")));
-    ChatRequest::new([user("Hi"), answer, results, user("So?")]).with_tools(tools()).answered_whole()
+    ChatRequest::new([user("Hi"), answer, results, user("So?")]).with_tools(tools()).streaming(false)
 }
 
 /// The items of the answer in a body.
@@ -120,7 +119,7 @@ fn d24_reasoning_without_a_blob_goes_back_only_by_the_id_of_what_is_kept() {
         bare["encrypted_content"] = blob;
         let request = round(&codec, &[bare.clone(), asks("fc_1", "call_1", "clock")]);
         assert_eq!(ids(&sent(&codec, &request)), [None], "it was dropped with the id of the call");
-        let stored = request.with_options(ProviderConfig::new().with_extra_body("store", true));
+        let stored = request.with_settings(ModelSettings::new().with_extra_body("store", true));
         let items = sent(&codec, &stored);
         assert_eq!((ids(&items), &items[0]), (vec![Some("rs_1"), Some("fc_1")], &bare));
     }
@@ -340,8 +339,8 @@ fn a_recorded_round_comes_out_alike() {
     let results = answers(calls(&answer).iter().map(|call| ToolResult::ok(call, "Potato City")));
     let request =
         ChatRequest::new([user("What is the capital of PotatoLand?"), Arc::clone(&answer), results])
-            .with_options(
-                ProviderConfig::new()
+            .with_settings(
+                ModelSettings::new()
                     .with_system("Briefly narrate what you are about to do before calling each tool."),
             );
     let (mut ours, mut theirs) =

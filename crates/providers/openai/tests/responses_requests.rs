@@ -7,9 +7,9 @@ mod common;
 use std::sync::Arc;
 
 use attache_core::{
-    Capture, ChatRequest, Content, ContentTree, Document, DocumentId, Effort, ErrorKind, Message, MessageId,
-    ProviderConfig, Reasoning, ResponseFormat, ResultStatus, Routed, Secret, ToolDefinition, ToolResult,
-    ToolSet, Transcript, UserMessage, UserOrigin,
+    Capture, ChatRequest, ContentTree, Document, DocumentId, Effort, ErrorKind, Message, MessageId,
+    ModelSettings, Reasoning, ResponseFormat, ResultStatus, Routed, Secret, ToolDefinition, ToolResult,
+    ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{ResponsesCodec, SystemPlace, SystemRole};
 use attache_testkit::{Api, SeenPlace, seen_documents};
@@ -28,7 +28,7 @@ fn plain() {
     let request = ChatRequest::new([user("Hi"), Message::system("Be brief.").shared(), user("There?")]);
     let key = Secret::new("sk-canary-0123456789");
     let encoded =
-        gpt().encode(&request, &ProviderConfig::new().with_system("You are kind."), Some(&key)).unwrap();
+        gpt().encode(&request, &ModelSettings::new().with_system("You are kind."), Some(&key)).unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();
@@ -78,10 +78,10 @@ fn documents_stand_in_the_result() {
     let (read, broken) = (call("read", "call_1", "{}"), call("read", "call_2", "{}"));
     let documents = || {
         vec![
-            Content::text("[q3.pdf]").unwrap(),
-            Content::Document(Document::from_bytes(PDF, "application/pdf").with_file_name("q3.pdf")),
-            Content::Document(Document::from_bytes(PNG, "image/png")),
-            Content::Document(Document::from_bytes(&b"a;b"[..], "text/csv").with_file_name("t.csv")),
+            UserPart::text("[q3.pdf]").unwrap(),
+            UserPart::Document(Document::from_bytes(PDF, "application/pdf").with_file_name("q3.pdf")),
+            UserPart::Document(Document::from_bytes(PNG, "image/png")),
+            UserPart::Document(Document::from_bytes(&b"a;b"[..], "text/csv").with_file_name("t.csv")),
         ]
     };
     let mut fine = ToolResult::ok(&read, "see q3.pdf");
@@ -89,7 +89,7 @@ fn documents_stand_in_the_result() {
     let mut failed = ToolResult::error(&broken, "half of it");
     failed.routed = Some(Routed::new(documents(), 1));
     let request = ChatRequest::new([user("Read"), asks("", &[&read, &broken]), answers([fine, failed])])
-        .answered_whole();
+        .streaming(false);
     let body = body(&gpt(), &request);
     insta::assert_snapshot!(shown(&body["input"]));
     let seen = seen_documents(Api::Responses, &body);
@@ -108,8 +108,8 @@ fn documents_stand_in_the_result() {
 fn results_without_text_and_with_more() {
     let (a, b, c) = (call("a", "call_1", "{}"), call("b", "call_2", "{}"), call("c", "call_3", "{}"));
     let mut labelled = ToolResult::ok(&b, "two");
-    let object = Content::Object(ContentTree::value(&json!({"x": 1})));
-    labelled.routed = Some(Routed::new(vec![Content::text("[a.csv]\n1;2").unwrap(), object], 1));
+    let object = UserPart::Object(ContentTree::value(&json!({"x": 1})));
+    labelled.routed = Some(Routed::new(vec![UserPart::text("[a.csv]\n1;2").unwrap(), object], 1));
     let request = ChatRequest::new([
         asks("", &[&a, &b, &c]),
         answers([ToolResult::ok(&a, " "), labelled, ToolResult::error(&c, "")]),
@@ -128,11 +128,11 @@ fn results_without_text_and_with_more() {
 #[test]
 fn images_and_a_pdf_of_the_user() {
     let parts = [
-        Content::text("What is this?"),
+        UserPart::text("What is this?"),
         Document::from_bytes(PNG, "image/png").into(),
         Document::from_bytes(PDF, "application/pdf").with_file_name("a \"b\".pdf").into(),
         Document::from_bytes(PDF, "application/pdf").with_file_name(" ").into(),
-        Some(Content::Object(ContentTree::value(&json!({"event": 1})))),
+        Some(UserPart::Object(ContentTree::value(&json!({"event": 1})))),
     ];
     let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]);
     insta::assert_snapshot!(shown(&body(&gpt(), &request)["input"]));
@@ -167,7 +167,7 @@ fn the_synthetic_message_follows_the_results() {
     let mut result = ToolResult::ok(&read, "see q3.pdf");
     result.documents = vec![pdf.clone()];
     result.routed = Some(Routed::new(Vec::new(), 1));
-    let mut synthetic = UserMessage::new([Content::text("[q3.pdf]"), pdf.into()]);
+    let mut synthetic = UserMessage::new([UserPart::text("[q3.pdf]"), pdf.into()]);
     synthetic.origin = UserOrigin::ToolCallDocuments;
     let request = ChatRequest::new([
         user("Read it"),
@@ -184,7 +184,7 @@ fn the_synthetic_message_follows_the_results() {
 #[test]
 fn instructions_stand_before_the_items() {
     let history = [Message::system("one").shared(), user("Hi"), Message::system("two").shared(), user("So?")];
-    let request = ChatRequest::new(history).with_options(ProviderConfig::new().with_system("zero"));
+    let request = ChatRequest::new(history).with_settings(ModelSettings::new().with_system("zero"));
     let body_of = |codec: &ResponsesCodec| body(codec, &request);
     let message = |role: &str, text: &str| json!({"type": "message", "role": role, "content": text});
     let openai = body_of(&gpt());
@@ -214,8 +214,8 @@ fn instructions_stand_before_the_items() {
 #[test]
 fn instructions_are_an_item_where_they_ask_for_json() {
     let options =
-        ProviderConfig::new().with_system("Answer in JSON.").with_response_format(ResponseFormat::JsonObject);
-    let body = body(&gpt(), &ChatRequest::new([user("Hi")]).with_options(options));
+        ModelSettings::new().with_system("Answer in JSON.").with_response_format(ResponseFormat::JsonObject);
+    let body = body(&gpt(), &ChatRequest::new([user("Hi")]).with_settings(options));
     assert_eq!(body.get("instructions"), None);
     assert_eq!(body["input"][0]["content"], "Answer in JSON.");
     assert_eq!(body["text"], json!({"format": {"type": "json_object"}}));
@@ -226,7 +226,7 @@ fn messages_that_say_nothing_are_left_out() {
     let request =
         ChatRequest::new([user("Hi"), asks("", &[]), user(" \n"), Message::system("").shared(), answers([])]);
     assert_eq!(input(&gpt(), &request), [json!({"type": "message", "role": "user", "content": "Hi"})]);
-    let nothing = ChatRequest::new([user("")]).with_options(ProviderConfig::new().with_system("x"));
+    let nothing = ChatRequest::new([user("")]).with_settings(ModelSettings::new().with_system("x"));
     assert_eq!(refused(&gpt(), &nothing).0, ErrorKind::InvalidHistory);
     let xai = at("xai-responses", "grok-4.3");
     assert_eq!(input(&xai, &nothing).len(), 1, "instructions are an item there");
@@ -251,9 +251,9 @@ fn documents_are_never_lost_in_silence() {
         refused(codec, &ChatRequest::new([asks("", &[&ask]), answers([result])])).0
     };
     assert_eq!(attached(&gpt(), None), ErrorKind::InvalidHistory, "nobody routed them");
-    let sound = Content::Document(Document::from_bytes(&b"ID3"[..], "audio/mpeg"));
+    let sound = UserPart::Document(Document::from_bytes(&b"ID3"[..], "audio/mpeg"));
     assert_eq!(attached(&gpt(), Some(Routed::new(vec![sound], 1))), ErrorKind::Unsupported);
-    let image = Routed::new(vec![Content::Document(Document::from_bytes(PNG, ""))], 1);
+    let image = Routed::new(vec![UserPart::Document(Document::from_bytes(PNG, ""))], 1);
     assert_eq!(attached(&at("xai-responses", "grok-4.3"), Some(image)), ErrorKind::Unsupported);
 }
 
@@ -265,7 +265,7 @@ fn addresses_and_keys_by_profile() {
     let request = ChatRequest::new([user("Hi")]);
     let key = Secret::new("k");
     let encoded =
-        ResponsesCodec::new(azure, "gpt-5.5").encode(&request, &request.options, Some(&key)).unwrap();
+        ResponsesCodec::new(azure, "gpt-5.5").encode(&request, &request.settings, Some(&key)).unwrap();
     assert_eq!(encoded.parts.url, "https://r.example/openai/v1/responses?api-version=preview");
     assert!(encoded.parts.shown_headers().any(|header| header == ("api-key", "***")));
     for (name, url) in [
@@ -302,7 +302,7 @@ fn a_transcript_holds_what_was_rendered() {
     let seen: Value = body(&other, &more);
     assert_eq!((&seen["input"][0]["content"], &seen["tools"][0]["name"]), (&json!("two"), &json!("new")));
     // What is kept at the server changes what goes back.
-    let stored = request("four").with_options(ProviderConfig::new().with_extra_body("store", true));
+    let stored = request("four").with_settings(ModelSettings::new().with_extra_body("store", true));
     assert_eq!(body(&other, &stored)["input"][0]["content"], "four");
 }
 
@@ -324,8 +324,8 @@ fn each_profile_in_its_own_way() {
         let request =
             ChatRequest::new([Message::system("Be brief.").shared(), user("Weather?"), reply, results])
                 .with_tools(tools())
-                .with_options(
-                    ProviderConfig::new()
+                .with_settings(
+                    ModelSettings::new()
                         .with_system("You are kind.")
                         .with_max_tokens(100)
                         .with_reasoning(Reasoning::Effort(Effort::High)),

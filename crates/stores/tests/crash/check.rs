@@ -135,7 +135,7 @@ fn pay(entries: &[Entry], call: &ToolCall, is_paid: bool, found: &mut Found) {
         .filter(|entry| matches!(&entry.kind, EntryKind::Receipt(outcome) if outcome.call_id == call.id))
         .count();
     assert_eq!((begun.len(), outcomes.len()), (1, 1), "{}", call.id);
-    assert!(matches!(&begun[0].kind, EntryKind::Begun(begun) if begun.effect == Effect::Effect));
+    assert!(matches!(&begun[0].kind, EntryKind::Begun(begun) if begun.effect == Effect::SideEffect));
     match outcomes[0].disposition {
         Disposition::Executed => {
             assert!(is_paid && receipts == 0, "{}", call.id);

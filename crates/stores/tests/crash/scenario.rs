@@ -9,7 +9,7 @@ use attache_agent::{Agent, AgentBuilder, EndReason, EventKind, Tools, tool_fn};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     ChatRequest, ChunkStream, Document, DocumentStore, Effect, LlmProvider, Message, ModelCapabilities,
-    ProviderConfig, ProviderState, Tool, ToolContext, ToolDefinition, ToolError,
+    ModelSettings, ProviderState, Tool, ToolContext, ToolDefinition, ToolError,
 };
 use attache_stores::{FileDocumentStore, FileJournal};
 use attache_testkit::{ScriptedModel, Turn};
@@ -83,14 +83,15 @@ pub(crate) fn run(order: &Order) -> i32 {
         while let Some(event) = run.next().await {
             match event.kind {
                 EventKind::ExternalPending { .. } => say(WAITS),
-                EventKind::Finished(outcome) => {
+                EventKind::Finished(result) => {
+                    let outcome = result.as_deref().unwrap_or_else(|error| error.partial());
                     return match &outcome.reason {
                         EndReason::Answer => ENDED,
                         EndReason::Superseded => SUPERSEDED,
                         // Another process began the run after this one had looked.
                         EndReason::InternalError if is_new && outcome.steps == 0 => SUPERSEDED,
                         _ => {
-                            say(&format!("{:?}", run.judge(*outcome)));
+                            say(&format!("{:?}", result));
                             FAILED
                         }
                     };
@@ -195,7 +196,7 @@ fn pay(files: &Arc<Files>) -> impl Tool + 'static {
             Ok::<_, ToolError>(json!({ "paid": n, "receipt": document(&name("receipt", n, &context)) }))
         }
     })
-    .with_effect(Effect::Effect)
+    .with_effect(Effect::SideEffect)
 }
 
 /// A tool that has an agent of its own do the work.
@@ -232,12 +233,12 @@ impl LlmProvider for ByStep {
         self.scripted.capabilities()
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
-        self.scripted.config()
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.scripted.settings()
     }
 
-    fn set_config(&self, config: ProviderConfig) {
-        self.scripted.set_config(config);
+    fn set_settings(&self, config: ModelSettings) {
+        self.scripted.set_settings(config);
     }
 
     fn state(&self) -> ProviderState {

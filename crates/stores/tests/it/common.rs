@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use attache_agent::{Entry, EntryKind, Fence, Journal, JournalError, Key};
-use attache_core::{Content, Message, UserMessage};
+use attache_core::{Message, UserMessage, UserPart};
 use attache_stores::FileJournal;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(crate) fn key(text: &str) -> Key {
 /// An entry under a key, with a text that tells it from others.
 pub(crate) fn entry(at: &str, text: &str) -> Entry {
     // No text is blank.
-    let message = UserMessage::new([Content::text(format!("={text}"))]);
+    let message = UserMessage::new([UserPart::text(format!("={text}"))]);
     Entry::new(key(at), EntryKind::Inbox(vec![Arc::new(Message::User(message))]))
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn entry(at: &str, text: &str) -> Entry {
 pub(crate) fn told(entry: &Entry) -> (String, String) {
     let EntryKind::Inbox(messages) = &entry.kind else { panic!("{entry:?}") };
     let Message::User(message) = &*messages[0] else { panic!("{entry:?}") };
-    let Content::Text(text) = &message.parts[0] else { panic!("{entry:?}") };
+    let UserPart::Text(text) = &message.parts[0] else { panic!("{entry:?}") };
     (entry.key.to_string(), text.text().strip_prefix('=').unwrap().to_owned())
 }
 

@@ -8,7 +8,7 @@ mod uploads;
 
 use std::time::Duration;
 
-use attache_core::{Document, MediaType, ProviderConfig, ProviderError, Secret};
+use attache_core::{Document, MediaType, ModelSettings, ProviderError, Secret};
 use bytes::Bytes;
 use http::HeaderMap;
 
@@ -59,14 +59,14 @@ pub trait FileApi: Send + Sync {
 #[non_exhaustive]
 pub struct FileAsk<'a> {
     /// The options, of which headers count.
-    pub config: &'a ProviderConfig,
+    pub config: &'a ModelSettings,
     /// The key, for the codec to place.
     pub key: Option<&'a Secret>,
 }
 
 impl<'a> FileAsk<'a> {
     /// A request with these headers and key.
-    pub fn new(config: &'a ProviderConfig, key: Option<&'a Secret>) -> Self {
+    pub fn new(config: &'a ModelSettings, key: Option<&'a Secret>) -> Self {
         Self { config, key }
     }
 }

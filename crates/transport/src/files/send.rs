@@ -8,8 +8,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use attache_core::{
-    BoxFuture, ChatRequest, Content, Degradation, Document, DocumentSource, ErrorKind, FileKey,
-    FileReferences, Message, ModelCapabilities, Place, ProviderConfig, ProviderError, UserOrigin,
+    BoxFuture, ChatRequest, Degradation, Document, DocumentSource, ErrorKind, FileKey, FileReferences,
+    Message, ModelCapabilities, ModelSettings, Place, ProviderError, UserOrigin, UserPart,
 };
 use sha2::{Digest, Sha256};
 
@@ -44,7 +44,7 @@ const ACCOUNT_HEADERS: [&str; 8] = [
 pub(crate) struct Owner {
     pub(crate) codec: Arc<dyn Codec>,
     pub(crate) network: Network,
-    pub(crate) config: ProviderConfig,
+    pub(crate) config: ModelSettings,
 }
 
 impl fmt::Debug for Owner {
@@ -240,8 +240,8 @@ impl Uploading {
     fn candidates<'m>(&self, messages: &'m [Arc<Message>]) -> Vec<(FileKey, &'m Document)> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
-        let mut look = |content: &'m Content, place: Place| {
-            let Content::Document(document) = content else { return };
+        let mut look = |content: &'m UserPart, place: Place| {
+            let UserPart::Document(document) = content else { return };
             let DocumentSource::Bytes(bytes) = document.source() else { return };
             let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
             if self.capabilities.uploads(place, document.media_type(), size)

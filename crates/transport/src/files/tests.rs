@@ -42,7 +42,7 @@ impl Codec for Owning {
     fn encode(
         &self,
         _: &attache_core::ChatRequest,
-        _: &ProviderConfig,
+        _: &ModelSettings,
         _: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         Err(ProviderError::new(ErrorKind::Unsupported, "nothing is sent"))
@@ -55,7 +55,7 @@ impl Codec for Owning {
 
 fn owner() -> std::sync::Arc<Owner> {
     let network = Network::new(HttpClient::shared(), Auth::None, RetryPolicy::never());
-    std::sync::Arc::new(Owner { codec: std::sync::Arc::new(Owning), network, config: ProviderConfig::new() })
+    std::sync::Arc::new(Owner { codec: std::sync::Arc::new(Owning), network, config: ModelSettings::new() })
 }
 
 fn document(text: &str) -> Document {

@@ -78,7 +78,7 @@ impl Marker {
 /// moved together.
 ///
 /// ```
-/// use attache_core::{Content, Message, Transcript};
+/// use attache_core::{UserPart, Message, Transcript};
 /// use attache_transport::{EncodedLog, Envelope, RoleTag};
 ///
 /// let transcript = Transcript::new();
@@ -88,7 +88,7 @@ impl Marker {
 /// log.sync(&messages, |_, _| 0, |_, message, out| {
 ///     let Message::User(user) = message else { return Ok(None) };
 ///     for part in user.shown() {
-///         if let Content::Text(text) = part {
+///         if let UserPart::Text(text) = part {
 ///             out.raw(r#"{"text":"#);
 ///             out.string(text.text());
 ///             out.raw("}");

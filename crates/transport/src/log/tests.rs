@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use attache_core::{Content, ErrorKind, Routed, UserMessage};
+use attache_core::{ErrorKind, Routed, UserMessage, UserPart};
 use proptest::prelude::*;
 
 use super::*;
@@ -52,7 +52,7 @@ impl Entry {
 
     /// The same message after routing decided anew.
     fn restamped(mut self) -> Self {
-        let mut user = UserMessage::new([Content::text("m")]);
+        let mut user = UserMessage::new([UserPart::text("m")]);
         user.id = self.message.id().clone();
         user.routed = Some(Routed::new(Vec::new(), self.message.stamp() + 1));
         self.message = Message::User(user).shared();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use attache_core::{
     BoxFuture, ChatRequest, Degradation, ErrorKind, LlmProvider, Matrix, Message, ModelCapabilities,
-    ModelHandle, ProviderConfig, ProviderError, Secret, ToolSet,
+    ModelHandle, ModelSettings, ProviderError, Secret, ToolSet,
 };
 use attache_transport::{
     Auth, Authorizer, Codec as ApiCodec, Decoder, EncodedRequest, Environment, HttpModel, Network,
@@ -55,7 +55,7 @@ impl ApiCodec for Counting {
     fn prepare<'a>(
         &'a self,
         _: &'a ChatRequest,
-        _: &'a ProviderConfig,
+        _: &'a ModelSettings,
         _: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
         self.prepares.then(|| {
@@ -69,7 +69,7 @@ impl ApiCodec for Counting {
     fn encode(
         &self,
         _: &ChatRequest,
-        _: &ProviderConfig,
+        _: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let body = format!("{{\"prepared\":{}}}", self.prepared.load(Ordering::SeqCst));
@@ -211,11 +211,11 @@ fn options_of_a_clone_are_its_own() {
         prepares: false,
         capabilities: ModelCapabilities::text_only("counting", "one"),
     };
-    let base = Model::new(codec, "key").unwrap().with_config(ProviderConfig::new().with_max_tokens(7));
-    let hot = base.clone().with_config(ProviderConfig::new().with_temperature(1.0));
+    let base = Model::new(codec, "key").unwrap().with_config(ModelSettings::new().with_max_tokens(7));
+    let hot = base.clone().with_config(ModelSettings::new().with_temperature(1.0));
     let cold = base.clone();
-    cold.set_config(ProviderConfig::new().with_temperature(0.0));
-    let of = |model: &Model| (model.config().max_tokens, model.config().temperature);
+    cold.set_settings(ModelSettings::new().with_temperature(0.0));
+    let of = |model: &Model| (model.settings().max_tokens, model.settings().temperature);
     assert_eq!((of(&base), of(&hot), of(&cold)), ((Some(7), None), (None, Some(1.0)), (None, Some(0.0))));
 }
 
@@ -231,11 +231,11 @@ async fn an_answer_that_comes_whole_is_waited_for_and_asked_for_once() {
     let limits = Timeouts::new().with_first_byte(Duration::from_millis(100));
     let model =
         Model::new(counting(&server, false), "key").unwrap().with_timeouts(limits).with_retry(quick());
-    ModelHandle::new(model.clone()).complete(ask().answered_whole()).await.unwrap();
+    ModelHandle::new(model.clone()).complete(ask().streaming(false)).await.unwrap();
     assert_eq!(server.requests(), 1);
     let limits = Timeouts::new().with_total(Duration::from_millis(100));
     let error =
-        ModelHandle::new(model.with_timeouts(limits)).complete(ask().answered_whole()).await.unwrap_err();
+        ModelHandle::new(model.with_timeouts(limits)).complete(ask().streaming(false)).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable(), server.requests()), (ErrorKind::Timeout, false, 2));
 }
 

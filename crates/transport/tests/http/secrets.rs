@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
-use attache_core::{ErrorKind, ProviderConfig, ProviderError, Secret};
+use attache_core::{ErrorKind, ModelSettings, ProviderError, Secret};
 use attache_transport::{ErrorResponse, Exchange, HttpClient, ReplyDecoder, RequestParts};
 use http::header::AUTHORIZATION;
 
@@ -12,7 +12,7 @@ use crate::support::{Codec, Server, call_with, client, collect, quick};
 const KEY: &str = "canary-0123456789";
 
 fn request(url: &str) -> RequestParts {
-    let options = ProviderConfig::new().with_extra_header("X-Gateway", "canary-gateway");
+    let options = ModelSettings::new().with_extra_header("X-Gateway", "canary-gateway");
     RequestParts::post_json(format!("{url}/v1?key=canary-query"), "{\"prompt\":\"canary-prompt\"}".to_owned())
         .with_secret_header(AUTHORIZATION, "Bearer ", &Secret::new(KEY))
         .with_extra_headers(&options.extra_headers)

@@ -9,7 +9,7 @@ mod support;
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use attache_core::{ProviderConfig, Secret};
+use attache_core::{ModelSettings, Secret};
 use attache_transport::RequestParts;
 use http::header::AUTHORIZATION;
 use tracing::field::{Field, Visit};
@@ -21,7 +21,7 @@ use support::{Server, call_with, client, collect, quick};
 const KEY: &str = "canary-0123456789";
 
 fn request(url: &str) -> RequestParts {
-    let options = ProviderConfig::new().with_extra_header("X-Gateway", "canary-gateway");
+    let options = ModelSettings::new().with_extra_header("X-Gateway", "canary-gateway");
     RequestParts::post_json(format!("{url}/v1?key=canary-query"), "{\"prompt\":\"canary-prompt\"}".to_owned())
         .with_secret_header(AUTHORIZATION, "Bearer ", &Secret::new(KEY))
         .with_extra_headers(&options.extra_headers)

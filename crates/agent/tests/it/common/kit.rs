@@ -97,10 +97,9 @@ pub(crate) async fn all(run: &mut AgentRun) -> Vec<Event> {
 
 /// The outcome that the last event tells.
 pub(crate) fn end(events: &[Event]) -> Outcome {
-    match events.last().map(|event| &event.kind) {
-        Some(EventKind::Finished(outcome)) => (**outcome).clone(),
-        other => panic!("the last event is {other:?}"),
-    }
+    let last = events.last().map(|event| &event.kind);
+    let outcome = last.and_then(EventKind::outcome);
+    outcome.unwrap_or_else(|| panic!("the last event is {last:?}")).clone()
 }
 
 /// The warnings among the events.

@@ -54,7 +54,7 @@ pub(crate) fn words(events: &[Event]) -> Vec<String> {
         EventKind::ToolFinished { result, .. } => format!("result {}", result.tree.model_text()),
         EventKind::ToolResultsReceived { count } => format!("received {count}"),
         EventKind::StepFinished { finish_reason, .. } => format!("finish {finish_reason}"),
-        EventKind::Finished(outcome) => format!("end {}", outcome.reason),
+        kind @ EventKind::Finished(_) => format!("end {}", kind.outcome().unwrap().reason),
         EventKind::Warning { code, .. } => format!("warning {code}"),
         other => format!("{other:?}"),
     };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use attache_core::{
     AssistantMessage, ChatRequest, ChunkStream, Completion, ErrorKind, FinishReason, LlmProvider,
-    ModelCapabilities, ProviderConfig, ProviderError, ProviderState, StreamChunk, Usage,
+    ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk, Usage,
 };
 use attache_testkit::ScriptedModel;
 
@@ -38,12 +38,12 @@ impl LlmProvider for Says {
         self.model.capabilities()
     }
 
-    fn config(&self) -> Arc<ProviderConfig> {
-        self.model.config()
+    fn settings(&self) -> Arc<ModelSettings> {
+        self.model.settings()
     }
 
-    fn set_config(&self, config: ProviderConfig) {
-        self.model.set_config(config);
+    fn set_settings(&self, config: ModelSettings) {
+        self.model.set_settings(config);
     }
 
     fn state(&self) -> ProviderState {

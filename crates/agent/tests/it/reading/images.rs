@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use attache_agent::AgentBuilder;
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, Form, MediaType, PageImage, RenderedPages,
+    BoxFuture, ConvertedText, Converter, Document, MediaLimits, MediaType, PageImage, RenderedPages,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use bytes::Bytes;
@@ -29,7 +29,7 @@ impl Converter for Renders {
         self.0.convert(document, bytes)
     }
 
-    fn renders(&self, media_type: &MediaType, form: &Form) -> bool {
+    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
         self.0.converts(media_type) && form.allows(&MediaType::parse("image/png").unwrap())
     }
 
@@ -38,7 +38,7 @@ impl Converter for Renders {
         _document: &'a Document,
         bytes: Bytes,
         pages: &'a [RangeInclusive<usize>],
-        form: &'a Form,
+        form: &'a MediaLimits,
     ) -> BoxFuture<'a, Result<RenderedPages, String>> {
         let all = pages_of(&bytes);
         let asked = |page: &usize| pages.iter().any(|range| range.contains(page));

@@ -10,8 +10,8 @@ use attache_agent::{
     RunInput, tool_fn,
 };
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect, Fitted, MediaType,
-    Message, ToolError, Units, UserMessage,
+    BoxFuture, ConvertedText, Converter, Document, DocumentId, DocumentStore, Effect, MediaType, Message,
+    ToolError, Transcoded, Units, UserMessage,
 };
 use attache_documents::{RouteOptions, unfence};
 use attache_testkit::{ScriptedModel, Turn};
@@ -76,7 +76,7 @@ impl Converter for Pages {
         bytes: Bytes,
         first: usize,
         last: usize,
-    ) -> BoxFuture<'a, Result<Fitted, String>> {
+    ) -> BoxFuture<'a, Result<Transcoded, String>> {
         if !self.cuts {
             return Box::pin(std::future::ready(Err("it is sealed".to_owned())));
         }
@@ -84,10 +84,10 @@ impl Converter for Pages {
         let total = u64::try_from(pages.len()).unwrap();
         let some = pages.get(first - 1..last.min(pages.len())).map(|some| some.join("\x0c"));
         let fitted = match some {
-            Some(_) if first == 1 && last >= pages.len() => Fitted::unchanged(),
+            Some(_) if first == 1 && last >= pages.len() => Transcoded::unchanged(),
             Some(some) => {
                 let media_type = MediaType::parse("application/pdf").unwrap();
-                Fitted::changed(format!("%PDF-1.7\n{some}"), media_type, "cut")
+                Transcoded::changed(format!("%PDF-1.7\n{some}"), media_type, "cut")
             }
             None => return Box::pin(std::future::ready(Err("there are no such pages".to_owned()))),
         };
@@ -393,8 +393,7 @@ async fn streamed_or_whole() {
     let mut told = Vec::new();
     for whole in [false, true] {
         let calls = [json!({"id": ID, "pages": "2"}), json!({"id": ID, "query": "three"})];
-        let agent =
-            agent(pdf(["one", "two", "three"]), calls).converter(Pages::default()).answered_whole(whole);
+        let agent = agent(pdf(["one", "two", "three"]), calls).converter(Pages::default()).streaming(!whole);
         told.push(results(&outcome(agent).await));
     }
     assert_eq!(told[0], told[1]);

@@ -93,12 +93,12 @@ fn one_override_keeps_the_rest_of_the_row() {
         let over = format!("[anthropic.models.'{pattern}']\nmax_output_tokens = 8001");
         let expected =
             ModelCapabilities { max_output_tokens: Some(8001), row: row.to_owned(), ..bundled.clone() };
-        assert_eq!(matrix.overlaid(&over).unwrap().resolve("anthropic", model), expected, "{pattern}");
+        assert_eq!(matrix.merged_with(&over).unwrap().resolve("anthropic", model), expected, "{pattern}");
     }
     // All patterns of a configuration apply, the least specific first, whatever their order.
     let both = "[anthropic.models.'claude-sonnet-*']\nmax_output_tokens = 2\n[anthropic.models.'claude-*']\n\
                 max_output_tokens = 1\ncontext_window = 3";
-    let both = matrix.overlaid(both).unwrap().resolve("anthropic", model);
+    let both = matrix.merged_with(both).unwrap().resolve("anthropic", model);
     assert_eq!((both.max_output_tokens, both.context_window), (Some(2), Some(3)));
     assert_eq!(both.reasoning, bundled.reasoning);
 }
@@ -116,34 +116,34 @@ fn a_row_that_is_no_table_is_refused_by_name() {
 fn edits_of_lists_add_up() {
     let user = |matrix: &Matrix, family: &str, model: &str| matrix.resolve(family, model).user.media;
     let family = Matrix::parse("[f]\nuser.media = ['text', 'image/png']\nreasoning = ['off']").unwrap();
-    let once = family.overlaid("[f.models.'m*']\nuser.media = ['+audio/wav', '-image/png']").unwrap();
+    let once = family.merged_with("[f.models.'m*']\nuser.media = ['+audio/wav', '-image/png']").unwrap();
     let twice =
-        once.overlaid("[f.models.'m*']\nuser.media = ['+image/png', '-audio/wav', '+video/mp4']").unwrap();
+        once.merged_with("[f.models.'m*']\nuser.media = ['+image/png', '-audio/wav', '+video/mp4']").unwrap();
     assert_eq!(user(&once, "f", "m1"), ["text", "audio/wav"]);
     assert_eq!(user(&twice, "f", "m1"), ["text", "image/png", "video/mp4"]);
     assert_eq!(user(&twice, "f", "other"), ["text", "image/png"]);
     // The family's own list may change below.
-    let wider = twice.overlaid("[f]\nuser.media = ['+application/pdf']").unwrap();
+    let wider = twice.merged_with("[f]\nuser.media = ['+application/pdf']").unwrap();
     assert_eq!(user(&wider, "f", "m1"), ["text", "application/pdf", "image/png", "video/mp4"]);
-    let replaced = twice.overlaid("[f.models.'m*']\nuser.media = ['text']").unwrap();
+    let replaced = twice.merged_with("[f.models.'m*']\nuser.media = ['text']").unwrap();
     assert_eq!(user(&replaced, "f", "m1"), ["text"]);
 
     // Where no list stands, the edit is one of what holds without it.
     let fresh = Matrix::parse("[g]\nuser.media = ['+image/png']\nreasoning = ['+effort']").unwrap();
-    let fresh = fresh.overlaid("[g]\nuser.media = ['+image/gif', '-text']\nreasoning = ['+off']").unwrap();
+    let fresh = fresh.merged_with("[g]\nuser.media = ['+image/gif', '-text']\nreasoning = ['+off']").unwrap();
     let row = fresh.resolve("g", "any");
     assert_eq!(
         (row.user.media, row.reasoning),
         (vec!["image/png".into(), "image/gif".into()], vec!["effort".to_owned(), "off".to_owned()])
     );
     let places = "[f]\ntool_result.media = ['text']\nbeside_result.media = ['-image/png']\nfailed_result.media = ['+image/gif']";
-    let row = family.overlaid(places).unwrap().resolve("f", "any");
+    let row = family.merged_with(places).unwrap().resolve("f", "any");
     assert_eq!(
         (row.beside_result.media, row.failed_result.media),
         (vec!["text".to_owned()], vec!["text".to_owned(), "image/gif".to_owned()])
     );
 
-    let mixed = family.overlaid("[f.models.'m']\nuser.media = ['+image/gif', 'text']").unwrap_err();
+    let mixed = family.merged_with("[f.models.'m']\nuser.media = ['+image/gif', 'text']").unwrap_err();
     assert_eq!(
         mixed.to_string(),
         "the capability row f/m is not valid: a list has entries with and without a sign, such as \"+image/gif\""
@@ -159,7 +159,7 @@ fn any_cell_of_any_family_can_be_set() {
                  reasoning_replay = 'optional'\nsampling = false";
     let families: Vec<&str> = Matrix::bundled().families().chain(["a-server-of-ours"]).collect();
     for family in families {
-        let row = Matrix::bundled().overlaid(&format!("[{family}.models.mine]\n{cells}")).unwrap();
+        let row = Matrix::bundled().merged_with(&format!("[{family}.models.mine]\n{cells}")).unwrap();
         let row = row.resolve(family, "mine");
         assert_eq!(
             (row.user.max_bytes, row.user.max_pages, row.user.max_pixels),
@@ -187,20 +187,21 @@ fn globs() {
 fn overlays() {
     let matrix = Matrix::bundled();
     let over = matrix
-        .overlaid("[anthropic.models.'claude-x*']\nuser.media = ['text']\n[mine]\ncaching = 'automatic'")
+        .merged_with("[anthropic.models.'claude-x*']\nuser.media = ['text']\n[mine]\ncaching = 'automatic'")
         .unwrap();
     let row = over.resolve("anthropic", "claude-x1");
     assert!(!row.user.accepts(&media("image/png")) && row.tool_result.accepts(&media("image/png")));
     assert_eq!(over.resolve("mine", "any").caching, Caching::Automatic);
-    let edited =
-        matrix.overlaid("[openai-chat.models.'gpt-4o']\nuser.media = ['+audio/wav', '-image/gif']").unwrap();
+    let edited = matrix
+        .merged_with("[openai-chat.models.'gpt-4o']\nuser.media = ['+audio/wav', '-image/gif']")
+        .unwrap();
     let row = edited.resolve("openai-chat", "gpt-4o");
     assert!(row.user.accepts(&media("audio/wav")) && row.user.accepts(&media("application/pdf")));
     assert!(!row.user.accepts(&media("image/gif")));
-    let error = matrix.overlaid("[anthropic.models.'c*']\nuser.medai = []").unwrap_err();
+    let error = matrix.merged_with("[anthropic.models.'c*']\nuser.medai = []").unwrap_err();
     assert!(
         error.to_string().starts_with("the capability row anthropic/c* is not valid: unknown field `medai`"),
         "{error}"
     );
-    assert!(matches!(matrix.overlaid("="), Err(MatrixError::Syntax(_))));
+    assert!(matches!(matrix.merged_with("="), Err(MatrixError::Syntax(_))));
 }

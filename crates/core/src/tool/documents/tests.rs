@@ -18,7 +18,7 @@ fn document(id: &str, name: &str) -> Document {
 }
 
 fn attached(documents: impl IntoIterator<Item = Document>) -> ConversationDocuments {
-    let parts = documents.into_iter().map(Option::<Content>::from);
+    let parts = documents.into_iter().map(Option::<UserPart>::from);
     ConversationDocuments::of(&[Message::User(UserMessage::new(parts)).shared()])
 }
 

@@ -1,9 +1,9 @@
 //! Messages as content blocks (fact sheet §3, §4).
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, FileReferences, MediaKind,
-    Message, Place, ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage,
-    UserOrigin,
+    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
+    Place, ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
+    UserPart,
 };
 use attache_transport::{Codec as _, ItemWriter, RoleTag};
 use serde::Deserialize;
@@ -81,7 +81,7 @@ impl Renderer<'_> {
         };
         for content in message.shown() {
             match content {
-                Content::Object(tree) if unrouted && !tree.documents().is_empty() => {
+                UserPart::Object(tree) if unrouted && !tree.documents().is_empty() => {
                     let count = tree.documents().len();
                     return Err(unrouted_documents(&format!("the message {}", message.id), count));
                 }
@@ -93,21 +93,21 @@ impl Renderer<'_> {
 
     fn content(
         &self,
-        content: &Content,
+        content: &UserPart,
         place: Place,
         unrouted: bool,
         item: &mut ItemWriter<'_>,
     ) -> Result<(), ProviderError> {
         match content {
-            Content::Text(part) => text(part.text(), item),
-            Content::Object(tree) if tree.is_blank() => {}
-            Content::Object(tree) => {
+            UserPart::Text(part) => text(part.text(), item),
+            UserPart::Object(tree) if tree.is_blank() => {}
+            UserPart::Object(tree) => {
                 next(item);
                 item.raw(r#"{"type":"text","text":"#);
                 item.raw(&tree.model_text_literal());
                 end(item);
             }
-            Content::Document(document) => self.document(document, place, unrouted, item)?,
+            UserPart::Document(document) => self.document(document, place, unrouted, item)?,
             _ => return Err(error::configuration("this kind of content is not known here")),
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use attache_core::schema::Subset;
 use attache_core::{
-    Effort, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ReasoningReplay,
+    Effort, ErrorKind, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ReasoningReplay,
     ResponseFormat, StructuredOutput,
 };
 use attache_transport::{Codec as _, Refusals, strict_answer};
@@ -42,7 +42,7 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     let members = &mut options.members;
     members.insert("model".to_owned(), json!(ask.codec.model()));
     members.insert("max_tokens".to_owned(), json!(max_tokens(config, capabilities, thinking.budget)));
-    if !ask.request.whole {
+    if ask.request.streaming {
         members.insert("stream".to_owned(), json!(true));
     }
     let thinks_now = thinking.member.as_ref().is_some_and(|member| member["type"] != "disabled");
@@ -75,7 +75,7 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     Ok(options)
 }
 
-fn max_tokens(config: &ProviderConfig, capabilities: &ModelCapabilities, budget: Option<u32>) -> u64 {
+fn max_tokens(config: &ModelSettings, capabilities: &ModelCapabilities, budget: Option<u32>) -> u64 {
     let wanted = u64::from(DEFAULT_MAX_TOKENS) + u64::from(budget.unwrap_or(0));
     let within = |most: u64| most.min(wanted);
     config.max_tokens.map_or_else(|| capabilities.max_output_tokens.map_or(wanted, within), u64::from)
@@ -134,7 +134,7 @@ fn sampling(
 }
 
 fn stops(
-    config: &ProviderConfig,
+    config: &ModelSettings,
     members: &mut Map<String, Value>,
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {
@@ -270,7 +270,7 @@ fn fitting_budget(
 }
 
 fn format(
-    config: &ProviderConfig,
+    config: &ModelSettings,
     capabilities: &ModelCapabilities,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {

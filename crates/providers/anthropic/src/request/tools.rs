@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ProviderConfig, ProviderError, ResponseFormat, ToolChoice, ToolDefinition, ToolLoosening, ToolSet,
-    ToolsCheck,
+    ModelSettings, ProviderError, ResponseFormat, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition,
+    ToolSet,
 };
 use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
 use serde::Serialize;
@@ -67,7 +67,7 @@ fn compile<'s>(
     definition: &'s ToolDefinition,
     validated: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'s, Value>, Vec<ToolLoosening>), ProviderError> {
+) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
     let given = definition.input_schema();
     let Some(plain) = plain_root(given, &NOT_AT_THE_ROOT) else {
         return Ok((Cow::Borrowed(given), Vec::new()));
@@ -84,11 +84,12 @@ fn compile<'s>(
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     let mut refusals = Refusals::new(codec.model(), config.unsupported);
     if !tools.is_empty() && !codec.capabilities().tools {
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
-        return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
+        return refused
+            .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
     }
     let subset = codec.subset();
     let forms = StrictForms::of_tools(

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Content, Document, DocumentId,
-    Message, ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
-    ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
+    ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
+    ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
 };
 use attache_testkit::validate_messages;
 use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay};
@@ -60,7 +60,7 @@ pub(crate) fn results(results: impl IntoIterator<Item = ToolResult>) -> Message 
 /// A result as routing leaves it, with `content` behind its text.
 pub(crate) fn routed(
     mut result: ToolResult,
-    content: impl IntoIterator<Item = Option<Content>>,
+    content: impl IntoIterator<Item = Option<UserPart>>,
 ) -> ToolResult {
     result.routed = Some(Routed::new(content.into_iter().flatten().collect(), 1));
     result
@@ -89,7 +89,7 @@ pub(crate) fn encode_for(
     request: &ChatRequest,
     codec: &MessagesCodec,
 ) -> Result<EncodedRequest, ProviderError> {
-    codec.encode(request, &request.options, Some(&Secret::new("sk-ant-canary")))
+    codec.encode(request, &request.settings, Some(&Secret::new("sk-ant-canary")))
 }
 
 pub(crate) fn encode(request: &ChatRequest) -> Result<EncodedRequest, ProviderError> {

@@ -1,8 +1,8 @@
 //! Messages as content blocks (fact sheet §3).
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, Message,
-    OpaquePart, Place, ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, Message, OpaquePart,
+    Place, ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin, UserPart,
 };
 use attache_transport::{Codec as _, ItemWriter, RoleTag};
 use serde::Deserialize;
@@ -99,7 +99,7 @@ impl Renderer<'_> {
         };
         for content in message.shown() {
             match content {
-                Content::Object(tree) if unrouted && !tree.documents().is_empty() => {
+                UserPart::Object(tree) if unrouted && !tree.documents().is_empty() => {
                     let count = tree.documents().len();
                     return Err(unrouted_documents(&format!("the message {}", message.id), count));
                 }
@@ -112,15 +112,15 @@ impl Renderer<'_> {
 
     fn content(
         &self,
-        content: &Content,
+        content: &UserPart,
         place: Place,
         page: &mut Page<'_, '_, '_>,
     ) -> Result<(), ProviderError> {
         match content {
-            Content::Text(part) => page.text(part.text()),
-            Content::Object(tree) if tree.is_blank() => {}
-            Content::Object(tree) => page.literal(&tree.model_text_literal()),
-            Content::Document(document) => self.document(document, place, page)?,
+            UserPart::Text(part) => page.text(part.text()),
+            UserPart::Object(tree) if tree.is_blank() => {}
+            UserPart::Object(tree) => page.literal(&tree.model_text_literal()),
+            UserPart::Document(document) => self.document(document, place, page)?,
             _ => return Err(error::configuration("this kind of content is not known here")),
         }
         Ok(())

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Document, DocumentId, MediaKind, Message, ReasoningPart,
-    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserMessage, wire_name,
+    AssistantMessage, AssistantPart, Document, DocumentId, MediaKind, Message, ReasoningPart,
+    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    wire_name,
 };
 use attache_transport::{Codec as _, RoleTag};
 
@@ -216,16 +217,16 @@ fn may_share(message: &UserMessage, family: &Family) -> bool {
         Beside::Anything => true,
         Beside::Nothing => false,
         Beside::TextAndImages => message.shown().iter().all(|content| match content {
-            Content::Document(document) => document.media_type().kind() == MediaKind::Image,
+            UserPart::Document(document) => document.media_type().kind() == MediaKind::Image,
             _ => true,
         }),
     }
 }
 
 /// The documents that stand in blocks with a name.
-fn files(content: &[Content]) -> impl Iterator<Item = &Document> {
+fn files(content: &[UserPart]) -> impl Iterator<Item = &Document> {
     content.iter().filter_map(|content| match content {
-        Content::Document(document) => Some(document).filter(|document| is_file(document)),
+        UserPart::Document(document) => Some(document).filter(|document| is_file(document)),
         _ => None,
     })
 }

@@ -2,7 +2,7 @@
 
 use attache_core::schema::Subset;
 use attache_core::{
-    Effort, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
+    Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
 };
 use attache_transport::{Codec as _, Refusals, strict_answer};
 use serde_json::{Map, Value, json};
@@ -109,7 +109,7 @@ fn sampling(
 }
 
 fn stops(
-    config: &ProviderConfig,
+    config: &ModelSettings,
     inference: &mut Map<String, Value>,
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {
@@ -259,7 +259,7 @@ fn fitting_budget(
 
 /// The member `outputConfig.textFormat`. The schema stands in it as a string.
 fn format(
-    config: &ProviderConfig,
+    config: &ModelSettings,
     capabilities: &ModelCapabilities,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ProviderConfig, ProviderError, ResponseFormat, ToolChoice, ToolDefinition, ToolLoosening, ToolSet,
-    ToolsCheck,
+    ModelSettings, ProviderError, ResponseFormat, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition,
+    ToolSet,
 };
 use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
 use serde::Serialize;
@@ -104,7 +104,7 @@ fn compile<'s>(
     rule: ToolSchema,
     validated: bool,
     refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'s, Value>, Vec<ToolLoosening>), ProviderError> {
+) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
     let (name, given) = (definition.name(), definition.input_schema());
     let (mut schema, mut loosened) = (Cow::Borrowed(given), Vec::new());
     let refused = if rule == ToolSchema::Any { &[][..] } else { &NOT_AT_THE_ROOT[..] };
@@ -128,7 +128,7 @@ fn compile<'s>(
                 let dropped = constraints(&schema).filter(|keyword| bare.get(keyword).is_none());
                 loosened.extend(dropped.map(|keyword| {
                     let why = "the model takes nothing but type, properties and required at the root; it was left out";
-                    ToolLoosening::new(name, "", keyword, why)
+                    SchemaLoosening::new(name, "", keyword, why)
                 }));
                 schema = Cow::Owned(bare);
             }
@@ -137,7 +137,7 @@ fn compile<'s>(
                     format!("the schema of the tool {name} cannot be written without definitions: {problem}");
                 refusals.refuse("tools", &why, "the model may call it with anything")?;
                 let why = format!("{problem}, and the model takes no definitions; it may call with anything");
-                loosened.push(ToolLoosening::new(name, "", "properties", why));
+                loosened.push(SchemaLoosening::new(name, "", "properties", why));
                 schema = Cow::Owned(json!({"type": "object", "properties": {}}));
             }
         }
@@ -154,11 +154,12 @@ fn constraints(schema: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     let mut refusals = Refusals::new(codec.model(), config.unsupported);
     if !tools.is_empty() && !codec.capabilities().tools {
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
-        return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
+        return refused
+            .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
     }
     let rule = codec.family().tool_schema;
     let subset = codec.subset();

@@ -1,9 +1,9 @@
 //! Messages as the API wants them.
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Document, DocumentSource, ErrorKind, MediaKind, MediaType,
-    MessageId, Place, ProviderError, ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall,
-    ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, MediaType, MessageId,
+    Place, ProviderError, ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
 };
 use attache_transport::{Codec as _, ItemWriter, wire_ids};
 use serde_json::json;
@@ -43,7 +43,7 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         let holds_documents =
-            |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
+            |part: &UserPart| matches!(part, UserPart::Object(tree) if !tree.documents().is_empty());
         if message.routed.is_none() && message.parts.iter().any(holds_documents) {
             return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
         }
@@ -51,12 +51,12 @@ impl Renderer<'_> {
             UserOrigin::ToolCallDocuments => Place::BesideResult,
             _ => Place::User,
         };
-        let parts: Vec<&Content> = message.shown().iter().filter(|part| !is_blank(part)).collect();
+        let parts: Vec<&UserPart> = message.shown().iter().filter(|part| !is_blank(part)).collect();
         if parts.is_empty() {
             return Ok(false);
         }
         out.raw(r#"{"role":"user","content":"#);
-        if let [Content::Text(text)] = parts.as_slice() {
+        if let [UserPart::Text(text)] = parts.as_slice() {
             out.string(text.text());
             out.raw("}");
             return Ok(true);
@@ -64,9 +64,9 @@ impl Renderer<'_> {
         for (at, part) in parts.into_iter().enumerate() {
             out.raw(if at == 0 { "[" } else { "," });
             match part {
-                Content::Text(text) => text_block(text.text(), out),
-                Content::Object(tree) => text_block(&tree.model_text(), out),
-                Content::Document(document) => self.document(document, place, out)?,
+                UserPart::Text(text) => text_block(text.text(), out),
+                UserPart::Object(tree) => text_block(&tree.model_text(), out),
+                UserPart::Document(document) => self.document(document, place, out)?,
                 _ => return Err(unknown_part(&message.id)),
             }
         }
@@ -237,9 +237,9 @@ impl Renderer<'_> {
         for content in result.attached().iter().filter(|content| !is_blank(content)) {
             out.raw(",");
             match content {
-                Content::Text(text) => text_block(text.text(), out),
-                Content::Object(tree) => text_block(&tree.model_text(), out),
-                Content::Document(document) => {
+                UserPart::Text(text) => text_block(text.text(), out),
+                UserPart::Object(tree) => text_block(&tree.model_text(), out),
+                UserPart::Document(document) => {
                     if !self.codec.capabilities().place(place).accepts(document.media_type()) {
                         return Err(unsupported(document, "a tool result takes only text"));
                     }
@@ -258,8 +258,8 @@ fn ids(calls: &[&ToolCall]) -> Vec<String> {
 }
 
 /// Nothing but a blank object says nothing; blank text cannot be made.
-fn is_blank(content: &Content) -> bool {
-    matches!(content, Content::Object(tree) if tree.is_blank())
+fn is_blank(content: &UserPart) -> bool {
+    matches!(content, UserPart::Object(tree) if tree.is_blank())
 }
 
 fn text_block(text: &str, out: &mut ItemWriter<'_>) {

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use attache_core::{
-    CachePolicy, ChatRequest, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError, Reasoning,
+    CachePolicy, ChatRequest, ErrorKind, ModelCapabilities, ModelSettings, ProviderError, Reasoning,
     ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice,
 };
 use attache_transport::{Codec as _, Refusals};
@@ -23,12 +23,12 @@ const MAX_K: u32 = 500;
 pub(super) fn members(
     codec: &CohereCodec,
     request: &ChatRequest,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
     let has_tools = !request.tools.is_empty();
     let mut options = Options { capabilities: codec.capabilities(), config, has_tools, members: Map::new() };
-    if !request.whole {
+    if request.streaming {
         options.set("stream", true);
     }
     if has_tools && codec.strict_tools() {
@@ -53,7 +53,7 @@ pub(super) fn members(
 
 struct Options<'a> {
     capabilities: &'a ModelCapabilities,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
     has_tools: bool,
     members: Map<String, Value>,
 }

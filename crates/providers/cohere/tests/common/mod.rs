@@ -95,7 +95,7 @@ pub(crate) fn opaque(message: &AssistantMessage) -> Vec<(&str, &str)> {
 }
 
 pub(crate) fn encode(codec: &CohereCodec, request: &ChatRequest) -> EncodedRequest {
-    codec.encode(request, &request.options, None).unwrap()
+    codec.encode(request, &request.settings, None).unwrap()
 }
 
 pub(crate) fn body(codec: &CohereCodec, request: &ChatRequest) -> Value {

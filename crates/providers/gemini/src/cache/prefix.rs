@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Content, Document, MediaKind, Message, ProviderError, Routed, Secret, UserMessage};
+use attache_core::{Document, MediaKind, Message, ProviderError, Routed, Secret, UserMessage, UserPart};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -156,7 +156,7 @@ fn kept(messages: &[Arc<Message>], cut: Cut) -> Vec<Arc<Message>> {
 /// Some parts of a message as one of its own, the same at each call.
 fn part_of(
     user: &UserMessage,
-    range: impl std::slice::SliceIndex<[Content], Output = [Content]>,
+    range: impl std::slice::SliceIndex<[UserPart], Output = [UserPart]>,
     suffix: &str,
 ) -> Message {
     let parts = user.shown().get(range).unwrap_or_default().to_vec();
@@ -189,12 +189,12 @@ fn cut(messages: &[Arc<Message>], head: u64) -> Option<Cut> {
             continue;
         };
         let shown = user.shown();
-        let says = |part: &Content| !matches!(part, Content::Object(tree) if tree.is_blank());
+        let says = |part: &UserPart| !matches!(part, UserPart::Object(tree) if tree.is_blank());
         if shown.iter().any(says) {
             reached(Cut { message, part: 0 }, tokens);
         }
         // Documents in front of a question.
-        let question = shown.iter().rev().take_while(|part| !matches!(part, Content::Document(_)));
+        let question = shown.iter().rev().take_while(|part| !matches!(part, UserPart::Document(_)));
         let part = shown.len().saturating_sub(question.clone().count());
         let before: u64 = shown.iter().take(part).map(tokens_of_content).sum();
         if part > 0 && question.into_iter().any(says) {
@@ -222,11 +222,11 @@ fn tokens_of(message: &Message) -> u64 {
     }
 }
 
-fn tokens_of_content(content: &Content) -> u64 {
+fn tokens_of_content(content: &UserPart) -> u64 {
     match content {
-        Content::Text(part) => tokens_of_text(part.text().len()),
-        Content::Object(tree) => tokens_of_text(tree.json().len()),
-        Content::Document(document) => tokens_of_document(document),
+        UserPart::Text(part) => tokens_of_text(part.text().len()),
+        UserPart::Object(tree) => tokens_of_text(tree.json().len()),
+        UserPart::Document(document) => tokens_of_document(document),
         _ => 0,
     }
 }
@@ -316,12 +316,12 @@ mod tests {
         assert_eq!(cut(&[user(100_000)], 0), None, "a request needs contents of its own");
         let pdf = Document::from_bytes(vec![b'%'; 4 << 20], "application/pdf");
         let asked =
-            Message::User(UserMessage::new([pdf.clone().into(), Content::text("what is it?")])).shared();
+            Message::User(UserMessage::new([pdf.clone().into(), UserPart::text("what is it?")])).shared();
         let at = cut(&[Arc::clone(&asked)], 0).unwrap();
         assert_eq!(at, Cut { message: 0, part: 1 });
         let kept = kept(&[asked], at);
-        assert!(matches!(&*kept[0], Message::User(user) if user.parts == [Content::Document(pdf.clone())]));
-        let behind = Message::User(UserMessage::new([Content::text("what is it?"), pdf.into()])).shared();
+        assert!(matches!(&*kept[0], Message::User(user) if user.parts == [UserPart::Document(pdf.clone())]));
+        let behind = Message::User(UserMessage::new([UserPart::text("what is it?"), pdf.into()])).shared();
         assert_eq!(cut(&[behind], 0), None);
     }
 }

@@ -5,8 +5,8 @@ use super::*;
 use crate::codec::Gemini;
 
 async fn ask(model: &Gemini, policy: CachePolicy) {
-    let config = ProviderConfig::new().with_cache(policy).with_system("Read the manual. ".repeat(2_000));
-    let request = ChatRequest::new([Message::user("Well?").shared()]).with_options(config);
+    let config = ModelSettings::new().with_cache(policy).with_system("Read the manual. ".repeat(2_000));
+    let request = ChatRequest::new([Message::user("Well?").shared()]).with_settings(config);
     ModelHandle::collect(model.stream(request)).await.unwrap();
 }
 

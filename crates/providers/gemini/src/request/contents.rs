@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, FileReferences, MadeDocument, Message, Place, ProviderError,
-    ReplayData, SystemMessage, ToolCall, ToolSet, UserMessage, UserOrigin, wire_name,
+    AssistantMessage, AssistantPart, FileReferences, MadeDocument, Message, Place, ProviderError, ReplayData,
+    SystemMessage, ToolCall, ToolSet, UserMessage, UserOrigin, UserPart, wire_name,
 };
 use attache_transport::{Codec as _, Envelope, ItemWriter, RoleTag, note, wire_ids};
 use serde::Deserialize;
@@ -135,19 +135,19 @@ impl Renderer<'_> {
         };
         for content in message.shown() {
             match content {
-                Content::Object(tree) if unrouted && !tree.documents().is_empty() => {
+                UserPart::Object(tree) if unrouted && !tree.documents().is_empty() => {
                     let place = format!("the message {}", message.id);
                     return Err(documents::unrouted(&place, tree.documents().len()));
                 }
-                Content::Text(part) => text(part.text(), item),
-                Content::Object(tree) if tree.is_blank() => {}
-                Content::Object(tree) => {
+                UserPart::Text(part) => text(part.text(), item),
+                UserPart::Object(tree) if tree.is_blank() => {}
+                UserPart::Object(tree) => {
                     next(item);
                     item.raw(r#"{"text":"#);
                     item.raw(&tree.model_text_literal());
                     item.raw("}");
                 }
-                Content::Document(document) => {
+                UserPart::Document(document) => {
                     documents::part(self.codec, self.files, document, (place, unrouted), item)?;
                 }
                 _ => return Err(configuration("this kind of content is not known here")),

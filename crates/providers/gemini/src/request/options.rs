@@ -1,7 +1,7 @@
 //! The options of a request as members of its body (fact sheet §2, §4, §6).
 
 use attache_core::{
-    Effort, ProviderConfig, ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput,
+    Effort, ModelSettings, ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput,
 };
 use attache_transport::{Codec as _, Refusals};
 use serde_json::{Map, Value, json};
@@ -96,7 +96,7 @@ fn within(
 }
 
 fn stops(
-    config: &ProviderConfig,
+    config: &ModelSettings,
     members: &mut Map<String, Value>,
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {

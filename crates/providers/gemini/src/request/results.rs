@@ -1,8 +1,8 @@
 //! The results of a turn, which stand together in one content (fact sheet §2, §3).
 
 use attache_core::{
-    AssistantMessage, Content, ContentTree, Document, Place, ProviderError, ToolCall, ToolResult,
-    ToolResultsMessage, ToolSet,
+    AssistantMessage, ContentTree, Document, Place, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
+    ToolSet, UserPart,
 };
 use attache_transport::{ItemWriter, wire_ids};
 use serde::Deserialize;
@@ -62,10 +62,10 @@ fn attached<'a>(codec: &GenerateCodec, result: &'a ToolResult) -> Result<Attache
     let mut attached = Attached::default();
     for content in result.attached() {
         match content {
-            Content::Text(part) => attached.texts.push(part.text().to_owned()),
-            Content::Object(tree) if tree.is_blank() => {}
-            Content::Object(tree) => attached.texts.push(tree.model_text().into_owned()),
-            Content::Document(document) => match shown(codec, document, place, false)? {
+            UserPart::Text(part) => attached.texts.push(part.text().to_owned()),
+            UserPart::Object(tree) if tree.is_blank() => {}
+            UserPart::Object(tree) => attached.texts.push(tree.model_text().into_owned()),
+            UserPart::Document(document) => match shown(codec, document, place, false)? {
                 Shown::Text(bytes) => {
                     attached.texts.push(as_text(codec, document, place, &bytes)?.to_owned());
                 }

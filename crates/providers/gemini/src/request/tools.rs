@@ -1,8 +1,8 @@
 //! Tools and the choice among them (fact sheet §5).
 
 use attache_core::{
-    ProviderConfig, ProviderError, StructuredOutput, ToolChoice, ToolDefinition, ToolLoosening, ToolSet,
-    ToolsCheck,
+    ModelSettings, ProviderError, SchemaLoosening, SchemaReport, StructuredOutput, ToolChoice,
+    ToolDefinition, ToolSet,
 };
 use attache_transport::{Codec as _, Refusals, check_tools};
 use serde::Serialize;
@@ -52,22 +52,23 @@ pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
 const MAX_DECLARATIONS: usize = 512;
 
 /// The schema as the API takes it, and what it is not told. The model reads it in a description.
-fn compile(definition: &ToolDefinition) -> (Value, Vec<ToolLoosening>) {
+fn compile(definition: &ToolDefinition) -> (Value, Vec<SchemaLoosening>) {
     let fitted = fit(definition.input_schema());
     let loosened = fitted.described.iter().map(|described| {
         let why = "the API takes no such keyword there; the model reads it in a description";
-        ToolLoosening::new(definition.name(), described.pointer.as_str(), described.keyword.as_str(), why)
+        SchemaLoosening::new(definition.name(), described.pointer.as_str(), described.keyword.as_str(), why)
     });
     let loosened = loosened.collect();
     (fitted.schema, loosened)
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     if !tools.is_empty() && !codec.capabilities().tools {
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
-        return refused.map_or_else(|error| ToolsCheck::refusing(error.message()), |()| ToolsCheck::new());
+        return refused
+            .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
     }
     let enforces = enforces(codec);
     check_tools(tools, Some(MAX_DECLARATIONS), |definition| {
@@ -76,7 +77,7 @@ pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ProviderCon
             if !tools.is_validated() {
                 may_be_loose(definition, &mut Refusals::new(codec.model(), config.unsupported))?;
             }
-            loosened.push(ToolLoosening::new(definition.name(), "", "strict", NOT_ENFORCED));
+            loosened.push(SchemaLoosening::new(definition.name(), "", "strict", NOT_ENFORCED));
         }
         Ok(loosened)
     })

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Content, Document, DocumentId,
-    Message, ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, TextPart,
-    ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
+    ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, TextPart,
+    ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
 };
 use attache_gemini::GenerateCodec;
 use attache_testkit::validate_gemini;
@@ -68,7 +68,7 @@ pub(crate) fn results(results: impl IntoIterator<Item = ToolResult>) -> Message 
 /// A result as routing leaves it, with `content` behind its text.
 pub(crate) fn routed(
     mut result: ToolResult,
-    content: impl IntoIterator<Item = Option<Content>>,
+    content: impl IntoIterator<Item = Option<UserPart>>,
 ) -> ToolResult {
     result.routed = Some(Routed::new(content.into_iter().flatten().collect(), 1));
     result
@@ -106,7 +106,7 @@ pub(crate) fn encode_for(
     request: &ChatRequest,
     codec: &GenerateCodec,
 ) -> Result<EncodedRequest, ProviderError> {
-    codec.encode(request, &request.options, Some(&Secret::new("AIza-canary")))
+    codec.encode(request, &request.settings, Some(&Secret::new("AIza-canary")))
 }
 
 pub(crate) fn encode(request: &ChatRequest) -> Result<EncodedRequest, ProviderError> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, AssistantMessage, Capture, ChatRequest, Content, ContentTree, Document, ErrorKind,
-    FinishReason, LlmProvider, Message, ModelHandle, ProviderConfig, ResultStatus, StreamChunk, ToolCall,
-    ToolChoice, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, Capture, ChatRequest, ContentTree, Document, ErrorKind, FinishReason,
+    LlmProvider, Message, ModelHandle, ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolChoice,
+    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_offline::OfflineModel;
 use futures_util::StreamExt;
@@ -187,14 +187,14 @@ async fn one_call_at_a_time_where_that_is_asked() {
     let listing = json!([{"path": "a.txt"}, {"path": "b.txt"}, {"path": "c.txt"}]);
     let request = || after_result("Who signed the lease?", "list_files", "{}", &listing, file_tools());
     assert_eq!(calls(request()).await.len(), 3);
-    let options = ProviderConfig::new().with_parallel_tool_calls(false);
-    assert_eq!(calls(request().with_options(options)).await.len(), 1);
+    let options = ModelSettings::new().with_parallel_tool_calls(false);
+    assert_eq!(calls(request().with_settings(options)).await.len(), 1);
 }
 
 fn mail() -> ChatRequest {
     let mail =
         "<document filename=\"mail.txt\" />\nThe caterer is booked for 11 June. The plants come on 28 April.";
-    let message = UserMessage::new([Content::text(mail), Content::text("When is the caterer booked?")]);
+    let message = UserMessage::new([UserPart::text(mail), UserPart::text("When is the caterer booked?")]);
     ChatRequest::new([Message::system("Answer in verse.").shared(), Message::User(message).shared()])
 }
 
@@ -209,7 +209,7 @@ async fn it_is_deterministic() {
     let text = mail();
     assert_eq!(
         chunks(&model, text.clone()).await,
-        chunks(&OfflineModel::new(), text.clone().answered_whole()).await
+        chunks(&OfflineModel::new(), text.clone().streaming(false)).await
     );
     let listing = after_result(
         "Who signed?",
@@ -256,19 +256,19 @@ async fn chunks_end_with_the_message_that_they_add_up_to() {
 
 #[tokio::test]
 async fn limits_and_options() {
-    let cut = complete(mail().with_options(ProviderConfig::new().with_max_tokens(3))).await;
+    let cut = complete(mail().with_settings(ModelSettings::new().with_max_tokens(3))).await;
     assert_eq!((cut.message.text().as_str(), cut.finish_reason), ("“The caterer is", FinishReason::Length));
     let stopped =
-        complete(mail().with_options(ProviderConfig::new().with_stop(vec![" booked".into()]))).await;
+        complete(mail().with_settings(ModelSettings::new().with_stop(vec![" booked".into()]))).await;
     assert_eq!(
         (stopped.message.text().as_str(), stopped.finish_reason),
         ("“The caterer is", FinishReason::Stop)
     );
     assert_eq!(
-        error(mail().with_options(ProviderConfig::new().with_temperature(1.0))).await,
+        error(mail().with_settings(ModelSettings::new().with_temperature(1.0))).await,
         ErrorKind::Unsupported
     );
-    let model = OfflineModel::new().with_config(ProviderConfig::new().with_max_tokens(1));
+    let model = OfflineModel::new().with_config(ModelSettings::new().with_max_tokens(1));
     assert_eq!(ModelHandle::new(model).complete(mail()).await.unwrap().message.text(), "“The");
 }
 
@@ -276,7 +276,7 @@ async fn limits_and_options() {
 #[tokio::test]
 async fn unrouted_documents_are_refused() {
     let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");
-    let user = Message::User(UserMessage::new([Content::text("What is it?"), pdf.clone().into()]));
+    let user = Message::User(UserMessage::new([UserPart::text("What is it?"), pdf.clone().into()]));
     assert_eq!(error(ChatRequest::new([user.shared()])).await, ErrorKind::Unsupported);
     let call = ToolCall::new("read", Arguments::new("{}"));
     let tree = Capture::new().finish(&pdf).unwrap();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, Content, ContentTree, Message, ModelHandle,
-    ResultStatus, ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage,
+    Arguments, AssistantMessage, AssistantPart, ChatRequest, ContentTree, Message, ModelHandle, ResultStatus,
+    ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_offline::OfflineModel;
 use futures_util::FutureExt;
@@ -97,7 +97,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         any_text().prop_map(Message::user),
         any_text().prop_map(Message::system),
         prop::collection::vec(any_text(), 0..4)
-            .prop_map(|texts| Message::User(UserMessage::new(texts.into_iter().map(Content::text)))),
+            .prop_map(|texts| Message::User(UserMessage::new(texts.into_iter().map(UserPart::text)))),
         any_json().prop_map(|value| Message::User(UserMessage::event(ContentTree::value(&value)))),
         (any_text(), any_json(), any_json(), any::<bool>(), 0..3_usize).prop_map(
             |(said, arguments, result, ok, kind)| {

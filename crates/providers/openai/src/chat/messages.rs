@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
+    AssistantMessage, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
     ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+    ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
 };
 use attache_transport::{ItemWriter, wire_ids};
 
@@ -135,7 +135,7 @@ impl Renderer<'_> {
         let mut separator = "\n\n";
         for part in message.shown().iter().filter(|part| !is_blank(part)) {
             let piece = match (part, plain_text(part)) {
-                (Content::Document(document), _) => Piece::Document(document, place),
+                (UserPart::Document(document), _) => Piece::Document(document, place),
                 (_, Some(text)) => Piece::Text(text),
                 (_, None) => return Err(unknown_part(&message.id)),
             };

@@ -25,8 +25,8 @@ pub(crate) use response::finish_reason;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    ToolSet,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel, ModelApi,
@@ -41,9 +41,9 @@ pub(crate) use ids::legal;
 /// A model behind Chat Completions: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
 /// ```
-/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_core::{ModelHandle, ModelSettings};
 /// use attache_openai::OpenAiChat;
-/// let model = OpenAiChat::new("gpt-4o", "sk-…")?.with_config(ProviderConfig::new().with_temperature(0.0));
+/// let model = OpenAiChat::new("gpt-4o", "sk-…")?.with_config(ModelSettings::new().with_temperature(0.0));
 /// assert_eq!(ModelHandle::new(model).id(), "openai-chat/gpt-4o");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```
@@ -56,12 +56,12 @@ pub type OpenAiChat = HttpModel<ChatCodec>;
 /// anything, and said so only as its finish reason, is an error that may be retried.
 ///
 /// ```
-/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_openai::{ChatCodec, Profile};
 /// use attache_transport::Codec;
 /// let codec = ChatCodec::new(Profile::openai_chat(), "gpt-4o");
-/// let request = ChatRequest::new([Message::user("Hi").shared()]).answered_whole();
-/// let encoded = codec.encode(&request, &ProviderConfig::new(), None)?;
+/// let request = ChatRequest::new([Message::user("Hi").shared()]).streaming(false);
+/// let encoded = codec.encode(&request, &ModelSettings::new(), None)?;
 /// assert_eq!(encoded.parts.url, "https://api.openai.com/v1/chat/completions");
 /// assert_eq!(encoded.parts.body.to_vec(), br#"{"model":"gpt-4o","messages":[{"role":"user","content":"Hi"}]}"#);
 /// # Ok::<(), attache_core::ProviderError>(())
@@ -151,13 +151,13 @@ impl Codec for ChatCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(&note_made_documents(request, |_| false), config, key)
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         request::check(self, tools, config)
     }
 

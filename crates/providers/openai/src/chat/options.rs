@@ -1,7 +1,7 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig,
+    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings,
     ProviderError, ResponseFormat, StructuredOutput, ToolChoice, merge_members, wire_name,
 };
 use attache_transport::{Refusals, StrictForms};
@@ -49,7 +49,7 @@ pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     has_hosted: bool,
     forms: Option<StrictForms>,
 ) -> Result<Options, ProviderError> {
@@ -77,7 +77,7 @@ pub(super) fn options(
         &mut writer.refusals,
     )?;
     writer.tools_while_reasoning()?;
-    writer.streaming(request.whole);
+    writer.streaming(!request.streaming);
     writer.limits();
     writer.reasons.write(&profile.thinking, &mut writer.members);
     writer.sampling()?;
@@ -100,7 +100,7 @@ pub(super) fn options(
 struct Writer<'a> {
     profile: &'a Profile,
     capabilities: &'a ModelCapabilities,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
     has_tools: bool,
     reasons: Reasons,
     members: Map<String, Value>,

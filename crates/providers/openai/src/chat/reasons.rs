@@ -1,6 +1,6 @@
 //! How reasoning is asked for.
 
-use attache_core::{Effort, ModelCapabilities, ProviderConfig, ProviderError, Reasoning, ReasoningReplay};
+use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ReasoningReplay};
 use attache_transport::Refusals;
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ impl Reasons {
     pub(crate) fn new(
         unasked: bool,
         capabilities: &ModelCapabilities,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         refusals: &mut Refusals<'_>,
     ) -> Result<Self, ProviderError> {
         let knows = |word: &str| capabilities.reasoning.iter().any(|known| known == word);

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
-    SystemMessage, TextPart, ToolSet, ToolsCheck,
+    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError,
+    SchemaReport, SystemMessage, TextPart, ToolSet,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RoleTag, StrictForms,
@@ -63,7 +63,7 @@ impl ChatCodec {
     pub(super) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&attache_core::Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let mut parts = server::envelope(self.profile(), "chat/completions", config, key)?;
@@ -86,7 +86,7 @@ impl ChatCodec {
         &self,
         memo: &mut Memo,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
     ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
         let leading = match self.profile().system_place {
             SystemPlace::Anywhere => 0,
@@ -176,7 +176,7 @@ impl ChatCodec {
         &self,
         known: Option<Head>,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         leading: usize,
         options: &Options,
         hosted: &[&Value],
@@ -246,7 +246,7 @@ fn markers(messages: &[Arc<Message>], log: &EncodedLog, marker: &'static str) ->
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(super) fn check(codec: &ChatCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(super) fn check(codec: &ChatCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     tools::check(codec.capabilities(), codec.profile().tool_schemas, tools, config.unsupported)
 }
 

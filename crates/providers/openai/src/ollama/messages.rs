@@ -1,8 +1,8 @@
 //! Messages in the form of Ollama's own API: texts are strings, images stand beside them, arguments are objects.
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Content, Document, MediaKind, ModelCapabilities, PlaceCapabilities,
-    ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserOrigin,
+    AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, PlaceCapabilities,
+    ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
 };
 use attache_transport::ItemWriter;
 
@@ -38,7 +38,8 @@ impl Renderer<'_> {
         message: &UserMessage,
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
-        let unrouted = |part: &Content| matches!(part, Content::Object(tree) if !tree.documents().is_empty());
+        let unrouted =
+            |part: &UserPart| matches!(part, UserPart::Object(tree) if !tree.documents().is_empty());
         if message.routed.is_none() && message.parts.iter().any(unrouted) {
             return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
         }
@@ -59,11 +60,11 @@ impl Renderer<'_> {
                     out.escaped(separator);
                     out.escaped(&text);
                 }
-                (Content::Document(document), None) if document.media_type().kind() == MediaKind::Image => {
+                (UserPart::Document(document), None) if document.media_type().kind() == MediaKind::Image => {
                     images.push(document);
                     continue;
                 }
-                (Content::Document(document), None) => text_of(document, place, |text| {
+                (UserPart::Document(document), None) => text_of(document, place, |text| {
                     out.escaped(separator);
                     out.escaped(text);
                 })?,

@@ -10,8 +10,8 @@ mod wire;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    ToolSet,
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, HttpModel, ModelApi,
@@ -43,16 +43,16 @@ pub type Ollama = HttpModel<OllamaCodec>;
 /// Unlike its dialect of Chat Completions, `ollama-chat/`, the API sets the window: the context window that the
 /// matrix gives for the model is sent as `num_ctx`. Without one the server cuts long prompts in silence at its own
 /// default; other options of the server go into the body's `options` by
-/// [`extra_body`](attache_core::ProviderConfig::extra_body), whose objects are merged.
+/// [`extra_body`](attache_core::ModelSettings::extra_body), whose objects are merged.
 ///
 /// ```
-/// use attache_core::{ChatRequest, Message, ProviderConfig};
+/// use attache_core::{ChatRequest, Message, ModelSettings};
 /// use attache_openai::OllamaCodec;
 /// use attache_transport::Codec;
-/// let options = ProviderConfig::new()
+/// let options = ModelSettings::new()
 ///     .with_temperature(0.0)
 ///     .with_extra_body("options", serde_json::json!({"num_ctx": 8192}));
-/// let request = ChatRequest::new([Message::user("Hi").shared()]).answered_whole();
+/// let request = ChatRequest::new([Message::user("Hi").shared()]).streaming(false);
 /// let encoded = OllamaCodec::new("qwen3").encode(&request, &options, None)?;
 /// assert_eq!(encoded.parts.url, "http://localhost:11434/api/chat");
 /// assert_eq!(
@@ -131,13 +131,13 @@ impl Codec for OllamaCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         request::check(self, tools, config)
     }
 

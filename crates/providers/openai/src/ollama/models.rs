@@ -1,6 +1,6 @@
 //! The models of an Ollama server (openai.md C.13).
 
-use attache_core::{ProviderConfig, ProviderError, Secret};
+use attache_core::{ModelSettings, ProviderError, Secret};
 use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ struct Shown {
 
 impl ModelApi for OllamaCodec {
     fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        let mut parts = addressed(self, "api/tags", &ProviderConfig::new(), key)?;
+        let mut parts = addressed(self, "api/tags", &ModelSettings::new(), key)?;
         parts.method = Method::GET;
         Ok(parts)
     }
@@ -46,7 +46,7 @@ impl ModelApi for OllamaCodec {
         model: &ListedModel,
         key: Option<&Secret>,
     ) -> Option<Result<RequestParts, ProviderError>> {
-        let parts = addressed(self, "api/show", &ProviderConfig::new(), key);
+        let parts = addressed(self, "api/show", &ModelSettings::new(), key);
         Some(parts.map(|mut parts| {
             parts.body = json!({"model": model.id}).to_string().into();
             parts

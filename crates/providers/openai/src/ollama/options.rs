@@ -1,7 +1,7 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig, ProviderError,
+    CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings, ProviderError,
     ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
 use attache_transport::Refusals;
@@ -25,12 +25,12 @@ pub(super) struct Options {
 pub(super) fn options(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ProviderConfig,
+    config: &ModelSettings,
 ) -> Result<Options, ProviderError> {
     let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
     // Left out it means that the server streams.
-    let mut members = Map::from_iter([("stream".to_owned(), Value::from(!request.whole))]);
+    let mut members = Map::from_iter([("stream".to_owned(), Value::from(request.streaming))]);
     let reasons = Reasons::new(false, capabilities, config, &mut refusals)?;
     reasons.write(&thinking(), &mut members);
     if let Some(format) = format(capabilities, config, &mut refusals)? {
@@ -60,7 +60,7 @@ fn thinking() -> Thinking {
 
 fn sampling(
     capabilities: &ModelCapabilities,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     reasons: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
@@ -97,7 +97,7 @@ fn sampling(
 fn tools(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<bool, ProviderError> {
     let has_tools = !request.tools.is_empty();
@@ -130,7 +130,7 @@ fn force(refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
 
 fn format(
     capabilities: &ModelCapabilities,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {
     let takes = capabilities.structured_output;

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError, Secret, ToolSet,
-    ToolsCheck,
+    ChatRequest, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    ToolSet,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, check_pairing,
@@ -45,7 +45,7 @@ struct Head {
 }
 
 /// What becomes of the schemas: they are sent as they are.
-pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     tools::check(codec.capabilities(), ToolSchemas::AsGiven, tools, config.unsupported)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, config: &ProviderConfi
 pub(super) fn addressed(
     codec: &OllamaCodec,
     path: &str,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
     let mut parts =
@@ -69,7 +69,7 @@ impl OllamaCodec {
     pub(super) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let mut parts = addressed(self, "api/chat", config, key)?;
@@ -131,7 +131,7 @@ impl OllamaCodec {
         &self,
         memo: &mut Memo,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
     ) -> Result<(EncodedBody, Vec<attache_core::Degradation>), ProviderError> {
         let mut options = options(self.capabilities(), request, config)?;
         let offered = if options.offers_tools { Offered::All } else { Offered::None };

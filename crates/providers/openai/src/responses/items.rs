@@ -1,9 +1,9 @@
 //! Messages and results as input items (openai.md B.2).
 
 use attache_core::{
-    AssistantMessage, Content, Document, DocumentSource, FileReferences, MediaKind, ModelCapabilities,
+    AssistantMessage, Document, DocumentSource, FileReferences, MediaKind, ModelCapabilities,
     PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserOrigin,
+    UserMessage, UserOrigin, UserPart,
 };
 use attache_transport::ItemWriter;
 
@@ -83,12 +83,12 @@ impl Renderer<'_> {
     /// Writes a part of the user's side or of a result; `false` if its kind is unknown.
     fn content(
         &self,
-        content: &Content,
+        content: &UserPart,
         place: &PlaceCapabilities,
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         match (content, plain_text(content)) {
-            (Content::Document(document), _) => self.document(document, place, out)?,
+            (UserPart::Document(document), _) => self.document(document, place, out)?,
             (_, Some(text)) => text_part(&text, out),
             (_, None) => return Ok(false),
         }

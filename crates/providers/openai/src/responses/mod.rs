@@ -15,8 +15,8 @@ mod wire;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, MadeDocument, Matrix, ModelCapabilities, ProviderConfig, ProviderError,
-    ReplayData, Secret, ToolSet, ToolsCheck,
+    ChatRequest, Degradation, MadeDocument, Matrix, ModelCapabilities, ModelSettings, ProviderError,
+    ReplayData, SchemaReport, Secret, ToolSet,
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
@@ -31,9 +31,9 @@ pub use rules::{ItemIds, ReasoningItems, ResponsesRules};
 /// A model behind the Responses API: OpenAI's own, or a server that imitates it. Made of a model's name it is OpenAI's.
 ///
 /// ```
-/// use attache_core::{ModelHandle, ProviderConfig};
+/// use attache_core::{ModelHandle, ModelSettings};
 /// use attache_openai::OpenAi;
-/// let model = OpenAi::new("gpt-5.6", "sk-…")?.with_config(ProviderConfig::new().with_max_tokens(2000));
+/// let model = OpenAi::new("gpt-5.6", "sk-…")?.with_config(ModelSettings::new().with_max_tokens(2000));
 /// assert_eq!(ModelHandle::new(model).id(), "openai/gpt-5.6");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```
@@ -83,7 +83,7 @@ impl ResponsesCodec {
     fn counting(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<CountRequest, ProviderError> {
         const KNOWN: [&str; 8] = [
@@ -139,7 +139,7 @@ impl Codec for ResponsesCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let goes_back = |made: &MadeDocument| {
@@ -152,13 +152,13 @@ impl Codec for ResponsesCodec {
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         self.profile.responses.counts_tokens.then(|| self.counting(request, config, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
         request::check(self, tools, config)
     }
 

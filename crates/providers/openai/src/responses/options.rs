@@ -1,7 +1,7 @@
 //! Options as members of the request body (openai.md B.1, B.4, B.5).
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ProviderConfig,
+    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings,
     ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
     wire_name,
 };
@@ -27,7 +27,7 @@ pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ProviderConfig,
+    config: &ModelSettings,
     has_hosted: bool,
     forms: Option<&StrictForms>,
     cache_key: impl FnOnce() -> String,
@@ -44,7 +44,7 @@ pub(super) fn options(
     };
     tools::may_loosen(capabilities, &request.tools, profile.tool_schemas, forms, &mut writer.refusals)?;
     writer.state();
-    if !request.whole {
+    if request.streaming {
         writer.set("stream", true);
     }
     writer.limits()?;
@@ -62,7 +62,7 @@ pub(super) fn options(
 }
 
 /// Whether answers are kept at the server, as only members from outside can say.
-pub(super) fn is_stored(profile: &Profile, config: &ProviderConfig) -> bool {
+pub(super) fn is_stored(profile: &Profile, config: &ModelSettings) -> bool {
     let said = config.extra_body.get("store").or_else(|| profile.extra_body.get("store"));
     profile.responses.stores && said == Some(&Value::Bool(true))
 }
@@ -71,7 +71,7 @@ struct Writer<'a> {
     profile: &'a Profile,
     rules: &'a ResponsesRules,
     capabilities: &'a ModelCapabilities,
-    config: &'a ProviderConfig,
+    config: &'a ModelSettings,
     has_tools: bool,
     members: Map<String, Value>,
     strict_answer: bool,

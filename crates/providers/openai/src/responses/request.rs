@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ProviderConfig, ProviderError,
-    ResponseFormat, Secret, SystemMessage, TextPart, ToolSet, ToolsCheck,
+    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError,
+    ResponseFormat, SchemaReport, Secret, SystemMessage, TextPart, ToolSet,
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, StrictForms, check_pairing,
@@ -93,7 +93,7 @@ impl ResponsesCodec {
     pub(super) fn request(
         &self,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let mut parts = server::envelope(self.profile(), "responses", config, key)?;
@@ -117,7 +117,7 @@ impl ResponsesCodec {
         &self,
         memo: &mut Memo,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
     ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
         let leading = match self.profile().system_place {
             SystemPlace::Anywhere => 0,
@@ -210,7 +210,7 @@ impl ResponsesCodec {
         &self,
         known: Option<Head>,
         request: &ChatRequest,
-        config: &ProviderConfig,
+        config: &ModelSettings,
         leading: usize,
         hosted: &[&Value],
         forms: Option<&StrictForms>,
@@ -290,7 +290,7 @@ impl ResponsesCodec {
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(super) fn check(codec: &ResponsesCodec, tools: &ToolSet, config: &ProviderConfig) -> ToolsCheck {
+pub(super) fn check(codec: &ResponsesCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     tools::check(codec.capabilities(), codec.profile().tool_schemas, tools, config.unsupported)
 }
 

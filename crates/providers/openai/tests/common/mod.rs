@@ -116,7 +116,7 @@ pub(crate) fn openai() -> ChatCodec {
 }
 
 pub(crate) fn encode(codec: &ChatCodec, request: &ChatRequest) -> EncodedRequest {
-    codec.encode(request, &request.options, None).unwrap()
+    codec.encode(request, &request.settings, None).unwrap()
 }
 
 pub(crate) fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {

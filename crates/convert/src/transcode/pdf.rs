@@ -4,7 +4,7 @@ mod write;
 
 use std::ops::RangeInclusive;
 
-use attache_core::{Fitted, Form, MediaType};
+use attache_core::{MediaLimits, MediaType, Transcoded};
 use bytes::Bytes;
 
 use crate::guarded::{self, Clock};
@@ -82,7 +82,7 @@ pub(crate) fn pages_of(
     bytes: Bytes,
     pages: RangeInclusive<usize>,
     limits: &Limits,
-) -> Result<Fitted, ConvertError> {
+) -> Result<Transcoded, ConvertError> {
     if !is_pdf(super::essence(media_type)) {
         return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
     }
@@ -94,7 +94,7 @@ pub(crate) fn pages_of(
         (first, last) => format!("pages {first}–{last} of {}", taken.total),
     };
     let fitted =
-        Fitted::changed(taken.bytes, media, note + &blank(&taken.blank)).with_pages(taken.total as u64);
+        Transcoded::changed(taken.bytes, media, note + &blank(&taken.blank)).with_pages(taken.total as u64);
     Ok(if held < taken.total { fitted.with_pages_held(held as u64) } else { fitted })
 }
 
@@ -112,19 +112,24 @@ fn blank(pages: &[usize]) -> String {
 }
 
 /// Whether PDFs can be brought into the form.
-pub(super) fn fits(essence: &str, form: &Form) -> bool {
+pub(super) fn transcodes(essence: &str, form: &MediaLimits) -> bool {
     is_pdf(essence) && MediaType::parse(PDF).is_some_and(|media| form.allows(&media))
 }
 
 /// Brings a PDF into a form.
-pub(super) fn fit(bytes: Bytes, form: &Form, limits: &Limits, clock: Clock) -> Result<Fitted, ConvertError> {
+pub(super) fn transcode(
+    bytes: Bytes,
+    form: &MediaLimits,
+    limits: &Limits,
+    clock: Clock,
+) -> Result<Transcoded, ConvertError> {
     let length = bytes.len();
     let opened = open_checked(bytes, limits, clock)?;
     let total = opened.pages.total;
     let number = |limit: Option<u64>| limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let (most_bytes, most_pages) = (number(form.max_bytes), number(form.max_pages));
     if length <= most_bytes && total <= most_pages {
-        return Ok(Fitted::unchanged().with_pages(total as u64));
+        return Ok(Transcoded::unchanged().with_pages(total as u64));
     }
     if most_pages == 0 {
         return Err(ConvertError::TooLarge { what: "pages", limit: 0 });
@@ -137,7 +142,8 @@ pub(super) fn fit(bytes: Bytes, form: &Form, limits: &Limits, clock: Clock) -> R
         last => format!("only pages 1–{last} of {total}"),
     };
     let held = taken.last;
-    let fitted = Fitted::changed(taken.bytes, media, note + &blank(&taken.blank)).with_pages(total as u64);
+    let fitted =
+        Transcoded::changed(taken.bytes, media, note + &blank(&taken.blank)).with_pages(total as u64);
     Ok(if held < total { fitted.with_pages_held(held as u64) } else { fitted })
 }
 

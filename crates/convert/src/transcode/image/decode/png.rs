@@ -7,10 +7,10 @@ use png::{ColorType, Limits, Reader, Transformations};
 
 use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
 use crate::ConvertError;
-use crate::fit::image::header::{Kind, dimensions};
-use crate::fit::image::raster::{Layout, Raster};
-use crate::fit::image::scale::Room;
 use crate::guarded::Clock;
+use crate::transcode::image::header::{Kind, dimensions};
+use crate::transcode::image::raster::{Layout, Raster};
+use crate::transcode::image::scale::Room;
 
 /// Most bytes that the decoder may take for what is not pixels.
 const SIDE_BYTES: usize = 16 << 20;

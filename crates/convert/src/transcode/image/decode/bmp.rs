@@ -7,10 +7,10 @@ use image::{ColorType, ImageDecoder, Limits};
 
 use super::{Decoded, MALFORMED, Rows, check_memory, check_size};
 use crate::ConvertError;
-use crate::fit::image::header::{le16, le32};
-use crate::fit::image::raster::Layout;
-use crate::fit::image::scale::Room;
 use crate::guarded::Clock;
+use crate::transcode::image::header::{le16, le32};
+use crate::transcode::image::raster::Layout;
+use crate::transcode::image::scale::Room;
 
 pub(super) fn decode(bytes: &[u8], room: Room, clock: Clock) -> Result<Decoded, ConvertError> {
     match Plain::read(bytes) {

@@ -6,10 +6,10 @@ use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
 use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
 use crate::ConvertError;
-use crate::fit::image::header::gif_frames;
-use crate::fit::image::raster::Layout;
-use crate::fit::image::scale::Room;
 use crate::guarded::Clock;
+use crate::transcode::image::header::gif_frames;
+use crate::transcode::image::raster::Layout;
+use crate::transcode::image::scale::Room;
 
 pub(super) fn decode(bytes: &[u8], room: Room, clock: Clock) -> Result<Decoded, ConvertError> {
     let mut options = DecodeOptions::new();

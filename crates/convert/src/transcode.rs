@@ -5,7 +5,7 @@ mod image;
 #[cfg(feature = "pdf")]
 mod pdf;
 
-use attache_core::{Fitted, Form};
+use attache_core::{MediaLimits, Transcoded};
 use bytes::Bytes;
 
 use crate::{ConvertError, Limits, guarded};
@@ -19,18 +19,18 @@ pub use pdf::{PdfPages, pdf_pages};
 #[cfg(feature = "render")]
 pub(crate) use pdf::{is_pdf, open_checked};
 
-/// Whether [`fit`] can bring documents of this media type into `form`, or say why it cannot. Parameters and case do
+/// Whether [`transcode`] can bring documents of this media type into `form`, or say why it cannot. Parameters and case do
 /// not matter.
 ///
 /// ```
-/// use attache_convert::can_fit;
-/// use attache_core::Form;
+/// use attache_convert::can_transcode;
+/// use attache_core::MediaLimits;
 ///
-/// let form = Form::of(["image/png", "image/jpeg"]);
-/// assert!(can_fit("image/bmp", &form));
-/// assert!(!can_fit("application/pdf", &form));
+/// let form = MediaLimits::of(["image/png", "image/jpeg"]);
+/// assert!(can_transcode("image/bmp", &form));
+/// assert!(!can_transcode("application/pdf", &form));
 /// ```
-pub fn can_fit(media_type: &str, form: &Form) -> bool {
+pub fn can_transcode(media_type: &str, form: &MediaLimits) -> bool {
     Subject::of(media_type, form).is_some()
 }
 
@@ -39,7 +39,7 @@ pub fn can_fit(media_type: &str, form: &Form) -> bool {
 ///
 /// What fits as it is stays as it is; for an image that is known from its first bytes. An image is brought into PNG if
 /// it is transparent or drawn, and into JPEG if it is a photo, upright, in sRGB, and no larger than 10 million pixels.
-/// [`Fitted::note`] says what was done.
+/// [`Transcoded::note`] says what was done.
 ///
 /// # Errors
 ///
@@ -47,8 +47,8 @@ pub fn can_fit(media_type: &str, form: &Form) -> bool {
 /// large, or it took too long or failed.
 ///
 /// ```
-/// use attache_convert::{Limits, fit};
-/// use attache_core::Form;
+/// use attache_convert::{Limits, transcode};
+/// use attache_core::MediaLimits;
 /// use bytes::Bytes;
 ///
 /// // A red dot, as small as they come.
@@ -56,7 +56,7 @@ pub fn can_fit(media_type: &str, form: &Form) -> bool {
 ///     b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0\0\0\0\0\
 ///       \x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\0",
 /// );
-/// let fitted = fit("image/bmp", bmp, &Form::of(["image/png"]), &Limits::new())?;
+/// let fitted = transcode("image/bmp", bmp, &MediaLimits::of(["image/png"]), &Limits::new())?;
 /// let (png, media_type) = fitted.content.unwrap();
 /// assert!(png.starts_with(b"\x89PNG"));
 /// assert_eq!(media_type.essence(), "image/png");
@@ -64,7 +64,12 @@ pub fn can_fit(media_type: &str, form: &Form) -> bool {
 /// # Ok::<(), attache_convert::ConvertError>(())
 /// ```
 #[cfg_attr(not(feature = "images"), allow(unused_variables, reason = "what PDFs need is less"))]
-pub fn fit(media_type: &str, bytes: Bytes, form: &Form, limits: &Limits) -> Result<Fitted, ConvertError> {
+pub fn transcode(
+    media_type: &str,
+    bytes: Bytes,
+    form: &MediaLimits,
+    limits: &Limits,
+) -> Result<Transcoded, ConvertError> {
     let Some(subject) = Subject::of(media_type, form) else {
         return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
     };
@@ -75,9 +80,9 @@ pub fn fit(media_type: &str, bytes: Bytes, form: &Form, limits: &Limits) -> Resu
     let (form, limits) = (form.clone(), *limits);
     guarded::run(limits.max_time, move |clock| match subject {
         #[cfg(feature = "images")]
-        Subject::Image => image::fit(&essence, bytes, &form, &limits, clock),
+        Subject::Image => image::transcode(&essence, bytes, &form, &limits, clock),
         #[cfg(feature = "pdf")]
-        Subject::Pdf => pdf::fit(bytes, &form, &limits, clock),
+        Subject::Pdf => pdf::transcode(bytes, &form, &limits, clock),
     })
 }
 
@@ -92,7 +97,7 @@ pub(crate) fn pages_of(
     _: Bytes,
     _: std::ops::RangeInclusive<usize>,
     _: &Limits,
-) -> Result<Fitted, ConvertError> {
+) -> Result<Transcoded, ConvertError> {
     Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() })
 }
 
@@ -106,14 +111,14 @@ enum Subject {
 }
 
 impl Subject {
-    fn of(media_type: &str, form: &Form) -> Option<Self> {
+    fn of(media_type: &str, form: &MediaLimits) -> Option<Self> {
         let essence = essence(media_type);
         #[cfg(feature = "images")]
-        if image::fits(essence, form) {
+        if image::transcodes(essence, form) {
             return Some(Self::Image);
         }
         #[cfg(feature = "pdf")]
-        if pdf::fits(essence, form) {
+        if pdf::transcodes(essence, form) {
             return Some(Self::Pdf);
         }
         let _ = (essence, form);

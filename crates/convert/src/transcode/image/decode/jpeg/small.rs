@@ -8,8 +8,8 @@ use super::bits::Bits;
 use super::square::{Reader, Squares, Waves};
 use super::tables::{Scan, Tables};
 use crate::ConvertError;
-use crate::fit::image::header::{JpegFrame, be16};
 use crate::guarded::Clock;
+use crate::transcode::image::header::{JpegFrame, be16};
 
 /// How many bytes the decoder keeps of an image of which so many coefficients of each square are kept both ways.
 pub(super) fn memory(frame: &JpegFrame, kept: usize) -> u64 {

@@ -3,7 +3,7 @@
 use super::super::MALFORMED;
 use super::bits::Codes;
 use crate::ConvertError;
-use crate::fit::image::header::be16;
+use crate::transcode::image::header::be16;
 
 /// The tables that are in force.
 #[derive(Default)]

@@ -13,10 +13,10 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::{Decoded, MALFORMED, Rows, check_memory, check_size};
 use crate::ConvertError;
-use crate::fit::image::header::JpegFrame;
-use crate::fit::image::raster::Layout;
-use crate::fit::image::scale::Room;
 use crate::guarded::Clock;
+use crate::transcode::image::header::JpegFrame;
+use crate::transcode::image::raster::Layout;
+use crate::transcode::image::scale::Room;
 
 pub(super) fn decode(bytes: &[u8], room: Room, clock: Clock) -> Result<Decoded, ConvertError> {
     let frame = JpegFrame::read(bytes).ok_or(MALFORMED)?;
@@ -132,10 +132,10 @@ pub(super) fn rgb_of(y: u8, cb: u8, cr: u8) -> [u8; 3] {
 #[cfg(test)]
 mod tests {
     use super::{decode, large};
-    use crate::fit::image::header::JpegFrame;
-    use crate::fit::image::raster::{Layout, Raster};
-    use crate::fit::image::scale::Room;
     use crate::guarded::Clock;
+    use crate::transcode::image::header::JpegFrame;
+    use crate::transcode::image::raster::{Layout, Raster};
+    use crate::transcode::image::scale::Room;
     use std::time::Duration;
     use zune_jpeg::zune_core::colorspace::ColorSpace;
 

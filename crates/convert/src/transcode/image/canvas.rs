@@ -1,6 +1,6 @@
 //! Images that are drawn here, instead of read.
 
-use attache_core::{Form, MediaType};
+use attache_core::{MediaLimits, MediaType};
 
 use super::header::JpegFrame;
 use super::raster::{Layout, Raster};
@@ -35,7 +35,7 @@ impl Canvas {
 }
 
 /// True if an image can be made in the form.
-pub(crate) fn makes_images(form: &Form) -> bool {
+pub(crate) fn makes_images(form: &MediaLimits) -> bool {
     let makes = Encodings::of(form);
     makes.png || makes.jpeg
 }
@@ -43,7 +43,7 @@ pub(crate) fn makes_images(form: &Form) -> bool {
 /// A page in a form, in the encoding that suits it.
 pub(crate) fn encode_page(
     Canvas(raster): Canvas,
-    form: &Form,
+    form: &MediaLimits,
     clock: Clock,
 ) -> Result<(Vec<u8>, MediaType), ConvertError> {
     let most = form.max_bytes.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));

@@ -9,10 +9,10 @@ use image_webp::vp8::{Frame, Vp8Decoder};
 
 use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
 use crate::ConvertError;
-use crate::fit::image::header::{Kind, dimensions, le32};
-use crate::fit::image::raster::Layout;
-use crate::fit::image::scale::Room;
 use crate::guarded::Clock;
+use crate::transcode::image::header::{Kind, dimensions, le32};
+use crate::transcode::image::raster::Layout;
+use crate::transcode::image::scale::Room;
 
 /// Most bytes of a profile or of EXIF that are read.
 const SIDE_BYTES: usize = 4 << 20;
@@ -180,8 +180,8 @@ fn with_alpha(bytes: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{MALFORMED, check_pictures, chunks, open, planes, whole, with_alpha};
-    use crate::fit::image::scale::Room;
     use crate::guarded::Clock;
+    use crate::transcode::image::scale::Room;
     use std::time::Duration;
 
     const SIZE: (u32, u32) = (96, 64);

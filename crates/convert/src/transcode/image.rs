@@ -10,7 +10,7 @@ mod header;
 mod raster;
 mod scale;
 
-use attache_core::{Fitted, Form, MediaType};
+use attache_core::{MediaLimits, MediaType, Transcoded};
 use bytes::Bytes;
 
 use crate::guarded::Clock;
@@ -39,7 +39,7 @@ const STEP: f64 = 0.75;
 const MIN_SIDE: u32 = 32;
 
 /// Whether images of this type can be brought into the form, or refused with a reason.
-pub(super) fn fits(essence: &str, form: &Form) -> bool {
+pub(super) fn transcodes(essence: &str, form: &MediaLimits) -> bool {
     let makes = Encodings::of(form);
     Kind::of(essence).is_some() && (makes.png || makes.jpeg)
 }
@@ -52,20 +52,20 @@ struct Encodings {
 }
 
 impl Encodings {
-    fn of(form: &Form) -> Self {
+    fn of(form: &MediaLimits) -> Self {
         let allows = |essence| MediaType::parse(essence).is_some_and(|media| form.allows(&media));
         Self { png: allows("image/png"), jpeg: allows("image/jpeg") }
     }
 }
 
 /// Brings an image into a form.
-pub(super) fn fit(
+pub(super) fn transcode(
     essence: &str,
     bytes: Bytes,
-    form: &Form,
+    form: &MediaLimits,
     limits: &Limits,
     clock: Clock,
-) -> Result<Fitted, ConvertError> {
+) -> Result<Transcoded, ConvertError> {
     let Some(kind) = Kind::sniff(&bytes) else {
         return Err(ConvertError::Malformed { reason: "it is no image of a known kind" });
     };
@@ -81,10 +81,10 @@ pub(super) fn fit(
     let is_whole = is_whole(kind, &bytes);
     if form.allows(&media) && bytes.len() <= most_bytes && small_enough && is_whole {
         if declared == Some(kind) {
-            return Ok(Fitted::unchanged());
+            return Ok(Transcoded::unchanged());
         }
         let note = format!("it is {}, not {essence}", kind.essence());
-        return Ok(Fitted::changed(bytes, media, note));
+        return Ok(Transcoded::changed(bytes, media, note));
     }
     if matches!(kind, Kind::Heic | Kind::Avif) {
         return Err(ConvertError::Unsupported { media_type: kind.essence().to_owned() });
@@ -104,7 +104,7 @@ pub(super) fn fit(
         note.push_str(", damaged: the file ends early");
     }
     let media = MediaType::parse(made.kind.essence()).ok_or(ConvertError::Failed)?;
-    Ok(Fitted::changed(made.bytes, media, note))
+    Ok(Transcoded::changed(made.bytes, media, note))
 }
 
 /// An encoded image.

@@ -12,10 +12,10 @@ use super::jpeg::rgb_of;
 use super::tiff_file::Directories;
 use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
 use crate::ConvertError;
-use crate::fit::image::header::JpegFrame;
-use crate::fit::image::raster::Layout;
-use crate::fit::image::scale::Room;
 use crate::guarded::Clock;
+use crate::transcode::image::header::JpegFrame;
+use crate::transcode::image::raster::Layout;
+use crate::transcode::image::scale::Room;
 
 /// Most bytes of one value of a directory.
 const VALUE_BYTES: usize = 4 << 20;
