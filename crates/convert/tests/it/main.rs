@@ -9,16 +9,12 @@
 
 mod annotations;
 mod common;
-mod corpus;
 mod damaged;
 mod damaged_office;
 mod embedded;
 mod fonts;
-mod hostile;
-mod hostile_office;
 mod images;
 mod inbox;
-mod large;
 mod legacy;
 mod mutations;
 mod mutations_images;
@@ -26,7 +22,6 @@ mod mutations_office;
 mod office;
 mod pages;
 mod producers;
-mod render;
 mod sheets;
 mod tables;
 mod texts;

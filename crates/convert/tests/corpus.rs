@@ -2,6 +2,13 @@
 //! time and in little memory.
 //!
 //! The one test here is a process of its own, so that its peak of memory is that of one document.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -2,14 +2,24 @@
 //! soon and in little memory.
 //!
 //! These tests are a process of their own, so that its peak of memory is theirs, and run one after the other.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "it/common/mod.rs"]
+mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::common::{
+use attache_convert::{ConvertError, Converted, Limits, Note, convert};
+use common::{
     DOCX, EPUB, ODP, ODS, ODT, PPTX, XLSX, docx, epub, office, open_document, relations, xlsx, zip,
 };
-use attache_convert::{ConvertError, Converted, Limits, Note, convert};
 
 /// How large the inputs are: as large as is taken, where that is not too slow.
 const SIZE: usize = if cfg!(debug_assertions) { 1 << 20 } else { 31 << 20 };
@@ -71,7 +81,7 @@ fn large(start: &str, repeated: &str, end: &str) -> Vec<u8> {
 
 /// A deflated entry that claims and holds a gibibyte of spaces, in an archive with others.
 fn bombed(files: &[(&str, &[u8])], bomb: &str) -> Vec<u8> {
-    let data = crate::common::bomb(1 << 30);
+    let data = common::bomb(1 << 30);
     // Without the head of zlib.
     let data = &data[2..];
     let mut archive = Vec::new();

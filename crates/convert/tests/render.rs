@@ -1,10 +1,20 @@
 //! Pages as images: what is on them, how many, in which form, and what hostile ones cost.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "it/common/mod.rs"]
+mod common;
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Builder, deflate, fixture};
 use attache_convert::{ConvertError, DocumentConverter, Limits, can_render, render_pages};
 use attache_core::{Converter, Document, MediaLimits, MediaType, PageImage, RenderedPages};
+use common::{Builder, deflate, fixture};
 
 /// The limits, for a machine that does much else.
 fn patient() -> Limits {
@@ -337,10 +347,7 @@ fn pages_that_ask_for_too_much_are_refused() {
         page.stream(9, &entries, data).finish()
     };
     let huge = "/Width 60000 /Height 60000 /BitsPerComponent 1";
-    assert_refused(
-        "a bitmap",
-        image(&format!("{huge} /Filter /FlateDecode"), &crate::common::bomb(64 << 20)),
-    );
+    assert_refused("a bitmap", image(&format!("{huge} /Filter /FlateDecode"), &common::bomb(64 << 20)));
     assert_refused("a fax", image(&format!("{huge} /Filter /CCITTFaxDecode"), b"\0\0"));
     let wide = "/Width 9 /Height 60000 /BitsPerComponent 1 /Filter /CCITTFaxDecode /DecodeParms << /Columns 60000 /K -1 >>";
     assert_refused("a wide fax", image(wide, b"\0\0"));
@@ -379,21 +386,21 @@ fn pages_that_ask_for_too_much_are_refused() {
         "/Type /XObject /Subtype /Image /ColorSpace {names} /Width 5000 /Height 5000 /BitsPerComponent 8 /Filter /FlateDecode"
     );
     let inks = pages(&["q 600 0 0 800 0 0 cm /Im Do Q"], "/XObject << /Im 9 0 R >>", "");
-    assert_refused("inks", inks.stream(9, &entries, &crate::common::bomb(1 << 20)).finish());
+    assert_refused("inks", inks.stream(9, &entries, &common::bomb(1 << 20)).finish());
     // A megabyte of blanks, two hundred times.
     let blanks = format!("/Contents [{}]", "9 0 R ".repeat(200));
     let mut often = Builder::new()
         .object(1, "<< /Type /Catalog /Pages 2 0 R >>")
         .object(2, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
         .object(3, &format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] {blanks} >>"));
-    often = often.stream(9, "/Filter /FlateDecode", &crate::common::bomb(1 << 20));
+    often = often.stream(9, "/Filter /FlateDecode", &common::bomb(1 << 20));
     assert_refused("content again and again", often.finish());
     // The same image again and again.
     let often = "q 600 0 0 800 0 0 cm /Im Do Q ".repeat(50);
     let page = pages(&[&often], "/XObject << /Im 9 0 R >>", "").stream(
         9,
         "/Type /XObject /Subtype /Image /ColorSpace /DeviceGray /Width 6000 /Height 6000 /BitsPerComponent 8 /Filter /FlateDecode",
-        &crate::common::bomb(36_000_000),
+        &common::bomb(36_000_000),
     );
     assert_refused("an image fifty times", page.finish());
 }

@@ -1,11 +1,21 @@
 //! Documents made to break their reader: each ends in an error or in a text, soon and in little memory.
 //!
 //! These tests are a process of their own, so that its peak of memory is theirs.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "it/common/mod.rs"]
+mod common;
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Builder, PDF, bomb, deflate, object_stream, read, text};
 use attache_convert::{ConvertError, Converted, Limits, Note, convert};
+use common::{Builder, PDF, bomb, deflate, object_stream, read, text};
 
 /// Far below what any of the bombs here would take; tests that run at the same time add up.
 #[cfg(target_os = "linux")]
@@ -64,7 +74,7 @@ fn what_is_no_pdf_is_malformed() {
 #[test]
 fn a_document_cut_anywhere_ends_in_a_text_or_an_error() {
     for name in ["typst-report", "latex-article", "fpdf2-scripts"] {
-        let whole = crate::common::fixture(name);
+        let whole = common::fixture(name);
         for cut in 1..24 {
             let _ = survive(whole[..whole.len() * cut / 24].to_vec());
         }
@@ -415,6 +425,6 @@ fn lengths_and_offsets_that_lie_are_repaired() {
 #[test]
 fn time_is_kept_even_when_there_is_hardly_any() {
     let limit = Duration::from_nanos(1);
-    let result = convert(PDF, crate::common::fixture("latex-article"), &Limits::new().with_max_time(limit));
+    let result = convert(PDF, common::fixture("latex-article"), &Limits::new().with_max_time(limit));
     assert_eq!(result, Err(ConvertError::TimedOut { limit }));
 }

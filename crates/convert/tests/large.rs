@@ -1,6 +1,13 @@
 //! Images of 8192 pixels square and of 7680 by 4320, in little memory.
 //!
 //! The one test here is a process of its own, so that its peak of memory is that of one image.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::io::Cursor;
 
