@@ -108,7 +108,7 @@ fn calls_come_before_results_and_usage_adds_up() {
     assert!(run.base().starts_with("r-"), "{}", run.base());
 }
 
-// A33, runtime.md §14
+// A33, runtime.md 14
 #[test]
 fn the_last_step_is_a_landing() {
     let replies = (0..3).map(|n| reply([call("a", &format!("{{\"n\":{n}}}"))], FinishReason::ToolCalls));
@@ -131,7 +131,7 @@ fn the_last_step_is_a_landing() {
     assert_eq!(roles(&run), "ucrucr");
 }
 
-// P24, runtime.md §32 #13
+// P24, runtime.md 32 #13
 #[test]
 fn a_truncated_call_is_never_executed() {
     let cut = || reply([text("so"), call("a", "{\"x\":")], FinishReason::Length);
@@ -177,7 +177,7 @@ fn refusal_filter_pause_and_error() {
     assert!(matches!(run.outcome().reason, EndReason::ProviderError(_)));
 }
 
-// A31, runtime.md §32 #17
+// A31, runtime.md 32 #17
 #[test]
 fn going_round_in_circles_ends() {
     let mut replies: Vec<_> =
@@ -218,7 +218,7 @@ fn entries_that_do_not_fit_are_refused() {
     assert_eq!(again, run, "a refused entry changes nothing");
 }
 
-// Design 4: the log is stored as JSON
+// The log is stored as JSON
 #[test]
 fn the_log_survives_storage() {
     let first = reply([text("see"), call("a", "{\"x\": 1.0}")], FinishReason::ToolCalls);

@@ -58,7 +58,7 @@ fn unsupported(options: &ProviderConfig) -> Vec<(&'static str, &'static str)> {
 mod tests {
     use super::*;
 
-    // design.md invariant 12
+    // invariant 12
     #[test]
     fn nothing_is_ignored_in_silence() {
         let options = ProviderConfig::new()
