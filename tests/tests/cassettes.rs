@@ -97,7 +97,7 @@ fn recordings_replay_as_expected_at_any_chunking() {
     assert!(misses.is_empty(), "{} differ:\n{}", misses.len(), joined(&misses));
 }
 
-// openai.md, golden rule 1: closed enums never stand on the way of a reply
+// openai.md 0.4 1: closed enums never stand on the way of a reply
 #[test]
 fn added_missing_and_null_members_change_nothing() {
     let mut misses = Vec::new();

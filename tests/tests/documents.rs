@@ -223,7 +223,7 @@ async fn a_document_of_an_event_that_cannot_be_shown_is_noted() {
     }
 }
 
-// bedrock.md 5: five documents a message, images apart; the next message holds as many again
+// bedrock.md 10: five documents a message, images apart; the next message holds as many again
 #[tokio::test]
 async fn a_message_to_converse_holds_five_documents_and_notes_for_the_others() {
     let party = Party::from(Api::Bedrock);

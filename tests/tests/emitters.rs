@@ -189,7 +189,7 @@ fn cleared(place: Place, shown: &Document) -> Vec<Arc<Message>> {
     messages
 }
 
-// Issue 4: "passed as a URL where the provider takes one". A row says which types of what place its codec writes as an
+// An address is passed on where the provider takes one. A row says which types of what place its codec writes as an
 // address, and the API takes exactly these.
 #[test]
 fn addresses_are_written_where_a_row_takes_them_and_nowhere_else() {

@@ -133,7 +133,7 @@ async fn the_model_sees_the_documents() {
     }
 }
 
-// Invariant 6, runtime.md §32 #29: whatever the network does to the bytes
+// Invariant 6, runtime.md 32 #29: whatever the network does to the bytes
 #[tokio::test]
 async fn one_byte_at_a_time() {
     for api in APIS {

@@ -1,5 +1,5 @@
 //! Documents at addresses, from a tool's result to the wire of each API: fetched with guards, kept for whoever resumes,
-//! passed to providers that fetch, shown to the model by policy alone. Issue 4; C23, D17, D19.
+//! passed to providers that fetch, shown to the model by policy alone. documents.md 9.3; C23, D17, D19.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -185,7 +185,7 @@ async fn an_address_that_leads_inside_is_a_note() {
     assert!(body.contains("an address that is not public") && !body.contains("canary"), "{body}");
 }
 
-// Issue 4: "passed as a URL where the provider takes one", else fetched, else a note; nothing is fetched besides.
+// An address is passed on where the provider takes one, else fetched, else a note; nothing is fetched besides.
 #[tokio::test]
 async fn addresses_are_passed_to_providers_that_fetch() {
     const PUBLIC: &str = "https://files.example/d/17?sig=canary";

@@ -23,7 +23,7 @@ use serde_json::json;
 /// What the process may take at most.
 const MEMORY: u64 = 300_000_000;
 
-// Issue 4's hostile corpus, invariant 1
+// documents.md 9.2 D18, invariant 1
 #[tokio::test]
 async fn every_run_over_a_hostile_document_lives() {
     let corpus = hostile::corpus();

@@ -143,7 +143,7 @@ fn nothing_is_loosened_without_leave() {
     }
 }
 
-// bedrock.md §11: a model that takes no definitions cannot be offered a schema that leads back to itself
+// bedrock.md 11: a model that takes no definitions cannot be offered a schema that leads back to itself
 #[test]
 fn schemas_that_an_api_cannot_express_are_refused() {
     let tree = json!({"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}},
@@ -207,7 +207,7 @@ fn soup() -> impl Strategy<Value = Vec<Message>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    // design.md invariant 3: whatever was imported, each API takes it once it is mended
+    // invariant 3: whatever was imported, each API takes it once it is mended
     #[test]
     fn every_api_takes_what_was_mended(soup in soup()) {
         let mut messages: Vec<Arc<Message>> = soup

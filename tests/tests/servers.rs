@@ -110,7 +110,7 @@ fn every_server_accepts_every_scenario() {
     assert!(judged > refused, "{judged} bodies judged, {refused} requests refused");
 }
 
-// Issue 4: "passed as a URL where the provider takes one"; openai.md C.2, C.6, C.9
+// An address is passed on where the provider takes one: openai.md C.2, C.6, C.9
 #[test]
 fn every_server_accepts_the_addresses_that_its_profile_writes() {
     let mut written = Vec::new();

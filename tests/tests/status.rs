@@ -95,7 +95,7 @@ const ANTHROPIC: &[Documented] = &[
     (529, "overloaded_error", "", "busy", K::Overloaded, true),
 ];
 
-/// gemini.md §9
+/// gemini.md 9
 const GEMINI: &[Documented] = &[
     (400, "INVALID_ARGUMENT", "", "no", K::InvalidRequest, false),
     (
@@ -124,7 +124,7 @@ const GEMINI: &[Documented] = &[
     (504, "DEADLINE_EXCEEDED", "", "too slow", K::Timeout, true),
 ];
 
-/// bedrock.md §8
+/// bedrock.md 8
 const CONVERSE: &[Documented] = &[
     (400, "ValidationException", "", "no", K::InvalidRequest, false),
     (400, "ValidationException", "", "Input is too long for requested model.", K::ContextTooLong, false),
@@ -251,7 +251,7 @@ async fn waits_that_servers_ask_for() {
         let error = model.complete(request(false)).await.unwrap_err();
         assert_eq!(error.retry_after(), None, "{}", party.name());
     }
-    // gemini.md §9: in the body
+    // gemini.md 9: in the body
     let (mock, model) = model(Api::Gemini.into(), RetryPolicy::never()).await;
     let info = json!([{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]);
     mock.enqueue(Reply::error(429, "slow down").error_details(info));

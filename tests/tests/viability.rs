@@ -15,7 +15,7 @@ use attache_tests::viability::{fixtures, parties, table, viability};
 /// Cells as the providers' documentation has them: written down by hand, so that a wrong row of the capability table,
 /// which decides what is sent and what is expected, is not proof of itself. The APIs stand in the order of `parties`.
 const DOCUMENTED: [(&str, &str, [&str; 7]); 14] = [
-    // A file in a prompt: openai.md B.2 and A.3, anthropic.md 4, gemini.md 5, bedrock.md 3; deepseek: openai.md C.1.
+    // A file in a prompt: openai.md B.2 and A.2, anthropic.md 4, gemini.md 12, bedrock.md 3; deepseek: openai.md C.1.
     ("single", "user", ["native", "native", "native", "native", "native", "error", "error"]),
     // Messages of the role `tool` are text in Chat Completions; all others take files in results.
     (
@@ -37,7 +37,7 @@ const DOCUMENTED: [(&str, &str, [&str; 7]); 14] = [
         "tool_result",
         ["native", "synthetic", "reencoded", "native", "reencoded", "note", "synthetic"],
     ),
-    // xAI's Grok takes PNG and JPEG, and nothing else: openai.md C.2.
+    // xAI's Grok takes PNG and JPEG, and nothing else: openai.md C.8.
     ("scan", "user", ["native", "native", "native", "native", "native", "error", "rendered"]),
     ("scan", "tool_result", ["native", "synthetic", "native", "native", "native", "note", "rendered"]),
     (

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod citations;
 mod counterparts;
 mod environment;
 mod gate;
@@ -25,7 +26,7 @@ cargo xtask TASK
                         the snapshots: check them, or write what the code does now; of these packages, or all
   viability [--json]    which document reaches which model how; --json: a line for each cell
   cassettes             replay the recorded traffic of real providers
-  tidy                  what no compiler checks: file lengths, names, who may know whom
+  tidy                  what no compiler checks: file lengths, names, citations, who may know whom
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
   bench --gate [--write REASON]
                         instructions and allocations of everyday work against their budgets, or new budgets

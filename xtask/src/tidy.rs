@@ -3,18 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Failure, house};
+use crate::{Failure, citations, house};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
 
-/// Checks source files for length and names, the facade for being a list, and who knows whom.
+/// Checks source files for length and names, what comments cite, the facade for being a list, and who knows whom.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
-    let mut problems = Vec::new();
     let mut files = Vec::new();
     for folder in ["crates", "tests", "xtask"] {
         collect(&root.join(folder), &mut files)?;
     }
+    let mut problems = citations::problems(root, &files)?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
     for file in &files {
         let text = fs::read_to_string(file)
             .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
@@ -83,7 +84,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
             if !path.ends_with("target") && !path.ends_with("fixtures") {
                 collect(&path, files)?;
             }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "toml") {
             files.push(path);
         }
     }

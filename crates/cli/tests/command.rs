@@ -145,7 +145,7 @@ fn wire_prints_the_request_and_what_became_of_the_documents() {
     assert!(text(&broken.stderr).contains("not a conversation"));
 }
 
-// Issue 4: nothing is fetched unless asked for, and then with guards.
+// documents.md 9.3: nothing is fetched unless asked for, and then with guards.
 #[test]
 fn addresses_are_fetched_on_request_and_with_guards() {
     let far = Document::external("http://127.0.0.1/a.pdf?sig=canary");
@@ -227,7 +227,7 @@ fn models_are_described() {
     assert_eq!(run(&["models", "nobody/nothing"]).status.code(), Some(3));
 }
 
-// Design 4: any cell of the matrix is overridden by a file
+// Any cell of the matrix is overridden by a file
 #[test]
 fn capabilities_from_a_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,12 +1,7 @@
 //! The converters behind the core's trait.
 
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Poll, Waker};
-use std::thread;
-
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, MediaLimits, MediaType, Transcoded, Units,
+    BoxFuture, ConvertedText, Converter, Document, MediaLimits, MediaType, Transcoded, Units, on_thread,
 };
 use bytes::Bytes;
 
@@ -29,11 +24,6 @@ impl DocumentConverter {
     }
 }
 
-struct Done<T> {
-    result: Option<Result<T, String>>,
-    waker: Option<Waker>,
-}
-
 impl Converter for DocumentConverter {
     fn converts(&self, media_type: &MediaType) -> bool {
         can_convert(media_type.essence())
@@ -46,7 +36,7 @@ impl Converter for DocumentConverter {
     ) -> BoxFuture<'a, Result<ConvertedText, String>> {
         let media_type = document.media_type().to_string();
         let limits = self.limits;
-        Box::pin(on_thread(move || text(&media_type, bytes, &limits)))
+        Box::pin(apart(move || text(&media_type, bytes, &limits)))
     }
 
     fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
@@ -61,7 +51,7 @@ impl Converter for DocumentConverter {
     ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let media_type = document.media_type().essence().to_owned();
         let (form, limits) = (form.clone(), self.limits);
-        Box::pin(on_thread(move || transcode(&media_type, bytes, &form, &limits).map_err(refusal)))
+        Box::pin(apart(move || transcode(&media_type, bytes, &form, &limits).map_err(refusal)))
     }
 
     fn pages<'a>(
@@ -73,7 +63,7 @@ impl Converter for DocumentConverter {
     ) -> BoxFuture<'a, Result<Transcoded, String>> {
         let media_type = document.media_type().essence().to_owned();
         let limits = self.limits;
-        Box::pin(on_thread(move || pages_of(&media_type, bytes, first..=last, &limits).map_err(refusal)))
+        Box::pin(apart(move || pages_of(&media_type, bytes, first..=last, &limits).map_err(refusal)))
     }
 
     #[cfg(feature = "render")]
@@ -90,7 +80,7 @@ impl Converter for DocumentConverter {
         form: &'a MediaLimits,
     ) -> BoxFuture<'a, Result<attache_core::RenderedPages, String>> {
         let (pages, form, limits) = (pages.to_vec(), form.clone(), self.limits);
-        Box::pin(on_thread(move || crate::render_pages(bytes, &pages, &form, &limits).map_err(refusal)))
+        Box::pin(apart(move || crate::render_pages(bytes, &pages, &form, &limits).map_err(refusal)))
     }
 }
 
@@ -103,34 +93,10 @@ fn refusal(error: ConvertError) -> String {
 }
 
 /// Does `work` on a thread of its own, and waits for it without holding up anybody.
-async fn on_thread<T: Send + 'static>(
+async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    let done = Arc::new(Mutex::new(Done { result: None, waker: None }));
-    let finished = Arc::clone(&done);
-    let work = move || {
-        let result = work();
-        let mut done = finished.lock().unwrap_or_else(PoisonError::into_inner);
-        done.result = Some(result);
-        if let Some(waker) = done.waker.take() {
-            waker.wake();
-        }
-    };
-    thread::Builder::new()
-        .name("attache-convert".to_owned())
-        .spawn(work)
-        .map_err(|error| error.to_string())?;
-    poll_fn(|context| {
-        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        match done.result.take() {
-            Some(result) => Poll::Ready(result),
-            None => {
-                done.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    })
-    .await
+    on_thread("attache-convert", work).await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 fn text(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<ConvertedText, String> {

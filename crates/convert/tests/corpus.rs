@@ -22,7 +22,7 @@ const MEMORY: u64 = 300_000_000;
 /// What a conversion may take beyond its time limit until it is noticed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-// documents.md 9.2 D18; issue 4: a hostile corpus of at least 60 files leaves memory under 300 MB
+// documents.md 9.2 D18: a hostile corpus of at least 60 files leaves memory under 300 MB
 #[test]
 fn every_hostile_document_ends_in_time_and_in_little_memory() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -74,28 +74,6 @@ impl Document {
         Self::from_bytes(bytes, "")
     }
 
-    /// A file, under its name and with the type that name and content tell.
-    ///
-    /// ```
-    /// # async fn example() -> std::io::Result<()> {
-    /// let lease = attache_core::Document::read("contracts/lease.pdf").await?;
-    /// assert_eq!(lease.file_name(), Some("lease.pdf"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    #[cfg(feature = "fs")]
-    pub async fn read(path: impl AsRef<std::path::Path>) -> std::io::Result<Self> {
-        let path = path.as_ref();
-        let document = Self::new(tokio::fs::read(path).await?);
-        Ok(match path.file_name() {
-            Some(name) => document.with_file_name(name.to_string_lossy()),
-            None => document,
-        })
-    }
-
     /// A document of `bytes` whose type is declared. A missing, meaningless or wrong `media_type` is replaced by what the bytes say.
     pub fn from_bytes(bytes: impl Into<Bytes>, media_type: &str) -> Self {
         let bytes = bytes.into();

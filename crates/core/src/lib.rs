@@ -32,6 +32,7 @@
 //! ```
 
 mod assembler;
+mod blocking;
 mod capability;
 mod capture;
 mod chunk;
@@ -58,6 +59,7 @@ mod tree;
 mod usage;
 
 pub use assembler::{AssembledCall, ToolCallAssembler, ToolCallFragment};
+pub use blocking::on_thread;
 pub use capability::{
     Caching, FileRules, Matrix, MatrixError, ModelCapabilities, Place, PlaceCapabilities, ReasoningReplay,
     StructuredOutput,

@@ -137,7 +137,7 @@ async fn arguments_reach_the_function() {
     assert!(find("8".into(), None, None, 1, BTreeMap::new(), "EUR".into(), ToolContext::new()).await.is_ok());
 }
 
-// runtime.md §4
+// runtime.md 4
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_explained() {
     let error =
@@ -215,7 +215,7 @@ async fn report() -> Value {
     json!({"pages": [{"pdf": inner}]})
 }
 
-// Capture inside the body (design.md §4), and the store of the context.
+// Capture inside the body (invariant 16), and the store of the context.
 #[tokio::test]
 async fn documents_of_the_body_are_captured() {
     let mut context = ToolContext::new();

@@ -202,7 +202,7 @@ impl Fetcher for Archive {
     }
 }
 
-// Issue 4: an address that went to the first model as such is fetched for the one that takes none.
+// An address that went to the first model as such is fetched for the one that takes none.
 #[tokio::test]
 async fn addresses_are_fetched_for_a_model_that_takes_none() {
     let lease = Document::external("https://files.example/lease.pdf?sig=canary");

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(wire_ids(&[&ours], str::to_owned), [ours.id.as_str()]);
     }
 
-    // design.md invariant 3
+    // invariant 3
     #[test]
     fn pairing() {
         let (a, b) = (call("a"), call("b"));

@@ -26,7 +26,7 @@ impl Converter for Reader {
     }
 }
 
-// Issue "every document": declared media against the model's row; documents.md 9.2 D7, D8, D34
+// Declared media against the model's row; documents.md 9.2 D7, D8, D34
 #[test]
 fn declared_media_are_held_against_the_row() {
     let converters: Vec<Arc<dyn Converter>> = vec![Arc::new(Reader)];

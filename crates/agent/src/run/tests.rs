@@ -1,5 +1,6 @@
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ContentTree, FinishReason, ResultStatus, ToolResult,
+    Arguments, AssistantMessage, AssistantPart, ContentTree, FinishReason, ReasoningPart, ResultStatus,
+    ToolResult, ToolResultsMessage, UserMessage,
 };
 use serde_json::json;
 
@@ -108,7 +109,7 @@ fn calls_come_before_results_and_usage_adds_up() {
     assert!(run.base().starts_with("r-"), "{}", run.base());
 }
 
-// A33, runtime.md §14
+// A33, runtime.md 14
 #[test]
 fn the_last_step_is_a_landing() {
     let replies = (0..3).map(|n| reply([call("a", &format!("{{\"n\":{n}}}"))], FinishReason::ToolCalls));
@@ -131,7 +132,7 @@ fn the_last_step_is_a_landing() {
     assert_eq!(roles(&run), "ucrucr");
 }
 
-// P24, runtime.md §32 #13
+// P24, runtime.md 32 #13
 #[test]
 fn a_truncated_call_is_never_executed() {
     let cut = || reply([text("so"), call("a", "{\"x\":")], FinishReason::Length);
@@ -177,7 +178,7 @@ fn refusal_filter_pause_and_error() {
     assert!(matches!(run.outcome().reason, EndReason::ProviderError(_)));
 }
 
-// A31, runtime.md §32 #17
+// A31, runtime.md 32 #17
 #[test]
 fn going_round_in_circles_ends() {
     let mut replies: Vec<_> =
@@ -189,6 +190,49 @@ fn going_round_in_circles_ends() {
     let Message::ToolResults(third) = &*third else { panic!("{third:?}") };
     assert!(third.results[0].tree.model_text().contains("several times"));
     assert_eq!(Run::replay(&log).unwrap(), run);
+}
+
+// Four characters are a token, as far as anybody knows.
+#[test]
+fn tokens_that_nobody_counts_are_guessed_from_all_that_is_read_and_said() {
+    let earlier = ToolCall::new("t", Arguments::new(r#"{"n":1}"#));
+    let result = ToolResult::new(&earlier, ResultStatus::Ok, ContentTree::text("1"));
+    let object = UserMessage::event(ContentTree::text("xxxxxx"));
+    // 8 + 12 + 8 (in quotes) + 4 + 7 + 3 (in quotes) characters are read.
+    let messages = [
+        Message::system("s".repeat(8)),
+        Message::user("u".repeat(12)),
+        Message::User(object),
+        Message::Assistant(AssistantMessage::new([text("aaaa"), earlier.clone().into()])),
+        Message::ToolResults(ToolResultsMessage::new([result])),
+    ];
+    // 16 + 20 + 2 are said: 80 characters in all.
+    let said = [
+        text(&"t".repeat(16)),
+        Some(AssistantPart::Reasoning(ReasoningPart::new("r".repeat(20)))),
+        call("t", "{}"),
+    ];
+    let landing_at = |max_tokens: u64| {
+        let mut start = started(20);
+        let EntryKind::Started(begun) = &mut start.kind else { panic!() };
+        begun.limits.max_tokens = Some(max_tokens);
+        begun.messages = messages.iter().cloned().map(Message::shared).collect();
+        let mut asked = reply(said.clone(), FinishReason::ToolCalls);
+        let EntryKind::Reply(unknown) = &mut asked else { panic!() };
+        unknown.usage = Usage::default();
+        let mut run = Run::new();
+        run.apply(&start).unwrap();
+        let Action::CallModel { key, .. } = run.next() else { panic!() };
+        run.apply(&Entry::new(key, asked)).unwrap();
+        let Action::AnswerCalls { calls } = run.next() else { panic!() };
+        let result = ToolResult::new(&calls[0].call, ResultStatus::Ok, ContentTree::text("1"));
+        let call_id = calls[0].call.id.clone();
+        let outcome = ToolOutcome { call_id, result, disposition: Disposition::Executed };
+        run.apply(&Entry::new(calls[0].key.clone(), EntryKind::ToolOutcome(outcome))).unwrap();
+        let Action::CallModel { landing, .. } = run.next() else { panic!() };
+        landing
+    };
+    assert_eq!((landing_at(20), landing_at(21)), (true, false));
 }
 
 // S05, S06
@@ -218,7 +262,7 @@ fn entries_that_do_not_fit_are_refused() {
     assert_eq!(again, run, "a refused entry changes nothing");
 }
 
-// Design 4: the log is stored as JSON
+// The log is stored as JSON
 #[test]
 fn the_log_survives_storage() {
     let first = reply([text("see"), call("a", "{\"x\": 1.0}")], FinishReason::ToolCalls);

@@ -83,7 +83,7 @@ fn whole_turns_leave() {
     assert_eq!(seen(40, 30, ""), "");
 }
 
-// runtime.md §18: eviction in blocks
+// runtime.md 18: eviction in blocks
 #[test]
 fn a_cut_goes_down_to_the_low_mark_and_stays() {
     let window = MessageWindow::new(6).with_low_mark(2);
@@ -96,7 +96,7 @@ fn a_cut_goes_down_to_the_low_mark_and_stays() {
     assert_eq!(starts[11], "uauaua", "the start stays until the limit is passed again");
 }
 
-// documents.md 9.2 D15; runtime.md §32 #1, #2
+// documents.md 9.2 D15; runtime.md 32 #1, #2
 #[test]
 fn a_long_turn_loses_its_oldest_rounds() {
     assert_eq!(seen(5, 5, "uaucrdcrcr"), "uccrcr", "the marker's id derives from what follows it");

@@ -1,4 +1,4 @@
-//! Documents that no longer fit the budget of a run: D16, and design 3 invariant 4.
+//! Documents that no longer fit the budget of a run: documents.md 9.2 D16, and invariant 4.
 
 use crate::common::Number;
 use attache_agent::{Agent, EventKind, tool_fn};

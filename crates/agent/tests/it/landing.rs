@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use crate::common::Counter;
-use crate::common::kit::{before, counting, holding};
-use attache_agent::{Agent, AgentBuilder, EndReason, EntryKind, MemoryJournal, NoArguments, Run, tool_fn};
+use crate::common::kit::{UNKNOWN, before, counting, holding, pdf, results, roles, told};
+use attache_agent::{
+    Agent, AgentBuilder, EndReason, EntryKind, EventKind, MemoryJournal, MessageWindow, NoArguments, Run,
+    tool_fn,
+};
 use attache_core::{Effect, FinishReason, Message, ToolChoice, ToolError, Usage, UserPart};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -112,4 +115,84 @@ async fn a_reply_whose_calls_share_an_id_is_refused() {
     assert!(error.to_string().contains("two calls have one id"), "{error}");
     let resumed = agent.resume(holding(entries)).outcome().await;
     assert_eq!(resumed.unwrap_err().reason(), &EndReason::InternalError);
+}
+
+#[tokio::test]
+async fn failures_that_differ_are_no_circle() {
+    let tries = Counter::default();
+    let seen = tries.clone();
+    let door = tool_fn("door", "", move |_: NoArguments| {
+        let problem = format!("closed for {} more minutes", 10 - seen.add());
+        async move { Err::<(), _>(ToolError::new(problem)) }
+    });
+    let model = ScriptedModel::new((0..8).map(|_| Turn::call("door", "{}")).chain([Turn::text("done")]));
+    let agent = Agent::builder(model).tool(door.with_effect(Effect::Read)).build().unwrap();
+    assert_eq!(agent.run("go").outcome().await.unwrap().reason, EndReason::Answer);
+}
+
+#[tokio::test]
+async fn a_result_that_repeats_itself_keeps_its_documents() {
+    let id = attache_core::DocumentId::parse("lease").unwrap();
+    let lease = tool_fn("lease", "", move |_: NoArguments| {
+        let document = pdf("lease.pdf").with_id(id.clone());
+        async move { Ok::<_, ToolError>(document) }
+    });
+    let model = ScriptedModel::new((0..4).map(|_| Turn::call("lease", "{}")).chain([Turn::text("done")]));
+    let agent = Agent::builder(model).tool(lease.with_effect(Effect::Read)).build().unwrap();
+    let outcome = agent.run("go").outcome().await.unwrap();
+    let documents: Vec<usize> =
+        results(&outcome.messages).iter().map(|result| result.tree.documents().len()).collect();
+    assert_eq!(documents, [1, 1, 1, 1]);
+}
+
+/// A question behind a run without an answer opens a turn, in whatever later run the window looks at it.
+#[tokio::test]
+async fn a_run_that_ends_without_an_answer_ends_its_turn() {
+    let shown = |history: &[Arc<Message>]| {
+        let next = history.iter().cloned().chain([Message::user("next").shared()]);
+        roles(&MessageWindow::turns(1).apply(&next.collect::<Vec<_>>()))
+    };
+    let cases = [
+        // Results that nobody answers any more, and a reply that was paused and is not continued.
+        (Turn::call("t", "{}"), "ucr"),
+        (Turn::text("part").finishing(FinishReason::Pause), "ua"),
+    ];
+    for (first, left) in cases {
+        let tool = tool_fn("t", "", |_: NoArguments| async { Ok::<_, ToolError>(1) });
+        let model = ScriptedModel::new([first, Turn::empty().then_hang()]);
+        let mut run = Agent::builder(model).tool(tool).build().unwrap().run("go");
+        let control = run.control();
+        let mut steps = 0;
+        let ended = loop {
+            let event = run.next().await.unwrap();
+            steps += usize::from(matches!(event.kind, EventKind::StepStarted { .. }));
+            if steps == 2 {
+                control.cancel();
+            }
+            if let Some(outcome) = event.kind.outcome() {
+                break outcome.clone();
+            }
+        };
+        assert_eq!((&ended.reason, &*roles(&ended.messages)), (&EndReason::Cancelled, left));
+        assert_eq!(shown(&ended.messages), "u");
+    }
+    // An answer ends its turn by itself, and bears no mark.
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("answer")])).build().unwrap();
+    let ended = agent.run("go").outcome().await.unwrap();
+    assert!(ended.messages.iter().all(|message| message.metadata().is_empty()), "{:?}", ended.messages);
+}
+
+#[tokio::test]
+async fn a_call_that_was_begun_is_of_unknown_outcome_in_an_outcome_that_is_none_yet() {
+    let paid = Counter::default();
+    let model = ScriptedModel::new([Turn::call("pay", json!({"n": 1})), Turn::text("paid")]);
+    let agent = Agent::builder(model).tool(counting("pay", Effect::SideEffect, &paid)).build().unwrap();
+    let journal = Arc::new(MemoryJournal::new());
+    agent.run_in(journal.clone(), "go").outcome().await.unwrap();
+    let mut entries = journal.entries();
+    entries.truncate(3);
+    assert!(matches!(entries[2].kind, EntryKind::Begun(_)));
+    let outcome = Run::replay(&entries).unwrap().outcome();
+    assert_eq!(told(&outcome.messages), [UNKNOWN]);
+    assert_eq!(outcome.unknown.len(), 1);
 }

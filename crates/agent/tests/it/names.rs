@@ -20,7 +20,7 @@ fn names(outcome: &Outcome) -> Vec<String> {
     names.collect()
 }
 
-// runtime.md §32 #11: what is forgiven is the tool, also where the caller answers it
+// runtime.md 32 #11: what is forgiven is the tool, also where the caller answers it
 #[tokio::test]
 async fn a_forgiven_name_is_the_name_of_the_tool() {
     let schema = json!({"type": "object", "properties": {}});

@@ -162,7 +162,7 @@ async fn rate(codes: Vec<Code>, times: u32) -> String {
     format!("{} × {times}", codes.join("+"))
 }
 
-// runtime.md §4: what is only written differently is mended first, then the rest of the schema holds
+// runtime.md 4: what is only written differently is mended first, then the rest of the schema holds
 #[tokio::test]
 async fn forgiving_tools_stay_forgiving() {
     let model = ScriptedModel::new([
@@ -292,7 +292,7 @@ async fn a_family_of_nothing_but_odd_tools_fails_the_run() {
     assert!(matches!(agent.preflight_all().await, Err(ToolsError::Refused { .. })));
 }
 
-// runtime.md §18: an imported conversation is mended before it is sent, the log holds it so, and the run tells
+// runtime.md 18: an imported conversation is mended before it is sent, the log holds it so, and the run tells
 #[tokio::test]
 async fn imported_histories_are_mended_or_refused() {
     let asks = AssistantMessage::new([ToolCall::new("rate", Arguments::new("{}")).into()]);

@@ -133,7 +133,7 @@ async fn a_sequential_tool_runs_alone() {
     assert_eq!(beside, ["0", "1", "0", "0"]);
 }
 
-// A83, A84, S23, runtime.md §32 #8, #11, #20
+// A83, A84, S23, runtime.md 32 #8, #11, #20
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_observations() {
     let fails =
@@ -481,7 +481,7 @@ async fn the_deadline_of_a_run() {
     assert_eq!((outcome.reason, outcome.text.as_str()), (EndReason::Deadline, "a"));
 }
 
-// Design 5: injected messages enter before a model call and before an answer ends the run
+// Injected messages enter before a model call and before an answer ends the run
 #[tokio::test]
 async fn injecting() {
     let model = ScriptedModel::new([
@@ -514,7 +514,7 @@ async fn injecting() {
     assert!(matches!(control.inject(UserMessage::new([])), Err(attache_agent::SubmitError::ChatLoopClosed)));
 }
 
-// Design 5: a long result loses its middle for the model, not in the log
+// A long result loses its middle for the model, not in the log
 #[tokio::test]
 async fn a_long_result_is_shortened_for_the_model_only() {
     let long = tool_fn("long", "", |_: NoArguments| async { Ok::<_, ToolError>("é".repeat(1_000)) });

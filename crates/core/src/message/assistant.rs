@@ -410,7 +410,7 @@ fn malformed(error: &serde_json::Error) -> ArgumentsError {
 mod tests {
     use super::*;
 
-    // runtime.md §4 parse rules, openai.md D 32 and 33
+    // runtime.md 4, openai.md D 32, 33
     #[test]
     fn what_stands_for_an_object() {
         let json = |raw: &str| Arguments::new(raw).json().map(str::to_owned).map_err(Clone::clone);

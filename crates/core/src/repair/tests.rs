@@ -78,7 +78,7 @@ fn after(messages: impl IntoIterator<Item = Message>) -> (String, Vec<RepairKind
     (words(&repaired.messages), repaired.repairs.iter().map(|repair| repair.kind).collect())
 }
 
-// runtime.md §18, §32 #4; anthropic.md (a) 1; bedrock.md (a) 9; documents.md 9.2 D27
+// runtime.md 18, 32 #4; anthropic.md (a) 1; bedrock.md (a) 9; documents.md 9.2 D27
 #[test]
 fn calls_and_results_are_paired() {
     let one = |id: &str| with_document(id, "found", None);
@@ -332,7 +332,7 @@ fn check(messages: &[Arc<Message>]) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    // design.md invariants 1 and 3: whatever comes in, what goes out is in order, and no document is lost
+    // invariants 1 and 3: whatever comes in, what goes out is in order, and no document is lost
     #[test]
     fn any_soup_becomes_a_conversation(soup in soup()) {
         let repaired = repair(&soup);

@@ -1,5 +1,5 @@
 //! Documents at addresses: fetched once and kept, passed to who fetches himself, shown by policy, never for a label.
-//! Issue 4, "External documents"; C23, D17, D19, D23.
+//! documents.md 9.3; C23, D17, D19, D23.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -315,7 +315,7 @@ fn external_parts(messages: &[Arc<Message>]) -> Vec<String> {
     found
 }
 
-// Issue 4: "passed as a URL where the provider takes one".
+// documents.md 9.3: an address is passed on where the provider takes one.
 #[test]
 fn an_address_is_passed_to_who_takes_it_and_else_fetched() {
     let options = RouteOptions::new().with_external(ExternalDocuments::PassUrl);

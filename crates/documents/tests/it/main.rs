@@ -1,5 +1,5 @@
-//! What routing does, seen from outside. Numbers with `#` are rows of the behaviour table, `D` numbers known
-//! defects of other implementations, `C` numbers rows of the ledger.
+//! What routing does, seen from outside. Numbers with `#` are rows of documents.md 8, `D` numbers those of
+//! documents.md 9.2, `C` numbers rows of docs/coverage.md.
 
 #![expect(
     clippy::unwrap_used,

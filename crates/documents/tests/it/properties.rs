@@ -261,7 +261,7 @@ proptest! {
         for (place, content) in &emitted {
             let takes = capabilities.place(*place);
             match content {
-                // Issue 4: an address is cleared by policy alone, and only for who takes it.
+                // An address is cleared by policy alone, and only for who takes it.
                 UserPart::Document(document) if matches!(document.source(), DocumentSource::External { .. }) => {
                     prop_assert_eq!(options.external, ExternalDocuments::PassUrl);
                     prop_assert!(capabilities.takes_url(*place, document.media_type()), "{:?}", place);

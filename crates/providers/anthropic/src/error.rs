@@ -1,4 +1,4 @@
-//! Errors of the API, before and inside a stream (fact sheet §11).
+//! Errors of the API, before and inside a stream (anthropic.md 11).
 
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
@@ -130,7 +130,7 @@ impl Body {
 
 const TOO_LONG: [&str; 2] = ["prompt is too long", "exceed context limit"];
 
-/// What the API says about histories that break its rules (fact sheet §3, §4, §6, §8).
+/// What the API says about histories that break its rules (anthropic.md 3, 4, 6, 8).
 const HISTORY: [&str; 10] = [
     "`tool_use` ids were found without",
     "unexpected `tool_use_id`",

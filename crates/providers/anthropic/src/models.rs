@@ -1,4 +1,4 @@
-//! The models of the API (fact sheet §14).
+//! The models of the API (anthropic.md 14).
 
 use attache_core::{Effort, ModelSettings, ProviderError, Secret, StructuredOutput};
 use attache_transport::{EncodedBody, ListedModel, ModelApi, ModelPage, RequestParts};

@@ -270,7 +270,7 @@ impl State {
     }
 }
 
-/// The request that counts the tokens of another (fact sheet §10).
+/// The request that counts the tokens of another (anthropic.md 10).
 pub(crate) fn count(
     codec: &MessagesCodec,
     request: &ChatRequest,

@@ -21,7 +21,7 @@ pub(crate) struct Reading {
     pub(crate) degradations: Vec<Degradation>,
 }
 
-/// Reads events and JSON bodies (fact sheet §5, §9).
+/// Reads events and JSON bodies (anthropic.md 5, 9).
 #[derive(Debug)]
 pub(crate) struct Events {
     reply: Reply,

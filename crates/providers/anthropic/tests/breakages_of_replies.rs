@@ -1,5 +1,5 @@
-//! Reported breakages of other clients that a reply causes, by their numbers in table (a) of the fact sheet. That a
-//! cache was not used shows in the usage, which is reported as it comes (21).
+//! Reported breakages of other clients that a reply causes, by their numbers in anthropic.md (a). That a cache was
+//! not used shows in the usage, which is reported as it comes (21).
 
 #![allow(
     clippy::unwrap_used,

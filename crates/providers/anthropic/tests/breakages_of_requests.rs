@@ -1,4 +1,4 @@
-//! Reported breakages of other clients that a request causes, by their numbers in table (a) of the fact sheet.
+//! Reported breakages of other clients that a request causes, by their numbers in anthropic.md (a).
 //! Tokens are not counted here (28), and how many images a request may hold is a matter of routing (30).
 
 #![allow(

@@ -260,7 +260,7 @@ fn most_mangled_events_are_read() {
     assert!(read > 100, "{read} of 200");
 }
 
-// What a later version of the API may add (fact sheet §1).
+// What a later version of the API may add (anthropic.md 1).
 #[test]
 fn unknown_things_are_tolerated() {
     let mut events = vec![json!({"type": "weather", "delta": "sunny", "index": "north", "usage": 3})];
@@ -286,7 +286,7 @@ fn unknown_things_are_tolerated() {
     assert_eq!(message.message.text(), "It says \"12 \u{20ac}\"\n");
 }
 
-// P24, fact sheet §5
+// P24, anthropic.md 5
 #[test]
 fn stop_reasons() {
     let text = [start(0, &json!({"type": "text", "text": "a"})), stop(0)];
@@ -315,7 +315,7 @@ fn a_refusal_says_why() {
     assert_eq!((done.message.text().as_str(), done.message.refusal().as_deref()), ("I ", Some("Not this.")));
 }
 
-// Fact sheet §9: cumulative, overwritten, null keeps
+// anthropic.md 9: cumulative, overwritten, null keeps
 #[test]
 fn usage_is_overwritten() {
     let stream = sse(&[

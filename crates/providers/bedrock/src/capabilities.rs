@@ -13,7 +13,7 @@ pub(crate) fn of(model: &str) -> ModelCapabilities {
     Matrix::bundled().resolve(FAMILY, model)
 }
 
-/// What the API asks of a family of models, beyond what the table has cells for (fact sheet §3, §5, §6, §11).
+/// What the API asks of a family of models, beyond what the table has cells for (bedrock.md 3, 5, 6, 11).
 #[derive(Debug)]
 pub(crate) struct Family {
     /// What the ids of the family contain.
@@ -245,7 +245,7 @@ mod tests {
         assert!(!is_same_model(id, "anthropic.claude-sonnet-4-6"));
     }
 
-    // bedrock.md §2, §6
+    // bedrock.md 2, 6
     #[test]
     fn generations() {
         for (model, prefill, long, both) in [

@@ -205,7 +205,7 @@ impl ConverseCodec {
         join_url(&base, &format!("model/{model}/{method}"))
     }
 
-    /// The request that counts the tokens of another (fact sheet §9). It wants the model without the regions that its
+    /// The request that counts the tokens of another (bedrock.md 9). It wants the model without the regions that its
     /// profile stands for.
     fn counting(
         &self,

@@ -1,4 +1,4 @@
-//! Credentials of AWS and where they are found (fact sheet §1).
+//! Credentials of AWS and where they are found (bedrock.md 1).
 
 #[cfg(feature = "aws-config")]
 mod chain;

@@ -1,4 +1,4 @@
-//! Errors of the API: before a stream, inside it, and as JSON under status 200 (fact sheet §8).
+//! Errors of the API: before a stream, inside it, and as JSON under status 200 (bedrock.md 8).
 
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, kind_of_status};

@@ -1,4 +1,4 @@
-//! Frames of `application/vnd.amazon.eventstream` (fact sheet §7).
+//! Frames of `application/vnd.amazon.eventstream` (bedrock.md 7).
 //!
 //! A frame is a prelude of twelve bytes (length of the frame, length of the headers, CRC32 of these eight bytes),
 //! headers, a payload, and the CRC32 of everything before. All integers are big-endian.

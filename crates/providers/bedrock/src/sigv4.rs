@@ -1,4 +1,4 @@
-//! Signature Version 4 (fact sheet §1).
+//! Signature Version 4 (bedrock.md 1).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -211,7 +211,7 @@ fn host(uri: &Uri) -> String {
     }
 }
 
-/// The path without dots and doubled slashes, encoded once more than it is sent. (fact sheet (a) 17)
+/// The path without dots and doubled slashes, encoded once more than it is sent. (bedrock.md (a) 17)
 fn canonical_path(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {

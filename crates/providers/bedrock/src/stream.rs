@@ -21,7 +21,7 @@ pub(crate) struct Reading {
     pub(crate) degradations: Vec<Degradation>,
 }
 
-/// Reads the reply to a Converse or ConverseStream call (fact sheet §4, §7).
+/// Reads the reply to a Converse or ConverseStream call (bedrock.md 4, 7).
 ///
 /// Frames and JSON are told apart by the first byte: that of a frame's length is 0 or 1.
 #[derive(Debug)]

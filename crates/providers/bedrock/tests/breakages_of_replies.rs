@@ -1,4 +1,4 @@
-//! Breakages that others reported, on the side of replies and errors: each row of the fact sheet that concerns us.
+//! Breakages that others reported, on the side of replies and errors: each row of bedrock.md (a) that concerns us.
 
 #![allow(
     clippy::unwrap_used,
@@ -57,7 +57,7 @@ fn blank_text_beside_calls_is_no_part() {
     }
 }
 
-// E05–E10, bedrock.md §4 and (a) 11
+// E05–E10, bedrock.md 4 and (a) 11
 #[test]
 fn all_blocks_make_one_message() {
     let call = |id: &str| json!({"toolUse": {"toolUseId": id, "name": id, "input": {"n": 1}}});
@@ -90,7 +90,7 @@ fn texts_alone_are_an_answer_and_nothing_is_nothing() {
     }
 }
 
-// bedrock.md §4: Llama and gpt-oss say end_turn with calls in the message.
+// bedrock.md 4: Llama and gpt-oss say end_turn with calls in the message.
 #[test]
 fn calls_decide_and_not_the_reason() {
     let body = reply(
@@ -128,7 +128,7 @@ fn signatures_are_kept() {
     }
 }
 
-// bedrock.md (a) 13, §5: an empty text block, then reasoning without a signature, then text.
+// bedrock.md 5, (a) 13: an empty text block, then reasoning without a signature, then text.
 #[test]
 fn reasoning_without_signature_has_nothing_to_go_back() {
     let body = reply(
@@ -219,7 +219,7 @@ fn cited_answers_are_text_with_their_citations() {
     }
 }
 
-// P25, bedrock.md §8
+// P25, bedrock.md 8
 #[test]
 fn the_table_of_errors() {
     let body = r#"{"message":"m"}"#;
@@ -296,7 +296,7 @@ fn a_bare_id_is_explained() {
     assert!(error.message().contains("us., eu. or global."), "{error}");
 }
 
-// bedrock.md §7, §8: exceptions come as frames, before or after output.
+// bedrock.md 7, 8: exceptions come as frames, before or after output.
 #[test]
 fn exceptions_inside_a_stream() {
     for (kind, expected, again) in [

@@ -1,4 +1,4 @@
-//! Breakages that others reported, on the side of requests: each row of the fact sheet that concerns us.
+//! Breakages that others reported, on the side of requests: each row of bedrock.md (a) that concerns us.
 
 #![allow(
     clippy::unwrap_used,
@@ -103,7 +103,7 @@ fn names_of_documents_are_neutral_and_unique() {
     assert_eq!(name_of(&[first, Message::assistant("x"), second.clone()]), name_of(&[second]));
 }
 
-// bedrock.md §3, §10: text beside documents, five documents in a message
+// bedrock.md 3, 10: text beside documents, five documents in a message
 #[test]
 fn documents_have_words_beside_them_and_are_not_too_many() {
     let documents = (0..12).map(|number| Some(UserPart::Document(pdf(&number.to_string()))));
@@ -296,7 +296,7 @@ fn addresses() {
     );
 }
 
-// bedrock.md (a) 22, 23, 25; §6
+// bedrock.md 6, (a) 22, 23, 25
 #[test]
 fn cache_points_are_legal_and_only_where_they_work() {
     let points = |model: &str, request: &ChatRequest| {
@@ -367,7 +367,7 @@ fn models_that_call_no_tools() {
     }
 }
 
-// bedrock.md §3: `status` and its stand-in
+// bedrock.md 3: `status` and its stand-in
 #[test]
 fn failures_are_told_to_every_model() {
     let read = call(1, "files.read", "{}");
@@ -385,7 +385,7 @@ fn failures_are_told_to_every_model() {
     }
 }
 
-// bedrock.md §3: ids of elsewhere become legal, the same on call and result
+// bedrock.md 3: ids of elsewhere become legal, the same on call and result
 #[test]
 fn foreign_ids() {
     for model in MODELS {
@@ -415,7 +415,7 @@ fn foreign_ids() {
     assert_eq!(body["messages"][2]["content"][0]["toolResult"]["toolUseId"], "tooluse_1");
 }
 
-// bedrock.md §11: schemas of tools by family
+// bedrock.md 11: schemas of tools by family
 #[test]
 fn schemas_of_tools() {
     let schema = json!({"type": "object", "additionalProperties": false, "description": "d",
@@ -436,7 +436,7 @@ fn schemas_of_tools() {
     assert!(sent(LLAMA, &either).is_ok());
 }
 
-// bedrock.md §3: the conversation ends with the user, but for older Claude models
+// bedrock.md 3: the conversation ends with the user, but for older Claude models
 #[test]
 fn prefills() {
     let messages = [Message::user("a"), Message::assistant("So: \n")];

@@ -163,7 +163,7 @@ async fn expired_credentials_are_fetched_once_more() {
     assert_eq!(server.received_requests().await.unwrap().len(), 2);
 }
 
-// P26, bedrock.md §8
+// P26, bedrock.md 8
 #[tokio::test]
 async fn asks_again_while_it_may_help() {
     for trouble in [
@@ -263,7 +263,7 @@ fn configured(
     Ok((encoded.parts.url, auth))
 }
 
-// bedrock.md §1
+// bedrock.md 1
 #[test]
 fn the_environment_says_where_and_who() {
     let key = ("AWS_BEARER_TOKEN_BEDROCK", "canary-key");

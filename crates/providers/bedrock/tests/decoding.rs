@@ -48,7 +48,7 @@ fn shape(parts: &[AssistantPart]) -> Vec<String> {
     parts.iter().map(shape).collect()
 }
 
-// Invariant 6, bedrock.md §4 and §7
+// Invariant 6, bedrock.md 4 and 7
 #[test]
 fn streamed_or_whole_is_the_same() {
     let streamed = reply(
@@ -163,7 +163,7 @@ fn sparse_replies() {
         assert!(done.message.parts.is_empty() && done.usage.raw.is_none(), "{body}");
         assert_eq!((done.finish_reason, done.raw_finish_reason), (FinishReason::Stop, None));
     }
-    // bedrock.md §7: a stream may lack its metadata
+    // bedrock.md 7: a stream may lack its metadata
     let done = completion(&[delta(0, &text("a")), message_stop("end_turn")].concat());
     assert_eq!((done.message.text().as_str(), done.usage.input_tokens), ("a", None));
 }
@@ -226,7 +226,7 @@ fn ends() {
     }
 }
 
-// bedrock.md §4: `malformed_*`
+// bedrock.md 4: `malformed_*`
 #[test]
 fn garbled_model_output_is_an_error() {
     for word in ["malformed_tool_use", "malformed_model_output"] {
@@ -241,7 +241,7 @@ fn garbled_model_output_is_an_error() {
     }
 }
 
-// bedrock.md §7: framing
+// bedrock.md 7: framing
 #[test]
 fn cuts_and_garbage() {
     let body = reply(&[delta(0, &text("Hello")), stop(0)], "end_turn");

@@ -38,7 +38,7 @@ const OPUS_4_8: &str = "us.anthropic.claude-opus-4-8";
 const OPUS_5: &str = "us.anthropic.claude-opus-5";
 const FABLE: &str = "us.anthropic.claude-fable-5";
 
-// bedrock.md §2, §5
+// bedrock.md 2, 5
 #[test]
 fn reasoning_by_model() {
     let of = |model: &str, reasoning: Reasoning| {
@@ -107,7 +107,7 @@ fn budgets_have_bounds() {
     assert!(encode(&open.with_settings(lax(budget(2048)))).is_ok());
 }
 
-// P05, bedrock.md §2
+// P05, bedrock.md 2
 #[test]
 fn sampling_by_model() {
     let options =
@@ -164,7 +164,7 @@ fn options_unknown_to_the_api_are_refused_or_degraded() {
     }
 }
 
-// bedrock.md §2, §11
+// bedrock.md 2, 11
 #[test]
 fn structured_output_by_model_and_schema() {
     let format = |schema: Value, strict: bool| {
@@ -191,7 +191,7 @@ fn structured_output_by_model_and_schema() {
     assert_eq!(try_with(MODEL, lax(format(endless, false))).unwrap().0.get("outputConfig"), None);
 }
 
-// bedrock.md §3, §11
+// bedrock.md 3, 11
 #[test]
 fn choices_by_model() {
     let tried = |model: &str, choice: ToolChoice, options: ModelSettings| {

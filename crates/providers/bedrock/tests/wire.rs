@@ -93,7 +93,7 @@ fn parallel_calls_with_results() {
     insta::assert_json_snapshot!(wire(&with_tools(tool_turn())));
 }
 
-// bedrock.md §3: Mistral reads JSON best, has ids of nine characters, and takes nothing beside results
+// bedrock.md 3: Mistral reads JSON best, has ids of nine characters, and takes nothing beside results
 #[test]
 fn parallel_calls_of_mistral() {
     let messages = tool_turn().into_iter().chain([Message::user("Go on.")]);
@@ -155,7 +155,7 @@ fn failed_result_with_documents_behind_it() {
     insta::assert_json_snapshot!(wire(&with_tools(messages)));
 }
 
-// P08, bedrock.md §5
+// P08, bedrock.md 5
 #[test]
 fn reasoning_goes_back() {
     let redacted = replay("bedrock-converse", MODEL, &json!({"redactedContent": "RW1Lcw=="}));

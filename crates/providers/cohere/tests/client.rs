@@ -35,7 +35,7 @@ fn hello() -> ChatRequest {
     ChatRequest::new([user("Hi")])
 }
 
-// design.md invariant 6
+// invariant 6
 #[tokio::test]
 async fn streamed_or_whole_it_is_the_same_reply() {
     let server = MockServer::start().await;

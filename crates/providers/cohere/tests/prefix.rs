@@ -1,4 +1,4 @@
-//! Properties of growing conversations: design.md, invariants 3 to 5.
+//! Properties of growing conversations: invariants 3 to 5.
 
 #![cfg(test)]
 

@@ -57,7 +57,7 @@ fn rich() -> [String; 2] {
     [streamed, whole.to_string()]
 }
 
-// design.md invariant 6
+// invariant 6
 #[test]
 fn streamed_or_whole_is_the_same() {
     for body in rich() {
@@ -136,7 +136,7 @@ fn failures_while_generating() {
     assert_eq!(done.message.metadata.get("error"), Some(&json!("broke off")));
 }
 
-// A call that the limit cut is never executed (E09).
+// A call that the limit cut is never executed (P24).
 #[test]
 fn a_cut_call_is_none() {
     let cut = |arguments: &str, reason: &str| {

@@ -249,7 +249,7 @@ fn addresses() {
     assert_eq!(url("h"), Err(ErrorKind::Configuration));
 }
 
-// design.md invariant 5: what was rendered once is not rendered again
+// invariant 5: what was rendered once is not rendered again
 #[test]
 fn a_transcript_holds_what_was_rendered() {
     let transcript = Transcript::new();

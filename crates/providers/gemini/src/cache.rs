@@ -1,4 +1,4 @@
-//! Prefixes that are kept at the provider as cached contents (fact sheet §10).
+//! Prefixes that are kept at the provider as cached contents (gemini.md 10).
 
 mod entries;
 mod prefix;

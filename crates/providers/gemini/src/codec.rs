@@ -180,7 +180,7 @@ impl GenerateCodec {
         self.platform.upload_url(self.base_url.as_deref())
     }
 
-    /// The request that counts the tokens of another (fact sheet §11).
+    /// The request that counts the tokens of another (gemini.md 11).
     fn counting(
         &self,
         request: &ChatRequest,

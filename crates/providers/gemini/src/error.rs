@@ -1,4 +1,4 @@
-//! Errors of the API, before and inside a stream (fact sheet §9).
+//! Errors of the API, before and inside a stream (gemini.md 9).
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
     error.with_response_body(excerpt(json))
 }
 
-/// That the prompt was refused: there is no candidate then, but a reason (fact sheet §7).
+/// That the prompt was refused: there is no candidate then, but a reason (gemini.md 7).
 pub(crate) fn blocked(reason: &str, message: &str) -> ProviderError {
     let said = one_line(message.trim_end_matches('.'));
     let text = match said.is_empty() {
@@ -180,7 +180,7 @@ impl Details {
 
 const TOO_LONG: [&str; 2] = ["exceeds the maximum number of tokens", "input context is too long"];
 
-/// What the API says about histories that break its rules (fact sheet §2, §4).
+/// What the API says about histories that break its rules (gemini.md 2, 4).
 const HISTORY: [&str; 8] = [
     "missing a thought_signature",
     "thought signature is not valid",

@@ -1,4 +1,4 @@
-//! The Files API of the Gemini API: documents that are uploaded once and named in requests (fact sheet §12). Vertex AI
+//! The Files API of the Gemini API: documents that are uploaded once and named in requests (gemini.md 12). Vertex AI
 //! has none.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Where models are reached: the Gemini API, or Vertex AI (fact sheet §1).
+//! Where models are reached: the Gemini API, or Vertex AI (gemini.md 1).
 
 use attache_core::{ProviderError, Secret};
 use attache_transport::{Auth, Environment, RequestParts, google_auth, join_url, vertex_host};

@@ -128,7 +128,7 @@ impl Reply {
     }
 
     /// A reply that is no answer: the model wrote a call that cannot be read, or nothing for a reason that may not
-    /// come again (fact sheet §7).
+    /// come again (gemini.md 7).
     fn failed(&self) -> Result<(), ProviderError> {
         let silent = !self.candidates.iter().any(Candidate::says_something);
         let ends = self
@@ -168,7 +168,7 @@ impl Reply {
             .with_response_body(candidate.message.clone()))
     }
 
-    /// The message of the candidates, merged by the ledger's E05 to E11: with a call in any of them all are merged,
+    /// The message of the candidates, merged by rows E05 to E11: with a call in any of them all are merged,
     /// otherwise the first that says something counts. What was not handed out yet goes to `out`.
     fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
         let mut candidates = std::mem::take(&mut self.candidates);

@@ -1,4 +1,4 @@
-//! Decodes a reply: the chunks of a stream, or one JSON object, which have the same form (fact sheet §8).
+//! Decodes a reply: the chunks of a stream, or one JSON object, which have the same form (gemini.md 8).
 
 use attache_core::{Completion, ProviderError};
 use attache_transport::{ChunkSink, EventDecoder, SseEvent};

@@ -212,7 +212,7 @@ fn a21_a_namespace_before_a_tools_name_is_taken_off() {
     }
 }
 
-// gemini.md (a) 22, 8
+// gemini.md 8, (a) 22
 #[test]
 fn a22_errors_inside_a_stream() {
     let error =

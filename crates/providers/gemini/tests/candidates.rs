@@ -1,4 +1,4 @@
-//! Several candidates make one message (ledger rows E05 to E11).
+//! Several candidates make one message (E05 to E11).
 
 #![allow(
     clippy::unwrap_used,

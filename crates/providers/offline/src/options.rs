@@ -57,7 +57,7 @@ fn unsupported(options: &ModelSettings) -> Vec<(&'static str, &'static str)> {
 mod tests {
     use super::*;
 
-    // design.md invariant 12
+    // invariant 12
     #[test]
     fn nothing_is_ignored_in_silence() {
         let options = ModelSettings::new()

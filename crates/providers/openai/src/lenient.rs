@@ -1,6 +1,6 @@
 //! Wire values that read whatever a server sends.
 //!
-//! Every member of a response may be absent, `null`, empty or of a neighbouring type (openai.md, golden rule 1).
+//! Every member of a response may be absent, `null`, empty or of a neighbouring type (openai.md 0.4 1).
 //! These types never fail on valid JSON: what does not fit reads as absent. They borrow from the input, and nothing
 //! is built for members that nobody reads.
 
@@ -287,7 +287,7 @@ mod tests {
         text: Text<'a>,
     }
 
-    // openai.md, golden rule 1
+    // openai.md 0.4 1
     #[test]
     fn nothing_that_is_json_fails() {
         for value in

@@ -42,7 +42,7 @@ fn whole() -> ResponseTemplate {
         "usage": {"prompt_tokens": 3, "completion_tokens": 2}}))
 }
 
-// design.md invariant 6
+// invariant 6
 #[tokio::test]
 async fn streamed_or_whole_it_is_the_same_reply() {
     let server = MockServer::start().await;

@@ -121,7 +121,7 @@ fn d20_tools_beside_reasoning_are_refused_before_anything_is_sent() {
     assert_eq!(self::body(&codec, &off)["reasoning_effort"], "none");
 }
 
-// design.md invariant 12
+// invariant 12
 #[test]
 fn dropped_options_are_recorded_as_degradations() {
     let options = ModelSettings::new()

@@ -296,7 +296,7 @@ fn media_types_are_taken_by_model() {
     }
 }
 
-// design.md §4: what the rows declare can be sent, by both codecs of this crate
+// documents.md 9.2 D5: what the rows declare can be sent, by both codecs of this crate
 #[test]
 fn declared_media_types_are_sent() {
     let matrix = Matrix::bundled();

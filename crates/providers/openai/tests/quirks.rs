@@ -537,7 +537,7 @@ fn headers_and_overrides_of_models() {
     assert_eq!(named["model"], "a/b:c", "names with slashes pass through");
 }
 
-// design.md invariant 4: what was joined or put between stays where it was
+// invariant 4: what was joined or put between stays where it was
 #[test]
 fn quirks_of_order_keep_the_prefix() {
     let ask = call("clock", "a", "{}");

@@ -1,4 +1,4 @@
-//! Texts and calls in all combinations: the ledger's rows E01 to E17.
+//! Texts and calls in all combinations: rows E01 to E17.
 
 #![cfg(test)]
 

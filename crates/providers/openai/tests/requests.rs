@@ -279,7 +279,7 @@ fn urls_and_keys_by_profile() {
     );
 }
 
-// design.md invariant 5: what was rendered once is not rendered again
+// invariant 5: what was rendered once is not rendered again
 #[test]
 fn a_transcript_holds_what_was_rendered() {
     let transcript = Transcript::new();

@@ -121,7 +121,7 @@ fn failed_and_cancelled_answers_keep_what_they_have() {
     }
 }
 
-// openai.md, golden rule 5
+// openai.md 0.4 5
 #[test]
 fn errors_under_status_200() {
     for body in [

@@ -109,7 +109,7 @@ fn d30_what_goes_back_is_kept_as_it_came() {
     assert_eq!(kept[4], Some(call("fc_1", "call_1", "f", "{\"x\":1}").to_string()));
 }
 
-// design.md invariant 6
+// invariant 6
 #[test]
 fn events_complete_each_other() {
     let whole = response("completed", turn().last().unwrap()["response"]["output"].as_array().unwrap());
@@ -415,7 +415,7 @@ fn a_call_that_is_cut_off_is_never_executed() {
     assert_eq!(call.arguments.json(), Err(&ArgumentsError::Truncated));
 }
 
-// openai.md, golden rule 3
+// openai.md 0.4 3
 #[test]
 fn a_stream_without_its_last_event_is_cut() {
     let mut list = turn();

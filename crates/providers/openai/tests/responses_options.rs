@@ -143,7 +143,7 @@ fn options_unknown_to_the_api_are_refused() {
     assert!(String::from_utf8(encoded.parts.body.to_vec()).unwrap().ends_with("\"max_output_tokens\":1}"));
 }
 
-// design.md invariant 12
+// invariant 12
 #[test]
 fn dropped_options_are_recorded_as_degradations() {
     let options =

@@ -1,4 +1,4 @@
-//! Labels: the tag that stands before a document in a message (documents.md §2.3, §2.4).
+//! Labels: the tag that stands before a document in a message (documents.md 2.3, 2.4).
 
 /// What a label says of the document after it.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The documents in a request, decoded as the provider would see them (ledger row C33).
+//! The documents in a request, decoded as the provider would see them (C33).
 
 mod chat;
 mod converse;

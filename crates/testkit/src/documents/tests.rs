@@ -233,7 +233,7 @@ fn responses_documents_stand_in_messages_and_outputs() {
     assert_eq!((file.reference.as_deref(), &file.tool_call_id), (Some("file-1"), &None));
 }
 
-// C33; both spellings and both alphabets of base64, gemini.md §1
+// C33; both spellings and both alphabets of base64, gemini.md 1
 #[test]
 fn gemini_documents_stand_in_contents_and_function_responses() {
     let body = json!({"contents": [

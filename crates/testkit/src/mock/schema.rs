@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 pub(crate) enum Dialect {
     /// openai.md A.4.
     OpenAi,
-    /// anthropic.md §6.
+    /// anthropic.md 6.
     Anthropic,
-    /// Anthropic's with the limits of strings (bedrock.md §11).
+    /// Anthropic's with the limits of strings (bedrock.md 11).
     Bedrock,
 }
 

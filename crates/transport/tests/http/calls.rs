@@ -153,7 +153,7 @@ async fn retryable_errors_are_retried_before_the_first_chunk() {
     let server = Server::start(|number, mut connection| async move {
         match number {
             0 => connection.respond(503, "", "{}").await,
-            // Overloaded inside a 200, before any output. (anthropic.md breakage 12, openai.md D 29)
+            // Overloaded inside a 200, before any output. (anthropic.md (a) 12, openai.md D 29)
             1 => {
                 connection.start_events().await;
                 connection.chunk(": ping\n\ndata: {\"error\":{\"type\":\"overloaded_error\"}}\n\n").await;

@@ -98,7 +98,7 @@ async fn content_type_and_name_come_with_the_bytes() {
     }
 }
 
-// Issue 4: private addresses. Nothing is even connected to.
+// documents.md 9.3: private addresses. Nothing is even connected to.
 #[tokio::test]
 async fn private_addresses_are_not_reached() {
     let server = answering(200, "", PDF).await;

@@ -469,7 +469,7 @@ async fn notes_name_the_tool() {
     assert!(shown.contains("Not all of it is shown; read_document reads it by its id, 7d41c0b2."), "{shown}");
 }
 
-// A01: the list of tools is the same in all requests; the tool is there if it was asked for
+// Invariant 4: the list of tools is the same in all requests; the tool is there if it was asked for
 #[tokio::test]
 async fn the_tool_is_offered_if_asked_for() {
     let model = ScriptedModel::new([find(), reading(json!({"id": ID})), Turn::text("done")]);

@@ -113,7 +113,7 @@ fn error(arguments: &str) -> String {
     error.for_model().to_owned()
 }
 
-// A04, A05, S21, S22, runtime.md §3
+// A04, A05, S21, S22, runtime.md 3
 #[test]
 fn the_schema_of_parameters() {
     let mut schema = definition().input_schema().clone();
@@ -153,7 +153,7 @@ fn a_flat_struct_has_the_schema_of_its_fields() {
     assert_eq!(bound.take_flat(), Some(Period { from: "May".to_owned(), to: None }));
 }
 
-// runtime.md §4
+// runtime.md 4
 #[test]
 fn what_is_only_written_differently_is_mended() {
     let definition = definition();
@@ -186,7 +186,7 @@ fn what_was_left_out_is_what_serde_makes_of_nothing() {
     assert!(bound.into_error().for_model().contains("`pages` is not valid: it is missing"));
 }
 
-// runtime.md §4: the tool, each bad path, what was expected, what came, what is allowed
+// runtime.md 4: the tool, each bad path, what was expected, what came, what is allowed
 #[test]
 fn errors_say_what_to_mend() {
     assert_eq!(

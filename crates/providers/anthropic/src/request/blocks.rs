@@ -1,4 +1,4 @@
-//! Messages as content blocks (fact sheet §3, §4).
+//! Messages as content blocks (anthropic.md 3, 4).
 
 use attache_core::{
     AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,

@@ -1,4 +1,4 @@
-//! Where cache markers stand (fact sheet §7).
+//! Where cache markers stand (anthropic.md 7).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The options of a request as members of its body (fact sheet §2, §8).
+//! The options of a request as members of its body (anthropic.md 2, 8).
 
 use attache_core::schema::Subset;
 use attache_core::{

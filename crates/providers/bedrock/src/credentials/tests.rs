@@ -34,7 +34,7 @@ fn set(name: &'static str, value: &str) -> (&'static str, String) {
     (name, value.to_owned())
 }
 
-// bedrock.md §1
+// bedrock.md 1
 #[test]
 fn an_api_key_wins_then_the_environment_then_the_profile() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Messages as content blocks (fact sheet §3).
+//! Messages as content blocks (bedrock.md 3).
 
 use attache_core::{
     AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, Message, OpaquePart,

@@ -1,4 +1,4 @@
-//! Where cache points stand (fact sheet §6).
+//! Where cache points stand (bedrock.md 6).
 
 use std::sync::Arc;
 

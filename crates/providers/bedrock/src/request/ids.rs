@@ -74,7 +74,7 @@ impl Variant {
 mod tests {
     use super::*;
 
-    // bedrock.md §3: what ids of calls may be
+    // bedrock.md 3: what ids of calls may be
     #[test]
     fn ids_become_legal_and_stay_the_same() {
         for rule in [CallIds::Any, CallIds::Plain, CallIds::Nine] {

@@ -1,4 +1,4 @@
-//! The options of a request as members of its body (fact sheet §2, §5).
+//! The options of a request as members of its body (bedrock.md 2, 5).
 
 use attache_core::schema::Subset;
 use attache_core::{

@@ -1,4 +1,4 @@
-//! Roots of tools' schemas as the families of models take them (fact sheet §11).
+//! Roots of tools' schemas as the families of models take them (bedrock.md 11).
 
 use serde_json::{Map, Value, json};
 
@@ -50,7 +50,7 @@ fn inlined(node: &Value, root: &Value, depth: usize) -> Result<Value, String> {
 mod tests {
     use super::*;
 
-    // bedrock.md §11: Nova 1
+    // bedrock.md 11: Nova 1
     #[test]
     fn definitions_move_to_where_they_are_used() {
         let schema = json!({"type": "object", "description": "x", "additionalProperties": false,

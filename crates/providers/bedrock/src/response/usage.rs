@@ -42,7 +42,7 @@ mod tests {
         usage
     }
 
-    // bedrock.md §4
+    // bedrock.md 4
     #[test]
     fn input_is_everything_that_was_read() {
         let raw = r#"{"inputTokens":13,"outputTokens":5,"totalTokens":1542,"cacheReadInputTokens":1504,

@@ -31,7 +31,7 @@ fn sent(request: &RequestParts) -> Vec<(String, String)> {
     request.shown_headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-// bedrock.md §1, (a) 17, 18
+// bedrock.md 1, (a) 17, 18
 #[test]
 fn signatures_are_those_of_other_clients() {
     let vectors: Vec<Vector> = serde_json::from_str(VECTORS).unwrap();

@@ -1,5 +1,5 @@
 //! Options as members of the request body. One that cannot be honoured is refused, or left out where the caller
-//! allows it, which is then recorded (design.md, invariant 12).
+//! allows it, which is then recorded (invariant 12).
 
 use std::ops::RangeInclusive;
 

@@ -235,7 +235,7 @@ fn tokens_of_text(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX) / 4
 }
 
-/// The API counts pages and seconds; bytes are a rough measure of both (fact sheet §12).
+/// The API counts pages and seconds; bytes are a rough measure of both (gemini.md 12).
 fn tokens_of_document(document: &Document) -> u64 {
     let bytes = document.size().unwrap_or(0);
     match document.media_type().kind() {

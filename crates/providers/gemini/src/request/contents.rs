@@ -1,4 +1,4 @@
-//! Messages as parts of contents (fact sheet §2, §3, §4).
+//! Messages as parts of contents (gemini.md 2, 3, 4).
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::error::{configuration, invalid_history};
 
 pub(super) const USER: RoleTag = RoleTag::new(0);
 pub(super) const MODEL: RoleTag = RoleTag::new(1);
-/// The results of a turn: the user's role, but nothing else may stand beside them (fact sheet (a) 9).
+/// The results of a turn: the user's role, but nothing else may stand beside them (gemini.md (a) 9).
 pub(super) const RESULTS: RoleTag = RoleTag::new(2);
 
 pub(super) static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
 
-/// What the API takes in place of a signature where a history has none (fact sheet §4).
+/// What the API takes in place of a signature where a history has none (gemini.md 4).
 const STAND_IN: &str = "skip_thought_signature_validator";
 
 /// What is said of a reply without being a part of it: it does not go back.
@@ -259,7 +259,7 @@ struct Replay {
     signature: String,
 }
 
-/// The signature stands beside the data of the part, never inside (fact sheet (a) 2).
+/// The signature stands beside the data of the part, never inside (gemini.md (a) 2).
 fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
     if let Some(signature) = signature {
         item.raw(r#","thoughtSignature":"#);

@@ -1,4 +1,4 @@
-//! Documents as parts (fact sheet §3, §12).
+//! Documents as parts (gemini.md 3, 12).
 
 use attache_core::{Document, DocumentSource, FileReferences, MediaKind, MediaType, Place, ProviderError};
 use attache_transport::{Codec as _, ItemWriter};

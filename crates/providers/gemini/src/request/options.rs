@@ -1,4 +1,4 @@
-//! The options of a request as members of its body (fact sheet §2, §4, §6).
+//! The options of a request as members of its body (gemini.md 2, 4, 6).
 
 use attache_core::{
     Effort, ModelSettings, ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput,
@@ -203,7 +203,7 @@ fn effort_for(budget: u32) -> Effort {
     }
 }
 
-/// The budget within the bounds of the model (fact sheet §4).
+/// The budget within the bounds of the model (gemini.md 4).
 fn fitting_budget(budget: u32, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<u32, ProviderError> {
     let model = ask.codec.model();
     let (least, most) = match () {

@@ -1,4 +1,4 @@
-//! The results of a turn, which stand together in one content (fact sheet §2, §3).
+//! The results of a turn, which stand together in one content (gemini.md 2, 3).
 
 use attache_core::{
     AssistantMessage, ContentTree, Document, Place, ProviderError, ToolCall, ToolResult, ToolResultsMessage,

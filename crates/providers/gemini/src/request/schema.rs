@@ -1,4 +1,4 @@
-//! Schemas that the API takes: the keywords of its subset, everything else moved into descriptions (fact sheet §5).
+//! Schemas that the API takes: the keywords of its subset, everything else moved into descriptions (gemini.md 5).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Tools and the choice among them (fact sheet §5).
+//! Tools and the choice among them (gemini.md 5).
 
 use attache_core::{
     ModelSettings, ProviderError, SchemaLoosening, SchemaReport, StructuredOutput, ToolChoice,

@@ -1,4 +1,4 @@
-//! Token counts, merged over a stream and normalised (fact sheet §7).
+//! Token counts, merged over a stream and normalised (gemini.md 7).
 
 use attache_core::{RawUsage, Usage};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! A reply as it is on the wire, borrowed from its bytes (fact sheet §7). Every member may be absent, null or, from a
+//! A reply as it is on the wire, borrowed from its bytes (gemini.md 7). Every member may be absent, null or, from a
 //! later version of the API, something else.
 
 use std::borrow::Cow;

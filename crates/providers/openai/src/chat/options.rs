@@ -44,7 +44,7 @@ const SHORT_MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
 /// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One that cannot be honoured is an error, or recorded where the caller allowed to
-/// leave it out (design.md, invariant 12).
+/// leave it out (invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,

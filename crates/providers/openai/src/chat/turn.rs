@@ -163,7 +163,7 @@ impl Turn {
         self.completion(true, None)
     }
 
-    /// The message of the generations, merged by the ledger's E05 to E11: with a call in any of them all are
+    /// The message of the generations, merged by rows E05 to E11: with a call in any of them all are
     /// merged, otherwise the first that says something counts. What was not handed out yet goes to `out`.
     fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
         let mut choices = std::mem::take(&mut self.choices);

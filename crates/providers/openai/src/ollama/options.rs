@@ -21,7 +21,7 @@ pub(super) struct Options {
 }
 
 /// Turns options into members. One that cannot be honoured is an error, or recorded where the caller allowed to
-/// leave it out (design.md, invariant 12).
+/// leave it out (invariant 12).
 pub(super) fn options(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,

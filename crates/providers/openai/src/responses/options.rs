@@ -22,7 +22,7 @@ pub(super) struct Options {
 }
 
 /// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One that cannot be honoured is an error, or recorded where the caller allowed to
-/// leave it out (design.md, invariant 12).
+/// leave it out (invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,

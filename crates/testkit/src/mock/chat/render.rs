@@ -1,4 +1,4 @@
-//! A reply as Chat Completions sends it, whole (openai.md A.5) or as chunks (A.7).
+//! A reply as Chat Completions sends it, whole (openai.md A.5) or as chunks (openai.md A.7).
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Content blocks: unions, blank text, tool calls and results, reasoning (bedrock.md §3, §5).
+//! Content blocks: unions, blank text, tool calls and results, reasoning (bedrock.md 3, 5).
 
 use std::collections::HashSet;
 

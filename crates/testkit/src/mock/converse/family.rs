@@ -1,4 +1,4 @@
-//! What model ids mean for the requests that a model takes (bedrock.md §3, §6, §11, (b)).
+//! What model ids mean for the requests that a model takes (bedrock.md 3, 6, 11, (b)).
 
 use crate::mock::messages::Claude;
 
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(Family::of("anthropic.next"), Family::Claude(None));
     }
 
-    // bedrock.md §1, (a) 19
+    // bedrock.md 1, (a) 19
     #[test]
     fn newer_models_need_a_profile() {
         for id in [
@@ -268,7 +268,7 @@ mod tests {
         assert!(!is_model_id("") && !is_model_id("a b") && !is_model_id(&"a".repeat(2049)));
     }
 
-    // bedrock.md §3, §11, (b)
+    // bedrock.md 3, 11, (b)
     #[test]
     fn media_in_tool_results_follow_the_table() {
         let takes = |id: &str| {

@@ -1,4 +1,4 @@
-//! The binary frames of ConverseStream (bedrock.md §7).
+//! The binary frames of ConverseStream (bedrock.md 7).
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use serde_json::{Value, json};

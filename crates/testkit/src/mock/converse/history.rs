@@ -1,4 +1,4 @@
-//! Roles, order and the pairing of tool calls with their results (bedrock.md §3, §5).
+//! Roles, order and the pairing of tool calls with their results (bedrock.md 3, 5).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Images, documents and recordings: formats, sources, sizes, names (bedrock.md §3, §10).
+//! Images, documents and recordings: formats, sources, sizes, names (bedrock.md 3, 10).
 
 use serde_json::{Map, Value};
 

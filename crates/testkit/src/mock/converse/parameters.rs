@@ -1,4 +1,4 @@
-//! Parameters: `inferenceConfig`, `outputConfig` and what is handed to the model as it is (bedrock.md §2, §5, §11).
+//! Parameters: `inferenceConfig`, `outputConfig` and what is handed to the model as it is (bedrock.md 2, 5, 11).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! A reply as Converse sends it, whole (bedrock.md §4) or as frames (§7).
+//! A reply as Converse sends it, whole (bedrock.md 4) or as frames (bedrock.md 7).
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

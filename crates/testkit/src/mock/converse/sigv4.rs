@@ -1,5 +1,5 @@
 //! Verification of AWS Signature Version 4, written from its description and not from any client of ours: canonical
-//! request, string to sign, derived key (bedrock.md §1).
+//! request, string to sign, derived key (bedrock.md 1).
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -278,7 +278,7 @@ mod tests {
         );
     }
 
-    // bedrock.md §1: `%3A` on the wire is `%253A` in what is signed.
+    // bedrock.md 1: `%3A` on the wire is `%253A` in what is signed.
     #[test]
     fn the_path_is_encoded_once_more() {
         assert_eq!(

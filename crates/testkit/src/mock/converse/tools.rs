@@ -1,4 +1,4 @@
-//! Tools and the choice among them (bedrock.md §3, §11).
+//! Tools and the choice among them (bedrock.md 3, 11).
 
 use std::collections::HashSet;
 

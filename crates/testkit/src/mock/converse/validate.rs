@@ -1,4 +1,4 @@
-//! The request's own fields (bedrock.md §2).
+//! The request's own fields (bedrock.md 2).
 
 use serde_json::{Map, Value};
 

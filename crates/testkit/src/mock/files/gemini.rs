@@ -1,4 +1,4 @@
-//! `files` of the Gemini API, uploaded by the resumable protocol (gemini.md §12).
+//! `files` of the Gemini API, uploaded by the resumable protocol (gemini.md 12).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The resource `cachedContents`: created, read, prolonged, deleted, used (gemini.md §10).
+//! The resource `cachedContents`: created, read, prolonged, deleted, used (gemini.md 10).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The message types of a request (gemini.md §2, §3, §5, §10).
+//! The message types of a request (gemini.md 2, 3, 5, 10).
 
 use super::proto::Platform::{Developer, Vertex};
 use super::proto::{Field, Kind, Message};

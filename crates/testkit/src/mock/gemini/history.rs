@@ -1,4 +1,4 @@
-//! Turns: roles, calls and their responses, thought signatures (gemini.md §2, §4).
+//! Turns: roles, calls and their responses, thought signatures (gemini.md 2, 4).
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What model names mean for the fields a request may carry (gemini.md §4, §5).
+//! What model names mean for the fields a request may carry (gemini.md 4, 5).
 
 use super::proto::Platform;
 
@@ -47,7 +47,7 @@ impl Model {
         }
     }
 
-    /// The fewest tokens that can be cached (gemini.md §10).
+    /// The fewest tokens that can be cached (gemini.md 10).
     pub(super) fn min_cached_tokens(self) -> u64 {
         match self.tier {
             Tier::Pro => 4096,

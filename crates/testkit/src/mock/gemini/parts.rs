@@ -1,4 +1,4 @@
-//! Contents and parts: one data field each, media that is what it says (gemini.md §3, §12).
+//! Contents and parts: one data field each, media that is what it says (gemini.md 3, 12).
 
 use serde_json::Value;
 

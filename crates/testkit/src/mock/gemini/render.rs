@@ -1,4 +1,4 @@
-//! A reply as Gemini sends it, whole (gemini.md §7) or as chunks (§8).
+//! A reply as Gemini sends it, whole (gemini.md 7) or as chunks (gemini.md 8).
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

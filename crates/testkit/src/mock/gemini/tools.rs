@@ -1,4 +1,4 @@
-//! Tools and how they are called (gemini.md §5).
+//! Tools and how they are called (gemini.md 5).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The request as a whole: fields, generation config, cached content (gemini.md §2, §4, §6, §10).
+//! The request as a whole: fields, generation config, cached content (gemini.md 2, 4, 6, 10).
 
 use serde_json::Value;
 

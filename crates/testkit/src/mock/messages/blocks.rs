@@ -1,4 +1,4 @@
-//! Content blocks: shapes, blank text, media (anthropic.md §4, §12).
+//! Content blocks: shapes, blank text, media (anthropic.md 4, 12).
 
 use serde_json::{Map, Value};
 

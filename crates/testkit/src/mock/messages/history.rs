@@ -1,4 +1,4 @@
-//! Roles, order and the pairing of tool calls with their results (anthropic.md §3, §6).
+//! Roles, order and the pairing of tool calls with their results (anthropic.md 3, 6).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What model names mean for the parameters a request may carry (anthropic.md §3, §6, §8, §12).
+//! What model names mean for the parameters a request may carry (anthropic.md 3, 6, 8, 12).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {

@@ -1,4 +1,4 @@
-//! A reply as Messages sends it, whole (anthropic.md §5) or as events (§9).
+//! A reply as Messages sends it, whole (anthropic.md 5) or as events (anthropic.md 9).
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Thinking: its configuration and its replay (anthropic.md §8).
+//! Thinking: its configuration and its replay (anthropic.md 8).
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Tools and the choice among them (anthropic.md §6).
+//! Tools and the choice among them (anthropic.md 6).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Gemini's `cachedContents` over sockets (gemini.md §10).
+//! Gemini's `cachedContents` over sockets (gemini.md 10).
 
 use http::Method;
 use serde_json::{Value, json};

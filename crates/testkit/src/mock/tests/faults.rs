@@ -161,7 +161,7 @@ async fn bodies_and_content_types_need_not_fit() {
     assert_eq!(events.text(), "data: {\"choices\":[]}\n\ndata: [DONE]\n\n");
 }
 
-// The brief of every client: dropping a stream cancels the request within a second.
+// Invariant 8: dropping a stream cancels the request within a second.
 #[tokio::test]
 async fn a_client_that_leaves_a_stream_is_noticed() {
     let mock = start().await;

@@ -1,4 +1,5 @@
-//! The servers and their quirks. Every quirk and every entry names its row of the fact sheet.
+//! The servers and their quirks. Every quirk and every entry names its section of openai.md C, and
+//! its row of openai.md D.
 
 /// A server that speaks Chat Completions in its own way, for [`Rules::for_server`](crate::Rules::for_server).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,7 +83,7 @@ pub(super) enum Quirk {
     /// The chat template demands one leading system message and alternation; its exceptions have this status
     /// (C.15, C.16, D 51, D 52).
     Template(u16),
-    /// Every message has a `content` member (C.15, G).
+    /// Every message has a `content` member (C.15, D 62).
     ContentKey,
     /// There is a user message (C.2).
     SomeUser,

@@ -409,7 +409,7 @@ fn templates_demand_one_system_message_and_turns() {
     let round = || vec![called(&["a"]), result("a"), said("3"), user("go")];
     keeps(Server::LlamaCpp, "m", then(round()));
     keeps(Server::LlamaCpp, "m", first(json!({"role": "system", "content": "x"})));
-    // C.15, G: the key must be there, even beside calls.
+    // C.15, D 62: the key must be there, even beside calls.
     let keyless = || {
         let mut turn = called(&["a"]);
         turn.as_object_mut().expect("an object").remove("content");

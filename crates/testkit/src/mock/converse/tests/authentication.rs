@@ -1,4 +1,4 @@
-//! Keys, signatures and paths over real sockets (bedrock.md §1, §8).
+//! Keys, signatures and paths over real sockets (bedrock.md 1, 8).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Unions, text, calls and results (bedrock.md §3).
+//! Unions, text, calls and results (bedrock.md 3).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Cache points (bedrock.md §6).
+//! Cache points (bedrock.md 6).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The request's own fields and the model's (bedrock.md §2, §5).
+//! The request's own fields and the model's (bedrock.md 2, 5).
 
 use serde_json::{Value, json};
 

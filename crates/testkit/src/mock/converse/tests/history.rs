@@ -1,4 +1,4 @@
-//! Order and pairing (bedrock.md §3).
+//! Order and pairing (bedrock.md 3).
 
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ fn content_beside_a_result_depends_on_the_family() {
     breaks(CLAUDE, "messages.2.content", "must come first", round(&[text("x"), result("a")]));
 }
 
-// bedrock.md §3, hermes-agent's and strands' reports of empty results
+// bedrock.md 3: a result is not empty
 #[test]
 fn results_hold_something() {
     let empty = || returned(&[]);

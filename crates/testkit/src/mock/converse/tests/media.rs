@@ -1,4 +1,4 @@
-//! Media: formats, sources, names, places (bedrock.md §3, §10).
+//! Media: formats, sources, names, places (bedrock.md 3, 10).
 
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ fn users_send_what_the_family_takes() {
     breaks(NOVA, "messages.0.content.1.video.format", "three_gp", with(&[stored("video", "avi")]));
 }
 
-// bedrock.md §3
+// bedrock.md 3
 #[test]
 fn tool_results_hold_what_the_family_takes() {
     keeps(CLAUDE, returned(&[text("x"), image(), pdf("a")]));

@@ -1,4 +1,4 @@
-//! Replies on the wire (bedrock.md §4, §5, §7), decoded by a reader of its own.
+//! Replies on the wire (bedrock.md 4, 5, 7), decoded by a reader of its own.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -219,7 +219,7 @@ fn generations_are_blocks_of_one_message() {
     assert_eq!(kinds.len(), 5);
 }
 
-// bedrock.md §5: flat in a stream, nested in a message.
+// bedrock.md 5: flat in a stream, nested in a message.
 #[test]
 fn reasoning_is_streamed_flat() {
     let events = stream(&Reply::new().signed_thinking("hm", "sig").redacted_thinking("blob").thinking("so"));
@@ -299,7 +299,7 @@ async fn streamed(mock: &MockProvider, reply: Reply) -> crate::testing::Answer {
     Request::converse_stream(mock.url(), NOVA, &body).send().await.expect("an answer")
 }
 
-// bedrock.md §7
+// bedrock.md 7
 #[tokio::test]
 async fn exceptions_and_errors_end_a_stream() {
     let mock = MockProvider::start().await.expect("a free port");
@@ -415,7 +415,7 @@ fn rendered_answers_have_the_members_of_recorded_ones() {
         members_of(&events.concat(), &mut rendered);
     }
     let new: Vec<_> = rendered.difference(&recorded).collect();
-    // The recordings have signatures in whole answers and redacted reasoning in streams only: bedrock.md §5, §7.
+    // The recordings have signatures in whole answers and redacted reasoning in streams only: bedrock.md 5, 7.
     let unseen = [
         "/output/message/content/*/reasoningContent/redactedContent",
         "contentBlockDelta/delta/reasoningContent/signature",

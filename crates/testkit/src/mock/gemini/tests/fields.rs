@@ -1,10 +1,10 @@
-//! The request's own fields (gemini.md §1, §2, §4, §6, §10).
+//! The request's own fields (gemini.md 1, 2, 4, 6, 10).
 
 use serde_json::{Value, json};
 
 use super::{ANY, NEW, OLD, VERTEX, breaks, keeps, set};
 
-// gemini.md §1, (a) 12: the real wording.
+// gemini.md 1, (a) 12: the real wording.
 #[test]
 fn unknown_names_are_refused_in_googles_words() {
     breaks(
@@ -45,7 +45,7 @@ fn both_spellings_and_nulls_are_taken() {
     keeps(ANY, set("systemInstruction", Value::Null));
 }
 
-// gemini.md §13
+// gemini.md 13
 #[test]
 fn platforms_know_their_own_fields() {
     keeps(VERTEX, set("modelArmorConfig", json!({"promptTemplateName": "x"})));
@@ -84,7 +84,7 @@ fn numbers_have_their_ranges() {
     );
 }
 
-// gemini.md §4
+// gemini.md 4
 #[test]
 fn thinking_is_steered_as_the_model_wants() {
     let thinking = |config: Value| set("generationConfig", json!({"thinkingConfig": config}));
@@ -116,7 +116,7 @@ fn thinking_is_steered_as_the_model_wants() {
     );
 }
 
-// gemini.md §6, (a) 11
+// gemini.md 6, (a) 11
 #[test]
 fn json_output_has_one_schema_and_no_tools_on_old_models() {
     let output = |config: Value| set("generationConfig", config);
@@ -156,7 +156,7 @@ fn json_output_has_one_schema_and_no_tools_on_old_models() {
     );
 }
 
-// gemini.md §10, (a) 10
+// gemini.md 10, (a) 10
 #[test]
 fn a_request_with_cached_content_must_not_repeat_it() {
     keeps(ANY, set("cachedContent", json!("cachedContents/a")));

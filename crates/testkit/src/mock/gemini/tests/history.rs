@@ -1,4 +1,4 @@
-//! Turns: roles, calls and responses, signatures (gemini.md §2, §4).
+//! Turns: roles, calls and responses, signatures (gemini.md 2, 4).
 
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn responses_match_by_id_or_name() {
     );
 }
 
-// gemini.md §4 3, (a) 1, 3
+// gemini.md 4 3, (a) 1, 3
 #[test]
 fn the_first_call_of_each_step_of_the_turn_is_signed() {
     keeps(NEW, then(json!([signed(&["f", "g"]), responses(&["f", "g"]), signed(&["f"]), responses(&["f"])])));

@@ -1,4 +1,4 @@
-//! Parts: one data field each, media that is what it says (gemini.md §3, §12).
+//! Parts: one data field each, media that is what it says (gemini.md 3, 12).
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn a_content_says_something() {
         blank(json!([{"text": " \n"}, {"text": ""}])),
     );
     keeps(ANY, blank(json!([{"text": ""}, {"text": "x"}])));
-    // gemini.md §4 4
+    // gemini.md 4 4
     keeps(ANY, then(json!([{"role": "model", "parts": [{"text": "", "thoughtSignature": "c2ln"}]}])));
 }
 
@@ -106,7 +106,7 @@ fn files_lie_where_the_platform_reaches_them() {
     breaks(VERTEX, "contents[0].parts[1].file_data.mime_type", "must be specified", untyped());
 }
 
-// gemini.md §3
+// gemini.md 3
 #[test]
 fn function_responses_hold_an_object_and_on_new_models_media() {
     let respond = |response: Value| {

@@ -1,4 +1,4 @@
-//! Replies on the wire (gemini.md §7, §8, §9).
+//! Replies on the wire (gemini.md 7, 8, 9).
 
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ fn a_stream_ends_with_an_empty_text_and_the_reason() {
     assert_eq!(stream(&reply.without_terminator()).len(), 5);
 }
 
-// gemini.md §4 4
+// gemini.md 4 4
 #[test]
 fn a_signed_empty_text_is_the_end() {
     let chunks = stream(&Reply::new().text("Hi").redacted_thinking("c2ln"));
@@ -148,7 +148,7 @@ fn candidates_are_written_by_turns() {
     assert_eq!(indexes, [json!(0), json!(1), json!(0), json!(0), json!(1)]);
 }
 
-// gemini.md §7, (a) 5, 6, 7, 19
+// gemini.md 7, (a) 5, 6, 7, 19
 #[test]
 fn odd_ends_are_said() {
     let end = |reply: Reply| whole(&reply)["candidates"][0].clone();
@@ -185,7 +185,7 @@ fn without_events_a_stream_is_one_array() {
     assert_eq!(chunks, stream(&Reply::new().text("Hi there")));
 }
 
-// gemini.md §9, (a) 22
+// gemini.md 9, (a) 22
 #[test]
 fn errors_have_googles_envelope() {
     let error = |reply: &Reply, method: &str| -> (u16, Value) {

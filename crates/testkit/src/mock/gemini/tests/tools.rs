@@ -1,4 +1,4 @@
-//! Tools, how they are called, and their schemas (gemini.md §5).
+//! Tools, how they are called, and their schemas (gemini.md 5).
 
 use serde_json::{Value, json};
 

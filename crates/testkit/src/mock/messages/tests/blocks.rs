@@ -1,4 +1,4 @@
-//! Content blocks (anthropic.md §4, §12).
+//! Content blocks (anthropic.md 4, 12).
 
 use serde_json::{Value, json};
 

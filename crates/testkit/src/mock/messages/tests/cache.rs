@@ -1,4 +1,4 @@
-//! Cache markers (anthropic.md §7).
+//! Cache markers (anthropic.md 7).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The request's own fields (anthropic.md §2, §8).
+//! The request's own fields (anthropic.md 2, 8).
 
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ fn late_models_take_no_sampling_parameters() {
     });
 }
 
-// anthropic.md §1, (a) 23
+// anthropic.md 1, (a) 23
 #[test]
 fn the_late_version_knows_no_sampling_parameters() {
     let rules = Rules::new().with_anthropic_version("2026-10-21");

@@ -1,4 +1,4 @@
-//! Roles, order and pairing (anthropic.md §3, §6).
+//! Roles, order and pairing (anthropic.md 3, 6).
 
 use serde_json::{Value, json};
 

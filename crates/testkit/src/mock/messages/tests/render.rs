@@ -1,4 +1,4 @@
-//! Replies on the wire (anthropic.md §5, §9).
+//! Replies on the wire (anthropic.md 5, 9).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Thinking (anthropic.md §8).
+//! Thinking (anthropic.md 8).
 
 use serde_json::{Value, json};
 

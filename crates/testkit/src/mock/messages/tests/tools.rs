@@ -1,4 +1,4 @@
-//! Tools and the choice among them (anthropic.md §6).
+//! Tools and the choice among them (anthropic.md 6).
 
 use serde_json::{Value, json};
 
@@ -111,7 +111,7 @@ fn some_models_and_manual_thinking_refuse_forced_tools() {
     breaks("", "forces tool use", thinking("any", manual));
 }
 
-// anthropic.md §6, and a recording
+// anthropic.md 6, and a recording
 #[test]
 fn strict_tools_with_many_optional_properties_are_too_complex() {
     let strict = |names: std::ops::Range<usize>, required: &[&str]| {
