@@ -71,6 +71,7 @@ mod materials;
 mod options;
 mod render;
 mod report;
+mod router;
 mod text;
 
 /// The text that a converter made of a document, for [`Materials`].
@@ -84,5 +85,6 @@ pub use materials::{Materials, PageRequest};
 pub use options::{DocumentBudget, ExternalDocuments, Repeats, RouteOptions};
 pub use render::{Routing, explain, route, unresolved};
 pub use report::{Decision, Extraction, Outcome, Reason, ReasonKind, RoutingReport, UnresolvedReference};
+pub use router::Router;
 pub use text::fence::unfence;
 pub use text::{decode_text, fence_text, tame};

@@ -203,7 +203,7 @@ fn tokens_that_nobody_counts_are_guessed_from_all_that_is_read_and_said() {
         Message::system("s".repeat(8)),
         Message::user("u".repeat(12)),
         Message::User(object),
-        Message::Assistant(AssistantMessage::new([text("aaaa"), earlier.clone().into()])),
+        Message::Assistant(AssistantMessage::new([text("aaaa"), earlier.into()])),
         Message::ToolResults(ToolResultsMessage::new([result])),
     ];
     // 16 + 20 + 2 are said: 80 characters in all.

@@ -144,6 +144,28 @@ form!((M, A), (A), A, [A], |arguments, _| (arguments));
 form!((M, ToolContext, ()), (ToolContext), NoArguments, [], |_, context| (context));
 form!((M, A, ToolContext), (A, ToolContext), A, [A], |arguments, context| (arguments, context));
 
+impl<F: ToolFunction<M>, M> FunctionTool<F, M> {
+    /// A tool whose schema is known at run time only, such as one from a configuration. The closure takes the arguments
+    /// as a [`serde_json::Map`], or as whatever reads what the schema describes; calls that do not fit the schema never
+    /// reach it.
+    ///
+    /// ```
+    /// use attache_agent::FunctionTool;
+    /// use attache_core::{ToolDefinition, ToolError};
+    /// use serde_json::{Map, Value, json};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    /// let definition = ToolDefinition::new("weather", "Tells the weather", schema);
+    /// let weather = FunctionTool::from_schema(definition, |arguments: Map<String, Value>| async move {
+    ///     Ok::<_, ToolError>(format!("It rains in {}.", arguments["city"]))
+    /// });
+    /// # let _ = weather;
+    /// ```
+    pub fn from_schema(definition: ToolDefinition, function: F) -> Self {
+        Self { spec: ToolSpec::new(definition), function, form: PhantomData }
+    }
+}
+
 impl<F, M> FunctionTool<F, M> {
     /// Says what a call changes.
     #[must_use]

@@ -92,3 +92,21 @@ fn a_tool_that_cannot_be_offered_is_refused() {
         "{error:?}"
     );
 }
+
+#[tokio::test]
+async fn a_tool_of_a_schema_from_elsewhere_gets_calls_that_fit_it_alone() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let definition = attache_core::ToolDefinition::new("weather", "", schema);
+    let weather = attache_agent::FunctionTool::from_schema(
+        definition,
+        |arguments: serde_json::Map<String, serde_json::Value>| {
+            Ok::<_, ToolError>(format!("It rains in {}.", arguments["city"].as_str().unwrap()))
+        },
+    );
+    let calls = Turn::call("weather", json!({"city": "Oslo"})).and_call("weather", json!({"town": "Oslo"}));
+    let model = ScriptedModel::new([calls, Turn::text("done")]);
+    let agent = Agent::builder(model).tool(weather).build().unwrap();
+    let told = crate::common::kit::told(&agent.run("go").outcome().await.unwrap().messages);
+    assert_eq!(told[0], "It rains in Oslo.");
+    assert!(told[1].contains("`city` is missing"), "{}", told[1]);
+}

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use attache_core::{
     BoxFuture, Converter, Document, DocumentId, DocumentStore, MediaType, ModelCapabilities, StoreError,
-    StoreErrorKind,
+    StoreErrorKind, ToolSet,
 };
-use attache_documents::{ConvertedText, Materials, RouteOptions, gather};
+use attache_documents::{ConvertedText, Materials, RouteOptions, Router, gather};
 use bytes::Bytes;
 
 use crate::builder::{Chat, PDF, csv, id, model, outcomes, pdf, zip};
@@ -235,4 +235,24 @@ fn what_was_gathered_stays_when_gathering_is_dropped() {
     }
     let left = attache_documents::plan(&chat.messages, &capabilities, &options, &materials);
     assert_eq!(left.load, [documents[0].clone(), documents[2].clone()]);
+}
+
+// What was brought for one request is there for the next.
+#[test]
+fn a_router_brings_what_it_routes() {
+    let (lease, gone) = (stored("lease", "application/pdf"), stored("gone", "application/pdf"));
+    let chat = Chat::new().user("?").tool(&[lease.clone(), gone]);
+    let store = Arc::new(Shelf::new(&[(&lease, PDF)], StoreErrorKind::NotFound));
+    let mut router = Router::new(model("offline"))
+        .store(store.clone())
+        .converter(Reader { broken: false, made: Mutex::default() });
+    let tools = ToolSet::default();
+    let routing = ready(router.route(&chat.messages, &tools)).unwrap();
+    assert_eq!(outcomes(&routing), ["converted", "note"]);
+    assert_eq!(store.asked().len(), 2);
+    let again = ready(router.route(&chat.messages, &tools)).unwrap();
+    assert_eq!((again.messages, store.asked().len()), (routing.messages, 0));
+    // Without a store only what is in memory is there.
+    let routing = ready(Router::new(model("openai")).route(&chat.messages, &tools)).unwrap();
+    assert_eq!(outcomes(&routing), ["note", "note"]);
 }
