@@ -20,6 +20,9 @@ mod pages {
     #[doc = include_str!("../../README.md")]
     struct Readme;
 
+    #[doc = include_str!("../../docs/guide/start.md")]
+    struct Start;
+
     #[doc = include_str!("../../docs/guide/documents.md")]
     struct Documents;
 

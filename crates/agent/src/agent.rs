@@ -28,8 +28,7 @@ use crate::window::MessageWindow;
 /// use attache_core::{Document, ToolError};
 ///
 /// let invoice = tool_fn("fetch_invoice", "Fetches the newest invoice", |_: NoArguments| async {
-///     let bytes = std::fs::read("invoice.pdf")?;
-///     Ok::<_, ToolError>(Document::from_bytes(bytes, "application/pdf").with_file_name("invoice.pdf"))
+///     Ok::<_, ToolError>(Document::read("invoice.pdf").await?)
 /// });
 /// let agent = Agent::builder(model).system("You keep the books.").tool(invoice).build()?;
 /// let outcome = agent.run("What is the total?").outcome().await?;
