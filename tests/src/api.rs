@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
+use attache_conformance::{
+    Violation, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses,
+};
 use attache_core::{
     ChatRequest, Effort, ModelCapabilities, ModelHandle, ModelSettings, ProviderError, Reasoning, ToolSet,
     Transcript,
@@ -11,9 +14,6 @@ use attache_core::{
 use attache_documents::{Materials, RoutingReport, route};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, ResponsesCodec};
-use attache_testkit::{
-    Violation, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses,
-};
 use attache_transport::{Codec, HttpClient, HttpModel, RetryPolicy};
 use serde_json::{Value, json};
 
@@ -287,14 +287,14 @@ impl Api {
         }
     }
 
-    /// The same API for the testkit.
-    pub fn testkit(self) -> attache_testkit::Api {
+    /// The same API as the conformance crate names it.
+    pub fn conformance(self) -> attache_conformance::Api {
         match self {
-            Self::OpenAi => attache_testkit::Api::Responses,
-            Self::OpenAiChat => attache_testkit::Api::ChatCompletions,
-            Self::Anthropic => attache_testkit::Api::Messages,
-            Self::Gemini => attache_testkit::Api::Gemini,
-            Self::Bedrock => attache_testkit::Api::Converse,
+            Self::OpenAi => attache_conformance::Api::Responses,
+            Self::OpenAiChat => attache_conformance::Api::ChatCompletions,
+            Self::Anthropic => attache_conformance::Api::Messages,
+            Self::Gemini => attache_conformance::Api::Gemini,
+            Self::Bedrock => attache_conformance::Api::Converse,
         }
     }
 }

@@ -32,6 +32,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/running.md")]
     struct Running;
 
+    #[doc = include_str!("../../docs/guide/testing.md")]
+    struct Testing;
+
     #[doc = include_str!("../../docs/guide/providers.md")]
     struct Providers;
 

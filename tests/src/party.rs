@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_conformance::{MockProvider, Rules, Server};
 use attache_core::{ErrorKind, ModelHandle, ModelSettings, ProviderError, Secret};
 use attache_openai::{ChatCodec, OpenAiChat, Profiles};
-use attache_testkit::{MockProvider, Rules, Server};
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 
 use crate::{APIS, Api};

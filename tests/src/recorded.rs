@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use attache_anthropic::MessagesCodec;
 use attache_bedrock::ConverseCodec;
 use attache_cohere::CohereCodec;
+use attache_conformance::{CassetteIndex, Expectation};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
-use attache_testkit::{Cassette, CassetteError, CassetteIndex, Expectation, RecordedResponse};
 use attache_transport::Codec;
+use attache_transport::cassette::{Cassette, CassetteError, RecordedResponse};
 
 /// A recorded answer of a provider, and what an independent parser found in it.
 #[derive(Clone, Debug)]

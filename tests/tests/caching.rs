@@ -11,11 +11,11 @@
 use std::sync::Arc;
 
 use attache_agent::{Agent, AgentBuilder, EventKind, Outcome, RunInput, tool_fn};
+use attache_conformance::{MockProvider, Reply, ReplyUsage};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     CachePolicy, Caching, Document, ErrorKind, Message, ModelHandle, ModelSettings, ToolError, Unsupported,
 };
-use attache_testkit::{MockProvider, Reply, ReplyUsage};
 use attache_tests::{APIS, Api, Party};
 use attache_transport::{HttpClient, RetryPolicy, Timeouts};
 use serde_json::{Value, json};
@@ -205,7 +205,7 @@ async fn cached_tokens_are_reported() {
 /// `POST /v1beta/cachedContents` and the like, in order.
 fn asked(mock: &MockProvider) -> Vec<String> {
     let short = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let asked = |request: &attache_testkit::RecordedRequest| {
+    let asked = |request: &attache_conformance::RecordedRequest| {
         format!("{} {}", request.method, short(request.uri.path()))
     };
     mock.requests().iter().map(asked).collect()

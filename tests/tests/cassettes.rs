@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use attache_core::StreamChunk;
 use attache_openai::{ChatCodec, Profiles};
-use attache_testkit::chunked;
 use attache_tests::recorded::{PROTOCOLS, Recorded, codec, recordings};
+use attache_transport::cassette::chunked;
 use attache_transport::{Replay, replay};
 use bytes::Bytes;
 use http::StatusCode;

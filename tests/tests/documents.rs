@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use attache_agent::{
     Agent, AgentRun, EndReason, EventKind, NoArguments, Outcome, RunError, RunInput, tool_fn,
 };
+use attache_conformance::{Reply, SeenPlace, seen_documents, sha256_hex};
 use attache_core::{
     Capture, Document, ErrorKind, MediaType, Message, ModelSettings, Place, ToolError, UserMessage, UserPart,
 };
 use attache_documents::{RouteOptions, RoutingReport};
-use attache_testkit::{Reply, SeenPlace, seen_documents, sha256_hex};
 use attache_tests::{Api, Party, texts_told};
 
 const PDF: &[u8] = b"%PDF-1.4\n% the lease\n";
@@ -68,7 +68,7 @@ async fn documents_go_where_the_table_says() {
         assert!(mock.violations().is_empty(), "{name}: {:?}", mock.violations());
 
         let body = mock.requests()[1].json().clone();
-        let seen = seen_documents(party.api.testkit(), &body);
+        let seen = seen_documents(party.api.conformance(), &body);
         let place_of = |bytes: &[u8]| {
             let hash = sha256_hex(bytes);
             let places: Vec<SeenPlace> = seen
@@ -258,5 +258,5 @@ async fn a_message_to_converse_holds_five_documents_and_notes_for_the_others() {
         assert!(reason.starts_with("a message to this model holds at most 5 documents"), "{reason}");
     }
     let body = mock.requests().last().unwrap().json().clone();
-    assert_eq!(seen_documents(party.api.testkit(), &body).len(), 8);
+    assert_eq!(seen_documents(party.api.conformance(), &body).len(), 8);
 }

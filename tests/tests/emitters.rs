@@ -11,13 +11,13 @@
 
 use std::sync::Arc;
 
+use attache_conformance::{SeenPlace, seen_documents, sha256_hex};
 use attache_core::{
     Arguments, AssistantMessage, Capture, ChatRequest, Document, Matrix, MediaKind, MediaType, Message,
     ModelCapabilities, ModelSettings, Place, ResultStatus, Routed, ToolCall, ToolDefinition, ToolResult,
     ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
-use attache_testkit::{SeenPlace, seen_documents, sha256_hex};
 use attache_tests::{APIS, Api};
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ fn emitters_write_every_declared_media_type_and_nothing_else() {
                     let written = body.to_string();
                     let holds = |text: &str| written.contains(text.trim_matches(['"', '\\']));
                     let shown_as_text = media.kind() == MediaKind::Text && (holds(&text) || holds(&twice));
-                    let native: Vec<SeenPlace> = seen_documents(api.testkit(), &body)
+                    let native: Vec<SeenPlace> = seen_documents(api.conformance(), &body)
                         .into_iter()
                         .filter(|seen| seen.sha256.as_deref() == Some(sha256_hex(&bytes).as_str()))
                         .map(|seen| seen.place)
@@ -216,7 +216,7 @@ fn addresses_are_written_where_a_row_takes_them_and_nowhere_else() {
                         (true, Ok(body)) => {
                             let wanted =
                                 if place == Place::User { SeenPlace::User } else { SeenPlace::ToolResult };
-                            let seen = seen_documents(api.testkit(), &body);
+                            let seen = seen_documents(api.conformance(), &body);
                             let there = seen.iter().any(|seen| {
                                 seen.place == wanted && seen.reference.as_deref() == Some(url.as_str())
                             });

@@ -9,8 +9,8 @@
 )]
 
 use attache_agent::{Agent, EmptyReply, EndReason, EventKind, Outcome, RunError};
+use attache_conformance::Reply;
 use attache_core::{ModelSettings, Role};
-use attache_testkit::Reply;
 use attache_tests::{Api, Party, texts_told};
 use serde_json::Value;
 

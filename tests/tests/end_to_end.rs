@@ -10,8 +10,8 @@
 use std::time::{Duration, Instant};
 
 use attache::{Agent, Document, EndReason, EventKind, ModelHandle, Outcome, ToolError, tool};
+use attache_conformance::{MockProvider, Reply, SeenPlace, Writes, seen_documents, sha256_hex};
 use attache_core::{CachePolicy, DocumentId, ErrorKind, Message, ModelSettings, Role};
-use attache_testkit::{MockProvider, Reply, SeenPlace, Writes, seen_documents, sha256_hex};
 use attache_tests::{APIS, Api};
 use serde_json::json;
 
@@ -100,7 +100,7 @@ async fn the_model_sees_the_documents() {
             assert_eq!(requests.len(), 2);
             assert!(requests.iter().all(|request| request.wants_stream() != whole));
             let body = requests[1].json();
-            let seen = seen_documents(api.testkit(), body);
+            let seen = seen_documents(api.conformance(), body);
             let place = match api {
                 Api::OpenAiChat => SeenPlace::User,
                 _ => SeenPlace::ToolResult,

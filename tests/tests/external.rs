@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use attache::{Agent, Document, EndReason, EventKind, GuardedFetcher, Outcome, ToolError, tool};
 use attache_agent::{Entry, EntryKind, MemoryDocumentStore, MemoryJournal, RunInput};
+use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{BoxFuture, DocumentId, DocumentStore, FetchError, Fetched, Fetcher, ModelSettings};
 use attache_documents::{ExternalDocuments, RouteOptions, RoutingReport};
-use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_tests::{APIS, Api};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -138,7 +138,7 @@ async fn a_fetched_document_reaches_each_model_and_a_resumed_run_sends_the_same(
         assert_eq!(outcome.reason, EndReason::Answer, "{}", api.name());
         assert!(mock.violations().is_empty(), "{:?}", mock.violations());
         let requests = mock.requests();
-        let seen = seen_documents(api.testkit(), requests[1].json());
+        let seen = seen_documents(api.conformance(), requests[1].json());
         assert_eq!(seen.len(), 1, "{}", api.name());
         assert_eq!(seen[0].sha256.as_deref(), Some(&*sha256_hex(LEASE)), "{}", api.name());
         if api.names_files() {
@@ -196,7 +196,7 @@ async fn addresses_are_passed_to_providers_that_fetch() {
         assert_eq!(outcome.reason, EndReason::Answer, "{}", api.name());
         assert!(mock.violations().is_empty(), "{:?}", mock.violations());
         let requests = mock.requests();
-        let seen = seen_documents(api.testkit(), requests[1].json());
+        let seen = seen_documents(api.conformance(), requests[1].json());
         let passed: Vec<_> = seen.iter().filter_map(|seen| seen.reference.as_deref()).collect();
         let wanted: &[&str] = match api {
             // Chat Completions fetches images only, Converse nothing.

@@ -12,12 +12,12 @@
 mod ran;
 
 use attache_agent::{Agent, EndReason, EventKind, tool_fn};
+use attache_conformance::{Reply, ReplyUsage};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, FinishReason, Message, ModelSettings,
     ReasoningPart, Role, TextPart, Tool, ToolCall, ToolDefinition, ToolError, ToolResult, ToolResultsMessage,
     ToolSet, Unsupported,
 };
-use attache_testkit::{Reply, ReplyUsage};
 use attache_tests::{APIS, Api, Party, Said, texts_told, told};
 use proptest::prelude::*;
 use serde_json::{Value, json};

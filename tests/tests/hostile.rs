@@ -14,9 +14,9 @@ use std::fs;
 
 use attache::convert::DocumentConverter;
 use attache_agent::{Agent, EventKind, NoArguments, tool_fn};
+use attache_conformance::{Reply, hostile};
 use attache_core::{Document, ModelSettings, ToolError};
 use attache_documents::Outcome;
-use attache_testkit::{Reply, hostile};
 use attache_tests::Party;
 use serde_json::json;
 

@@ -10,10 +10,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use attache_conformance::CassetteIndex;
 use attache_core::{ChatRequest, Document, FileReferences, Message, ModelSettings, UserMessage, UserPart};
-use attache_testkit::{Cassette, CassetteIndex};
 use attache_tests::real::{Asked, Python, judge};
 use attache_tests::{APIS, scenarios};
+use attache_transport::cassette::Cassette;
 use serde_json::{Value, json};
 
 /// Where a type of an SDK is narrower than its API: the API, how the reason ends, and why we differ.

@@ -10,12 +10,12 @@
 
 use std::sync::Arc;
 
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, Message, ModelHandle, ModelSettings, Reasoning,
     ReasoningReplay, ResponseFormat, ToolDefinition, ToolSet, Unsupported,
 };
 use attache_openai::{ChatCodec, Profiles};
-use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api, Party, texts_told};
 use attache_transport::{Codec, HttpClient, RetryPolicy, Timeouts};
 use serde_json::{Value, json};

@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use attache_agent::{Agent, NoArguments, tool_fn};
+use attache_conformance::{MockProvider, Reply, ReplyUsage, Writes};
 use attache_core::{
     ChatRequest, Completion, FinishReason, Message, ModelHandle, ModelSettings, ToolDefinition, ToolError,
     ToolSet,
 };
-use attache_testkit::{MockProvider, Reply, ReplyUsage, ScriptedModel, Turn, Writes};
+use attache_testkit::{ScriptedModel, Turn};
 use attache_tests::{APIS, Api};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -173,7 +174,7 @@ proptest! {
             });
             let round = |_| (0..width).fold(Turn::text("so"), |turn, _| turn.and_call("slow", "{}"));
             let turns: Vec<Turn> = (0..rounds).map(round).chain([Turn::text("done")]).collect();
-            let agent = Agent::builder(ScriptedModel::new(turns)).tool(slow).build().unwrap();
+            let agent = Agent::builder(ScriptedModel::new(turns).unverified()).tool(slow).build().unwrap();
             let mut run = agent.run("go");
             let control = run.control();
             for _ in 0..events {

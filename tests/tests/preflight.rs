@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache::{Agent, EndReason, ModelHandle};
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, ContentTree, Document, DocumentId,
     ErrorKind, Message, MessageId, ModelSettings, ResultStatus, SystemMessage, Tool, ToolCall, ToolCallId,
@@ -18,7 +19,6 @@ use attache_core::{
     Unsupported, UserMessage, UserOrigin, UserPart, repair,
 };
 use attache_documents::{Materials, RouteOptions, route};
-use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api};
 use attache_transport::check_pairing;
 use proptest::prelude::*;

@@ -9,8 +9,8 @@
 )]
 
 use attache::{Agent, Document, DocumentRef, Outcome, ToolContext, ToolError, tool};
+use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{DocumentId, Message, ModelSettings};
-use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_tests::APIS;
 use serde_json::json;
 
@@ -93,7 +93,7 @@ async fn documents_that_a_model_names() {
             // What the tool made of the document that the model named is what the model is shown.
             let bodies: Vec<_> = mock.requests().iter().map(|request| request.json().clone()).collect();
             let stamped = sha256_hex(&[LEASE, b"% stamped\n"].concat());
-            let seen = seen_documents(api.testkit(), &bodies[2]);
+            let seen = seen_documents(api.conformance(), &bodies[2]);
             assert!(
                 seen.iter().any(|document| document.sha256.as_deref() == Some(&*stamped)),
                 "{}: {seen:?}",

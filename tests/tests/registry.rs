@@ -9,8 +9,9 @@
 
 use attache::Agent;
 use attache::models::{Registry, Unresolved};
+use attache_conformance::{Api, MockProvider, Reply, Rules, Server};
 use attache_core::{Message, ModelHandle};
-use attache_testkit::{Api, MockProvider, Reply, Rules, ScriptedModel, Server, Turn};
+use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::Environment;
 
 /// A registry whose configuration says where the models are.
@@ -40,7 +41,7 @@ key.variables = ['KEY']",
     let key = |name: &str| (name == "KEY").then(|| "sk-canary".to_owned());
     Registry::bundled()
         .with_provider("custom", "custom", |_, _| {
-            Ok(ModelHandle::new(ScriptedModel::new([Turn::text("custom")])))
+            Ok(ModelHandle::new(ScriptedModel::new([Turn::text("custom")]).unverified()))
         })
         .with_environment(Environment::new(key))
         .with_config(&config)

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use attache_conformance::{Rules, Server, validate_chat_with};
 use attache_core::{
     ChatRequest, Document, Effort, ErrorKind, Message, ModelSettings, Place, Reasoning, Routed, Unsupported,
     UserMessage,
 };
 use attache_documents::{Materials, route};
 use attache_openai::{ChatCodec, Profiles};
-use attache_testkit::{Rules, Server, validate_chat_with};
 use attache_tests::{Scenario, scenarios};
 use attache_transport::Codec as _;
 use serde_json::Value;

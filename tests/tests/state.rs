@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use attache_conformance::{MockProvider, Reply, ReplyUsage, Writes};
 use attache_core::{
     ChatRequest, Completion, ErrorKind, Message, ModelHandle, ModelSettings, ProviderState, StreamChunk,
     ToolCallId, ToolDefinition, ToolSet,
 };
-use attache_testkit::{MockProvider, Reply, ReplyUsage, Writes};
 use attache_tests::{APIS, Api, Party};
 use attache_transport::{HttpClient, HttpModel, RetryPolicy, Timeouts};
 use futures_util::StreamExt as _;

@@ -10,10 +10,10 @@
 
 use std::time::Duration;
 
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{
     ChatRequest, Completion, ErrorKind, Message, ModelHandle, ModelSettings, ProviderError, StreamChunk,
 };
-use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api, Party};
 use attache_transport::RetryPolicy;
 use futures_util::StreamExt as _;

@@ -12,12 +12,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
+use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, Message, ModelHandle,
     ModelSettings, ToolError, Transcoded, UserMessage, UserPart,
 };
 use attache_documents::{Outcome, RoutingReport};
-use attache_testkit::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_tests::Party;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -168,7 +168,7 @@ fn texts(value: &Value, found: &mut String) {
 
 /// The request holds what the report says of each document.
 fn check(party: Party, body: &Value, report: &RoutingReport) -> Result<(), TestCaseError> {
-    let seen = seen_documents(party.api.testkit(), body);
+    let seen = seen_documents(party.api.conformance(), body);
     let mut said = String::new();
     texts(body, &mut said);
     for decision in &report.decisions {

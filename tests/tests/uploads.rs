@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use attache_agent::{Agent, RunInput, tool_fn};
 use attache_anthropic::Anthropic;
+use attache_conformance::{MockProvider, RecordedRequest, Reply, Rules, SeenPlace, sha256_hex};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     AssistantMessage, AssistantPart, CachePolicy, ChatRequest, Completion, Document, FileReferences,
@@ -22,7 +23,6 @@ use attache_core::{
 };
 use attache_gemini::Gemini;
 use attache_openai::{OpenAi, OpenAiChat};
-use attache_testkit::{MockProvider, RecordedRequest, Reply, Rules, SeenPlace, sha256_hex};
 use attache_tests::{APIS, Api};
 use attache_transport::{Codec, HttpClient, HttpModel, RetryPolicy, Timeouts, Uploads};
 use http::Method;

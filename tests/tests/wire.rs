@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
+use attache_conformance::{seen_documents, sha256_hex};
 use attache_core::{Document, Message, Transcript, UserPart};
 use attache_documents::Outcome;
-use attache_testkit::{seen_documents, sha256_hex};
 use attache_tests::{APIS, Api, Scenario, scenarios};
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ fn every_document_arrives() {
             let wire = api.wire(&scenario, None).unwrap();
             let context = format!("{} on {}", scenario.name, api.name());
             assert_eq!(wire.report.decisions.len(), held.len(), "{context}");
-            let seen = seen_documents(api.testkit(), &wire.body);
+            let seen = seen_documents(api.conformance(), &wire.body);
             let hashes: BTreeSet<String> =
                 seen.iter().filter_map(|document| document.sha256.clone()).collect();
             let body = wire.body.to_string();

@@ -20,6 +20,7 @@ const ALONE: &[&str] = &[
     "attache-models",
     "attache-agent",
     "attache-stores",
+    "attache-testkit",
 ];
 
 /// The features of the registry, each of which builds without the others.
@@ -83,6 +84,7 @@ fn crates() -> Result<(), Failure> {
     for provider in PROVIDERS {
         command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
     }
+    command("cargo", &["check", "-p", "attache-testkit", "--features", "cassettes"])?;
     command("cargo", &["check", "-p", "attache-convert", "--no-default-features"])?;
     for feature in CONVERTERS {
         command(

@@ -1,7 +1,7 @@
 //! One agent, one tool, two APIs: Chat Completions gets the synthetic message, Messages the native blocks.
 //!
 //! `cargo run -p attache --features openai,anthropic --example two_apis` needs no key and no network: both models are
-//! played by the testkit's mock provider, which refuses requests that the real APIs would refuse.
+//! played by the mock provider of attache's own tests, which refuses requests that the real APIs would refuse.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -9,7 +9,7 @@ use attache::anthropic::Anthropic;
 use attache::core::DocumentId;
 use attache::openai::OpenAiChat;
 use attache::{Agent, Document, ModelHandle, ToolError, tool};
-use attache_testkit::{MockProvider, Reply};
+use attache_conformance::{MockProvider, Reply};
 
 #[derive(serde::Serialize)]
 struct Contract {

@@ -8,7 +8,7 @@ use attache_cohere::CohereCodec;
 use attache_core::{Completion, ToolCall, Usage};
 use attache_gemini::GenerateCodec;
 use attache_openai::{ChatCodec, OllamaCodec, Profile, ResponsesCodec};
-use attache_testkit::{Cassette, Interaction, chunked};
+use attache_transport::cassette::{Cassette, Interaction, chunked};
 use attache_transport::{Codec, Replay as Replayed};
 use bytes::Bytes;
 use http::StatusCode;

@@ -14,8 +14,8 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{Conversation, Document, Message, UserMessage, UserPart};
-use attache_testkit::{MockProvider, Reply};
 use common::attache;
 use serde_json::{Value, json};
 

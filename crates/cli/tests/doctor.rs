@@ -12,7 +12,7 @@ mod common;
 
 use std::process::Output;
 
-use attache_testkit::{MockProvider, Reply};
+use attache_conformance::{MockProvider, Reply};
 use common::attache;
 use serde_json::Value;
 

@@ -56,7 +56,7 @@
 //!   that asks for too much is refused; what is not foreseen ends as a thread left behind.
 //! - **Memory is counted, not measured.** What a document will take is reckoned from its headers before it is decoded,
 //!   and large images wait for each other. A process that does one conversion at a time stays below 300 MB on all of the
-//!   files that `attache-testkit` makes to break it; one that does ten takes more.
+//!   files that `attache-conformance` makes to break it; one that does ten takes more.
 //! - **A panic can only be caught where panics unwind.** In a program built with `panic = "abort"` it ends the
 //!   process. A caught panic is still reported by the program's panic hook, which prints to stderr by default.
 //!

@@ -12,9 +12,9 @@
 
 use std::time::{Duration, Instant};
 
+use attache_conformance::hostile;
 use attache_convert::{DocumentConverter, Limits};
 use attache_core::{Converter, Document, Matrix, MediaLimits, RenderedPages};
-use attache_testkit::hostile;
 
 /// What the process may take at most, the document and what is made of it included.
 const MEMORY: u64 = 300_000_000;

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::fresh;
+
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -73,7 +75,7 @@ impl DocumentId {
     /// A fresh random UUID.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
-        Self(uuid_text(Uuid::new_v4()))
+        Self(fresh::document())
     }
 
     /// The id of the `number`-th document inside this one, the same at each call: a UUID that whoever wrote the
@@ -84,7 +86,7 @@ impl DocumentId {
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(digest.iter()).for_each(|(byte, hash)| *byte = *hash);
         bytes.iter_mut().skip(ROOT_AT).zip(self.root()).for_each(|(byte, root)| *byte = root);
-        Self(uuid_text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
+        Self(fresh::text(uuid::Builder::from_custom_bytes(bytes).into_uuid()))
     }
 
     /// True if this is the id of a document inside the document `outer`, at whatever depth, as [`inside`](Self::inside)
@@ -127,6 +129,10 @@ impl MessageId {
     /// A fresh id, unique in this process and all others.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
+        #[cfg(feature = "fixed")]
+        if let Some(number) = fresh::next(fresh::Kind::Message) {
+            return Self(numbered("msg_", u128::from(number)));
+        }
         Self(unique("msg_"))
     }
 
@@ -141,6 +147,10 @@ impl ToolCallId {
     /// provider's wire.
     #[expect(clippy::new_without_default, reason = "a default that differs at each call would surprise")]
     pub fn new() -> Self {
+        #[cfg(feature = "fixed")]
+        if let Some(number) = fresh::next(fresh::Kind::Call) {
+            return Self(numbered("call_", u128::from(number)));
+        }
         Self(unique("call_"))
     }
 }
@@ -155,7 +165,10 @@ fn unique(prefix: &str) -> Arc<str> {
     static DRAWN: OnceLock<u128> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let drawn = *DRAWN.get_or_init(|| Uuid::new_v4().as_u128());
-    let number = drawn.wrapping_add(u128::from(COUNT.fetch_add(1, Ordering::Relaxed)));
+    numbered(prefix, drawn.wrapping_add(u128::from(COUNT.fetch_add(1, Ordering::Relaxed))))
+}
+
+fn numbered(prefix: &str, number: u128) -> Arc<str> {
     let mut digits = [0_u8; uuid::fmt::Simple::LENGTH];
     // Formatting a number of 128 bits costs thousands of instructions, writing a UUID's digits some dozens.
     let digits = Uuid::from_u128(number).simple().encode_lower(&mut digits);
@@ -163,11 +176,6 @@ fn unique(prefix: &str) -> Arc<str> {
     text.push_str(prefix);
     text.push_str(digits);
     Arc::from(text)
-}
-
-fn uuid_text(uuid: Uuid) -> Arc<str> {
-    let mut buffer = [0u8; uuid::fmt::Hyphenated::LENGTH];
-    Arc::from(&*uuid.hyphenated().encode_lower(&mut buffer))
 }
 
 #[cfg(test)]

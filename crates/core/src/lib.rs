@@ -43,6 +43,7 @@ mod document;
 mod error;
 mod fetcher;
 mod files;
+pub mod fresh;
 mod hash;
 mod id;
 mod identity;

@@ -555,6 +555,6 @@ impl StateCell {
             }
             Err(_) => state.failures += 1,
         }
-        state.last_time = Some(SystemTime::now());
+        state.last_time = Some(crate::fresh::now());
     }
 }

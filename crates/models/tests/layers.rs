@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use attache_anthropic::Anthropic;
+use attache_conformance::{MockProvider, Reply, seen_documents};
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Document, ErrorKind, FetchError, Fetched,
     Fetcher, Message, ModelHandle, ModelSettings, ResultStatus, StreamChunk, ToolCall, ToolDefinition,
@@ -19,7 +20,7 @@ use attache_core::{
 use attache_documents::{ExternalDocuments, Materials, Outcome, RouteOptions, route};
 use attache_models::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, layered};
 use attache_openai::OpenAiChat;
-use attache_testkit::{MockProvider, Reply, ScriptedModel, Turn, seen_documents};
+use attache_testkit::{ScriptedModel, Turn};
 use attache_transport::RetryPolicy;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
@@ -35,7 +36,7 @@ fn failing(kind: ErrorKind) -> Turn {
 
 /// A model that can be asked what it was asked.
 fn scripted(turns: impl IntoIterator<Item = Turn>) -> (ScriptedModel, ModelHandle) {
-    let model = ScriptedModel::new(turns);
+    let model = ScriptedModel::new(turns).unverified();
     (model.clone(), model.into())
 }
 

@@ -1,36 +1,39 @@
-//! Scripted models, a strict mock provider and a cassette player for testing attache agents.
+//! For tests of agents: models that answer as a test says, and assertions on what they were asked.
 //!
-//! - [`MockProvider`] is an HTTP server that speaks the providers' APIs: it answers with scripted [`Reply`]s,
-//!   whole or streamed, injects faults, records what it was asked, and judges every request as strictly as the
-//!   real servers do. The judgement alone is [`validate_chat`], [`validate_messages`],
-//!   [`validate_responses`], [`validate_gemini`] and [`validate_converse`].
-//! - [`seen_documents`] decodes the documents of a request as its provider would see them;
-//!   [`MockProvider::seen_documents`] looks into uploaded files too.
-//! - [`hostile`] makes documents that were made to break their readers.
-//! - [`Cassette`] reads recorded traffic, [`chunked`] cuts its bodies into chunks, [`CassettePlayer`] serves it.
+//! Nothing here reaches a network, and a test needs no key.
+//!
+//! | need | type |
+//! | --- | --- |
+//! | a model that says what you tell it to | [`ScriptedModel`] of [`Turn`]s |
+//! | one whose replies depend on what it is asked | [`FunctionModel`] |
+//! | one that calls every tool, without a script | [`TestModel`] |
+//! | what a model was asked and what it called, the documents that it saw, a transcript for snapshots | [`Asked`], [`Sight`] |
+//! | the same ids and times in each run of a test | [`Fixed`] |
+//! | what a real provider said, recorded without secrets and replayed; feature `cassettes` | `Recorder`, `Player` |
 
-mod api;
-mod cassette;
-mod documents;
-pub mod hostile;
-mod media;
-mod mock;
+mod asked;
+#[cfg(feature = "cassettes")]
+mod cassettes;
+mod double;
+mod fixed;
+mod function;
+mod sample;
 mod scripted;
+mod test_model;
+mod transcript;
+mod turn;
 
 #[cfg(test)]
-mod testing;
+mod tests;
 
-pub use api::Api;
-pub use cassette::{
-    Cassette, CassetteError, CassetteIndex, CassettePlayer, Difference, Elided, Expectation, ExpectedCall,
-    ExpectedError, ExpectedThinking, ExpectedUsage, IndexedCassette, Interaction, PlayerOptions,
-    RecordedBody, RecordedCall, RecordedResponse, RequestMismatch, chunked, json_differences,
-};
-pub use documents::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
-pub use mock::{
-    Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Server, StoredFile,
-    Violation, Writes, event_frame, validate_chat, validate_chat_with, validate_converse,
-    validate_converse_with, validate_gemini, validate_gemini_with, validate_messages, validate_messages_with,
-    validate_responses, validate_responses_with,
-};
-pub use scripted::{ScriptedArguments, ScriptedModel, Turn};
+pub use asked::{Asked, Sight, documents};
+#[cfg(feature = "cassettes")]
+#[doc(no_inline)]
+pub use attache_transport::cassette::Cassette;
+#[cfg(feature = "cassettes")]
+pub use cassettes::{Player, Recorder};
+pub use fixed::Fixed;
+pub use function::FunctionModel;
+pub use scripted::ScriptedModel;
+pub use test_model::TestModel;
+pub use turn::{ScriptedArguments, Turn};

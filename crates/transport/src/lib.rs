@@ -18,8 +18,10 @@
 //! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
 //! | the models that a server has, with what it says of them | [`ModelApi`], [`Network::list_models`] |
 //! | an encoded request; a recorded reply read again | [`EncodedRequest`], [`Replay`], [`replay`] |
+//! | the files that such replies are recorded in | [`cassette`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
+//! | listening to a client, or answering in the network's place | [`Tap`] |
 //! | documents from addresses that anybody may have written | [`GuardedFetcher`] |
 //! | an error body as a [`ProviderError`](attache_core::ProviderError) | [`ErrorResponse`], [`ErrorBody`] |
 //! | all of it as one [`ChunkStream`](attache_core::ChunkStream) | [`Exchange`], [`stream`] |
@@ -29,6 +31,7 @@
 
 mod auth;
 mod body;
+pub mod cassette;
 mod client;
 mod codec;
 mod count;
@@ -55,7 +58,7 @@ mod tool_schema;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
-pub use client::{HttpClient, Reply, Timeouts};
+pub use client::{HttpClient, Reply, Tap, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
 pub use count::CountRequest;
 pub use drive::{Exchange, stream};

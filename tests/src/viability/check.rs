@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use attache_conformance::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 use attache_core::{ErrorKind, ModelCapabilities, Place, ProviderError};
 use attache_documents::{Decision, Outcome};
-use attache_testkit::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
 use serde_json::Value;
 
 use super::fixture::{Fixture, Item, Kind};
@@ -29,7 +29,7 @@ impl<'a> Sent<'a> {
         capabilities: &'a ModelCapabilities,
         converter: &'a Remembering,
     ) -> Self {
-        let seen = seen_documents(api.testkit(), body);
+        let seen = seen_documents(api.conformance(), body);
         let mut texts = Vec::new();
         collect(body, &mut texts);
         Self { seen, texts, place, capabilities, converter }

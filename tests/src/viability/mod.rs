@@ -10,12 +10,12 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
+use attache_conformance::Reply;
 use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, Message,
     ModelSettings, Place, RenderedPages, ToolError, Transcoded, UserMessage, UserPart,
 };
 use attache_documents::{Decision, Outcome};
-use attache_testkit::Reply;
 use bytes::Bytes;
 use serde::Serialize;
 

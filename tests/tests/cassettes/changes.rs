@@ -1,6 +1,6 @@
 //! What providers may do to a reply any day without its meaning anything else.
 
-use attache_testkit::event_frame;
+use attache_conformance::event_frame;
 use attache_tests::recorded::Recorded;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

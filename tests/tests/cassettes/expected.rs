@@ -1,7 +1,7 @@
 //! What a decoded reply must be: what an independent parser found in it.
 
+use attache_conformance::{Expectation, ExpectedError};
 use attache_core::{AssistantPart, ErrorKind, ProviderError, RawUsage, StreamChunk};
-use attache_testkit::{Expectation, ExpectedError};
 use attache_tests::recorded::Recorded;
 use attache_transport::Replay;
 use serde_json::Value;

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{Agent, Event, EventKind, Outcome, tool_fn};
+use attache_conformance::{MockProvider, Reply};
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{AssistantMessage, AssistantPart, Message, ModelSettings, Role, Tool, ToolError};
-use attache_testkit::{MockProvider, Reply};
 use attache_tests::Party;
 use serde_json::Value;
 

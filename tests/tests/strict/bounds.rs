@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{ModelSettings, ToolDefinition, ToolSet, Transcript};
-use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api};
 use serde_json::{Value, json};
 

@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use attache::{Agent, EndReason};
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{
     Arguments, AssistantMessage, BoxFuture, Capture, ChatRequest, Completion, ContentTree, ErrorKind,
     Message, ModelHandle, ModelSettings, OutputSchema, ResponseFormat, ResultStatus, StreamChunk,
     StructuredError, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolResult,
     ToolResultsMessage, ToolSet, ToolSpec, Transcript, Unsupported,
 };
-use attache_testkit::{MockProvider, Reply};
 use attache_tests::{APIS, Api};
 use futures_util::StreamExt as _;
 use schemars::{JsonSchema, schema_for};

@@ -1,9 +1,7 @@
 //! Ends a run, or leaves it to whoever resumes it.
 
+use attache_core::{ToolResult, fresh};
 use std::sync::Arc;
-use std::time::SystemTime;
-
-use attache_core::ToolResult;
 use tokio::time::{Instant, timeout_at};
 
 use crate::driver::Driver;
@@ -93,7 +91,7 @@ impl Driver {
         let mut events = Vec::new();
         for PendingCall { key, .. } in calls.into_iter().filter(|call| call.external) {
             let place = self.recorder.place().clone();
-            if let Some(entry) = place.wait(&key, Some(SystemTime::now())).await? {
+            if let Some(entry) = place.wait(&key, Some(fresh::now())).await? {
                 let entry = self.record(key, entry.kind).await?;
                 events.extend(super::answer::finished_event(&entry));
             }

@@ -251,7 +251,7 @@ impl Driver {
         let mut taken = false;
         for key in keys {
             let place = self.recorder.place().clone();
-            if let Some(entry) = place.wait(&key, Some(std::time::SystemTime::now())).await? {
+            if let Some(entry) = place.wait(&key, Some(attache_core::fresh::now())).await? {
                 self.record(key, entry.kind).await?;
                 taken = true;
             }

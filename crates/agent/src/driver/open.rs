@@ -146,7 +146,7 @@ impl Driver {
         });
         let (beside, told) = asked.as_ref().map(|(_, scope)| scope.untold()).unwrap_or_default();
         let started = Started {
-            run_id: input.run_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
+            run_id: input.run_id.clone().unwrap_or_else(|| attache_core::fresh::uuid().to_string()),
             messages,
             task,
             limits: setup.limits.clone(),

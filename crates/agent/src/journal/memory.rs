@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use attache_core::BoxFuture;
+use attache_core::{BoxFuture, fresh};
 use tokio::sync::Notify;
 
 use super::{Fence, Journal, JournalError, now};
@@ -151,7 +151,7 @@ pub(super) async fn wait_until<T>(
     match until {
         None => Some(found.await),
         Some(until) => {
-            let left = until.duration_since(SystemTime::now()).unwrap_or_default();
+            let left = until.duration_since(fresh::now()).unwrap_or_default();
             tokio::time::timeout(left, found).await.ok()
         }
     }

@@ -7,7 +7,7 @@ mod volatile;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use attache_core::{BoxFuture, StoreError};
+use attache_core::{BoxFuture, StoreError, fresh};
 
 pub use memory::MemoryJournal;
 pub(crate) use scope::{Origin, Place, Recorder, Scope, ambient, in_time};
@@ -106,7 +106,7 @@ pub enum JournalError {
 
 /// The time as entries hold it: milliseconds since 1970.
 pub(crate) fn now() -> u64 {
-    millis(SystemTime::now())
+    millis(fresh::now())
 }
 
 pub(crate) fn millis(time: SystemTime) -> u64 {

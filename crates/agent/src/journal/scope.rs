@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use attache_core::{StoreError, StoreErrorKind, ToolCallId};
+use attache_core::{StoreError, StoreErrorKind, ToolCallId, fresh};
 use tokio::time::timeout;
 
 use super::nested::{Logs, Nested};
@@ -71,7 +71,7 @@ impl Place {
                 let found = match until {
                     None => waiting.await,
                     Some(until) => {
-                        let left = until.duration_since(SystemTime::now()).unwrap_or_default();
+                        let left = until.duration_since(fresh::now()).unwrap_or_default();
                         answered(left.saturating_add(PATIENCE), waiting).await
                     }
                 };

@@ -196,9 +196,9 @@ fn going_round_in_circles_ends() {
 #[test]
 fn tokens_that_nobody_counts_are_guessed_from_all_that_is_read_and_said() {
     let earlier = ToolCall::new("t", Arguments::new(r#"{"n":1}"#));
-    let result = ToolResult::new(&earlier, ResultStatus::Ok, ContentTree::text("1"));
+    let result = ToolResult::new(&earlier, ResultStatus::Ok, ContentTree::text("12345"));
     let object = UserMessage::event(ContentTree::text("xxxxxx"));
-    // 8 + 12 + 8 (in quotes) + 4 + 7 + 3 (in quotes) characters are read.
+    // 8 + 12 + 8 (in quotes) + 4 + 7 + 7 (in quotes) characters are read.
     let messages = [
         Message::system("s".repeat(8)),
         Message::user("u".repeat(12)),
@@ -206,7 +206,7 @@ fn tokens_that_nobody_counts_are_guessed_from_all_that_is_read_and_said() {
         Message::Assistant(AssistantMessage::new([text("aaaa"), earlier.into()])),
         Message::ToolResults(ToolResultsMessage::new([result])),
     ];
-    // 16 + 20 + 2 are said: 80 characters in all.
+    // 16 + 20 + 2 are said: 84 characters in all.
     let said = [
         text(&"t".repeat(16)),
         Some(AssistantPart::Reasoning(ReasoningPart::new("r".repeat(20)))),
@@ -232,7 +232,7 @@ fn tokens_that_nobody_counts_are_guessed_from_all_that_is_read_and_said() {
         let Action::CallModel { landing, .. } = run.next() else { panic!() };
         landing
     };
-    assert_eq!((landing_at(20), landing_at(21)), (true, false));
+    assert_eq!((landing_at(21), landing_at(22)), (true, false));
 }
 
 // S05, S06

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{Effect, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult};
+use attache_core::{Effect, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh};
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
@@ -83,7 +83,11 @@ async fn run(
     match entry.work {
         Work::Tool(tool, arguments) if entry.spec.metadata.blocking => {
             let runtime = tokio::runtime::Handle::current();
-            let work = move || runtime.block_on(Scope::around(scope, tool.run(arguments, context)));
+            let fresh = fresh::Source::current();
+            let work = move || {
+                let _entered = fresh.enter();
+                runtime.block_on(Scope::around(scope, tool.run(arguments, context)))
+            };
             match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result,
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -171,7 +171,7 @@ async fn length_is_an_end_and_not_an_error() {
 #[tokio::test]
 async fn calls_that_are_closed_are_not_requested() {
     let cut = Turn::call("weather", json!({"city": "Oslo"})).finishing(FinishReason::Length);
-    let model = ScriptedModel::new([cut, Turn::text("done")]);
+    let model = ScriptedModel::new([cut, Turn::text("done")]).unverified();
     let mut chat = start(&model);
     let mut requested = 0;
     while let Some(event) = chat.next().await {

@@ -236,7 +236,7 @@ async fn a_tool_that_ended_unseen_has_its_result() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_injected_before_a_cancellation_is_unread() {
-    let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("done")]).unverified()).build().unwrap();
     let mut run = agent.run_in(Faulty::new(None), "go");
     let control = run.control();
     control.inject(UserMessage::new([UserPart::text("and this")])).unwrap();
@@ -248,7 +248,7 @@ async fn a_message_that_is_injected_before_a_cancellation_is_unread() {
 async fn injected(fault: Fault) -> (Outcome, Outcome) {
     // The appends: the start, the inbox.
     let journal = Faulty::new((Method::Append, 2, fault));
-    let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+    let agent = Agent::builder(ScriptedModel::new([Turn::text("done")]).unverified()).build().unwrap();
     let mut run = agent.run_in(journal.clone(), "go");
     run.control().inject(UserMessage::new([UserPart::text("and this")])).unwrap();
     until_it_waits(&mut run).await;

@@ -26,7 +26,7 @@ fn turns() -> Vec<Turn> {
 
 fn agent(turns: Vec<Turn>, paid: &Counter) -> Agent {
     let ask = ToolDefinition::new("ask", "", json!({"type": "object", "properties": {}}));
-    Agent::builder(ScriptedModel::new(turns))
+    Agent::builder(ScriptedModel::new(turns).unverified())
         .tool(counting("pay", Effect::SideEffect, paid))
         .tool(counting("read", Effect::Read, &Counter::default()))
         .tool_set(Tools::new().with_external(ask))

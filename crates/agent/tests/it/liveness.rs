@@ -116,7 +116,7 @@ async fn a_tool_that_takes_too_long_times_out_under_a_slow_consumer() {
 
 #[tokio::test]
 async fn a_control_outlives_its_run_and_says_so() {
-    let model = ScriptedModel::new([Turn::text("ab").then_hang()]);
+    let model = ScriptedModel::new([Turn::text("ab").then_hang()]).unverified();
     let mut run = Agent::builder(model).build().unwrap().run("go");
     let control = run.control();
     run.next().await;
@@ -279,7 +279,9 @@ async fn a_panic_of_converter_fetcher_or_store_takes_no_run_down() {
 #[tokio::test]
 async fn a_panic_of_a_store_is_a_fault_of_a_run_that_is_kept() {
     let journal = Arc::new(MemoryJournal::new());
-    let model = || ScriptedModel::new([Turn::text("done")]).with_capabilities_of("openai-chat", "gpt-4o");
+    let model = || {
+        ScriptedModel::new([Turn::text("done")]).unverified().with_capabilities_of("openai-chat", "gpt-4o")
+    };
     let input = || RunInput::from(UserMessage::new([pdf("a.pdf").into()]));
     let agent = Agent::builder(model()).store(Arc::new(Panics)).build().unwrap();
     let error = agent.run_in(journal.clone(), input()).outcome().await.unwrap_err();
@@ -295,7 +297,7 @@ async fn a_panic_of_a_store_is_a_fault_of_a_run_that_is_kept() {
 async fn cancelling_ends_a_run_whose_journal_hangs() {
     for (method, call) in [(Method::Load, 1), (Method::Claim, 1), (Method::Append, 1), (Method::Append, 2)] {
         let journal = Faulty::lasting((method, call, Fault::Hangs));
-        let agent = Agent::builder(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+        let agent = Agent::builder(ScriptedModel::new([Turn::text("done")]).unverified()).build().unwrap();
         let mut run = agent.run_in(journal.clone(), "go");
         until_it_waits(&mut run).await;
         run.control().cancel();
@@ -311,7 +313,7 @@ async fn cancelling_ends_a_run_whose_journal_hangs() {
 async fn a_deadline_ends_a_run_whose_journal_hangs() {
     for (method, call) in [(Method::Load, 1), (Method::Claim, 1), (Method::Append, 1), (Method::Append, 2)] {
         let journal = Faulty::lasting((method, call, Fault::Hangs));
-        let builder = Agent::builder(ScriptedModel::new([Turn::text("done")]));
+        let builder = Agent::builder(ScriptedModel::new([Turn::text("done")]).unverified());
         let agent = builder.deadline(Duration::from_secs(10)).build().unwrap();
         let start = Instant::now();
         let outcome = timeout(HOUR, agent.run_in(journal, "go").outcome()).await.expect("it ends").unwrap();

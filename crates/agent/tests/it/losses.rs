@@ -61,7 +61,7 @@ async fn a_provider_that_fails_does_not_end_the_run_for_good() {
 async fn inject_while_away(journal: Option<Arc<MemoryJournal>>) -> (Vec<attache_agent::Event>, Arc<Away>) {
     let store = Arc::new(Away::default());
     let tool = counting("t", Effect::Read, &Counter::default());
-    let model = ScriptedModel::new([Turn::call("t", json!({"n": 1})), Turn::text("done")]);
+    let model = ScriptedModel::new([Turn::call("t", json!({"n": 1})), Turn::text("done")]).unverified();
     let model = model.with_capabilities_of("openai-chat", "gpt-4o");
     let agent = Agent::builder(model).tool(tool).store(store.clone()).build().unwrap();
     let mut run = match journal {
@@ -119,7 +119,7 @@ async fn unknown_usage_counts_as_a_guess_under_a_token_limit() {
     let turns = (0..10).map(|n| Turn::call("t", json!({"n": n})).costing(Usage::default()));
     let turns = turns.chain([Turn::text("done").costing(Usage::default())]);
     let tool = counting("t", Effect::Read, &Counter::default());
-    let builder = Agent::builder(ScriptedModel::new(turns)).tool(tool).max_tokens_per_run(1);
+    let builder = Agent::builder(ScriptedModel::new(turns).unverified()).tool(tool).max_tokens_per_run(1);
     let events = all(&mut builder.build().unwrap().run("go")).await;
     let outcome = end(&events);
     assert_eq!((outcome.reason, outcome.steps), (EndReason::TokenLimit, 2));
@@ -143,7 +143,7 @@ async fn asking_for_a_state_again_and_again_is_progress() {
 #[tokio::test]
 async fn a_full_store_stops_no_run_whose_messages_hold_the_documents() {
     let store = Arc::new(MemoryDocumentStore::new("memory").with_max_bytes(60));
-    let model = ScriptedModel::new((0..10).map(|_| Turn::text("ok")));
+    let model = ScriptedModel::new((0..10).map(|_| Turn::text("ok"))).unverified();
     let model = model.with_capabilities_of("anthropic", "claude-opus-4-8");
     let agent = Agent::builder(model.clone()).store(store).build().unwrap();
     for n in 0..5 {
@@ -292,7 +292,7 @@ async fn a_document_that_is_not_stored_is_told_and_stored_later() {
 async fn the_limit_of_tool_calls_lands_the_run() {
     let ran = Counter::default();
     let turns = (0..20).map(|n| Turn::call("t", json!({"n": n}))).chain([Turn::text("done")]);
-    let model = ScriptedModel::new(turns);
+    let model = ScriptedModel::new(turns).unverified();
     let builder = Agent::builder(model.clone()).tool(counting("t", Effect::Read, &ran)).max_tool_calls(2);
     let outcome = builder.build().unwrap().run("go").outcome().await.unwrap();
     assert_eq!((outcome.reason, outcome.steps, ran.get()), (EndReason::ToolCallLimit, 3, 2));

@@ -26,7 +26,7 @@ async fn a_forgiven_name_is_the_name_of_the_tool() {
     let schema = json!({"type": "object", "properties": {}});
     let lookup = ToolDefinition::new("lookup", "", schema);
     let turn = Turn::call("functions.Lookup", "{}").and_call("LOOKUP", "{}").and_call("nothing", "{}");
-    let model = ScriptedModel::new([turn, Turn::text("done")]);
+    let model = ScriptedModel::new([turn, Turn::text("done")]).unverified();
     let mut chat = chat_loop(model.clone(), [Message::user("go").shared()], [lookup]).unwrap();
     let (mut streamed, mut end) = (Vec::new(), None);
     while let Some(event) = chat.next().await {
@@ -59,8 +59,10 @@ async fn what_a_tool_is_holds_under_a_forgiven_name() {
     {
         let total = tool_fn("shop.total", "", |_: NoArguments| async { Ok::<_, ToolError>("42") })
             .with_spec(|spec| spec.with_return_direct(true));
-        let agent =
-            Agent::builder(ScriptedModel::new([Turn::call(called, "{}")])).tool(total).build().unwrap();
+        let agent = Agent::builder(ScriptedModel::new([Turn::call(called, "{}")]).unverified())
+            .tool(total)
+            .build()
+            .unwrap();
         let mut run = agent.run(RunInput::from("go"));
         let mut outcome = None;
         while let Some(event) = run.next().await {

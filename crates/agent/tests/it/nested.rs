@@ -34,7 +34,8 @@ fn delegates(
         async move {
             let mut said = Vec::new();
             for turns in scripts {
-                let inner = Agent::builder(ScriptedModel::new(turns)).tools([pay()]).build().unwrap();
+                let inner =
+                    Agent::builder(ScriptedModel::new(turns).unverified()).tools([pay()]).build().unwrap();
                 let ended = inner.run("pay it").outcome().await;
                 let text = ended.as_ref().map(|outcome| outcome.text.clone());
                 let text = text.map_err(|error| ToolError::new(error.to_string()));
@@ -74,7 +75,7 @@ fn inner_turns(n: i64) -> Vec<Turn> {
 }
 
 fn outer(turns: Vec<Turn>, delegate: impl Tool + 'static) -> Agent {
-    Agent::builder(ScriptedModel::new(turns)).tool(delegate).build().unwrap()
+    Agent::builder(ScriptedModel::new(turns).unverified()).tool(delegate).build().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,7 +165,9 @@ fn starts(runs: Vec<Asked>, paid: &Counter) -> impl Tool + use<> {
         let (pay, runs) = (Arc::clone(&pay), runs.clone());
         async move {
             let run = |(input, turns): Asked| {
-                let model = ScriptedModel::new(turns).with_capabilities_of("anthropic", "claude-sonnet-4-5");
+                let model = ScriptedModel::new(turns)
+                    .unverified()
+                    .with_capabilities_of("anthropic", "claude-sonnet-4-5");
                 let builder = Agent::builder(model).tools([pay()]);
                 let routing = RouteOptions::default().with_external(ExternalDocuments::PassUrl);
                 builder.store(Arc::new(SlowStore::new(10))).routing(routing).build().unwrap().run(input)

@@ -16,7 +16,8 @@ use serde_json::json;
 /// A model that asks the caller.
 fn agent(turns: impl IntoIterator<Item = Turn>) -> Agent {
     let ask = ToolDefinition::new("ask", "", json!({"type": "object", "properties": {}}));
-    let builder = Agent::builder(ScriptedModel::new(turns)).tool_set(Tools::new().with_external(ask));
+    let builder =
+        Agent::builder(ScriptedModel::new(turns).unverified()).tool_set(Tools::new().with_external(ask));
     builder.answer_deadline(Duration::from_secs(3600)).build().unwrap()
 }
 

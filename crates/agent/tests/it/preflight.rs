@@ -298,7 +298,7 @@ async fn imported_histories_are_mended_or_refused() {
     let asks = AssistantMessage::new([ToolCall::new("rate", Arguments::new("{}")).into()]);
     let history = [Message::assistant("Hello.").shared(), Message::Assistant(asks).shared()];
     let input = || RunInput::from("Go on.").with_history(history.clone());
-    let model = ScriptedModel::new([Turn::text("done")]);
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
     let agent = Agent::builder(model.clone()).system("Be brief.").build().unwrap();
     let mut run = agent.run(input());
     let mut repairs = Vec::new();
@@ -320,7 +320,7 @@ async fn imported_histories_are_mended_or_refused() {
     let messages = outcome.unwrap().messages;
     assert!(attache_core::repair(&messages).repairs.is_empty());
 
-    let model = ScriptedModel::new([Turn::text("done")]);
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
     let agent = Agent::builder(model.clone()).history_policy(HistoryPolicy::Refuse).build().unwrap();
     let error = agent.run(input()).outcome().await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();

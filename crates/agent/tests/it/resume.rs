@@ -150,7 +150,7 @@ async fn documents_inside_documents_are_read_after_a_cut_at_any_entry() {
 /// A log that this program cannot fold is left as it is: no entry, no tool, no model call.
 async fn assert_refused(entries: Vec<Entry>) {
     let paid = Counter::default();
-    let model = ScriptedModel::new([Turn::text("done")]);
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
     let agent =
         Agent::builder(model.clone()).tool(counting("pay", Effect::SideEffect, &paid)).build().unwrap();
     let journal = holding(entries.clone());
@@ -275,7 +275,7 @@ async fn newer_versions_and_unknown_members_are_refused() {
 /// Its input would be ignored in silence otherwise.
 #[tokio::test]
 async fn a_journal_is_started_or_resumed_never_both() {
-    let agent = |turns: Vec<Turn>| Agent::builder(ScriptedModel::new(turns)).build().unwrap();
+    let agent = |turns: Vec<Turn>| Agent::builder(ScriptedModel::new(turns).unverified()).build().unwrap();
     let journal = Arc::new(MemoryJournal::new());
     let error = agent(vec![]).resume(journal.clone()).outcome().await.unwrap_err();
     assert!(matches!(error.journal_error(), Some(JournalError::Empty)));
@@ -347,7 +347,8 @@ async fn a_repeated_call_has_the_idempotency_key_of_the_first() {
 
 fn asking(turns: Vec<Turn>) -> Agent {
     let ask = ToolDefinition::new("ask", "", json!({"type": "object", "properties": {}}));
-    let builder = Agent::builder(ScriptedModel::new(turns)).tool_set(Tools::new().with_external(ask));
+    let builder =
+        Agent::builder(ScriptedModel::new(turns).unverified()).tool_set(Tools::new().with_external(ask));
     builder.answer_deadline(Duration::from_secs(3600)).build().unwrap()
 }
 
@@ -386,7 +387,7 @@ async fn the_time_for_answers_counts_from_the_reply_not_from_the_resume() {
 #[tokio::test]
 async fn a_deadline_is_absolute_over_a_resume() {
     let log = paid_log().await;
-    let model = ScriptedModel::new([Turn::text("done")]);
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
     let paid = Counter::default();
     let agent = Agent::builder(model.clone())
         .tool(counting("pay", Effect::SideEffect, &paid))
@@ -407,7 +408,7 @@ async fn a_deadline_is_absolute_over_a_resume() {
     assert_eq!(ended.count(), 1, "the run has ended, not only the drive");
 
     // A run without a deadline gets none by being resumed with an agent that has one.
-    let model = ScriptedModel::new([Turn::text("done")]);
+    let model = ScriptedModel::new([Turn::text("done")]).unverified();
     let agent =
         Agent::builder(model).tool(counting("pay", Effect::SideEffect, &paid)).deadline(Duration::ZERO);
     let outcome = agent.build().unwrap().resume(holding(before(&log, "model/2"))).outcome().await.unwrap();

@@ -167,7 +167,7 @@ async fn failures_are_observations() {
         .and_call("double", json!({"m": 1}))
         .and_call("dubble", "{}")
         .and_call("Double", json!({"n": 4}));
-    let model = ScriptedModel::new([turn, Turn::text("done")]);
+    let model = ScriptedModel::new([turn, Turn::text("done")]).unverified();
     let agent = Agent::builder(model.clone())
         .tool(fails)
         .tool(hints)
@@ -355,7 +355,8 @@ async fn the_landing_call_has_its_tools_off() {
 #[tokio::test]
 async fn empty_replies_by_policy() {
     let run = |policy: EmptyReply, turns: Vec<Turn>| async move {
-        let agent = Agent::builder(ScriptedModel::new(turns)).empty_reply(policy).build().unwrap();
+        let agent =
+            Agent::builder(ScriptedModel::new(turns).unverified()).empty_reply(policy).build().unwrap();
         agent
             .run("go")
             .outcome()

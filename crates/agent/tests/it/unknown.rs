@@ -80,7 +80,7 @@ async fn an_unknown_outcome_is_told_in_the_same_words_everywhere() {
 
     // The run's time is up, and with it that of the tool.
     let log = journal();
-    let builder = Agent::builder(ScriptedModel::new([call(), Turn::text("done")])).tool(never());
+    let builder = Agent::builder(ScriptedModel::new([call(), Turn::text("done")]).unverified()).tool(never());
     let run = builder.deadline(Duration::from_secs(5)).build().unwrap().run_in(log.clone(), "go");
     let outcome = ended(run).await;
     let text = told(&outcome.messages).remove(0);

@@ -4,8 +4,8 @@ mod server;
 
 use std::time::Duration;
 
+use attache_conformance::{MockProvider, Reply, Rules, Server};
 use attache_models::Registry;
-use attache_testkit::{MockProvider, Reply, Rules, Server};
 use attache_transport::Environment;
 use tokio::net::TcpListener;
 
@@ -282,7 +282,7 @@ async fn a_server_that_drops_tools_and_forms_in_silence() {
 async fn nonsense_is_no_proof() {
     let mock = MockProvider::start().await.unwrap();
     let registry = registry(mock.url());
-    mock.respond_with(|_| Reply::new().text("quxb zzt 17").finish(attache_testkit::Finish::Length));
+    mock.respond_with(|_| Reply::new().text("quxb zzt 17").finish(attache_conformance::Finish::Length));
     let examination = examined(&registry, "openai/gpt-4.1").await;
     for id in ["user.text", "user.image/png", "tool_result.application/pdf", "tools", "form.schema"] {
         assert_eq!(
@@ -302,7 +302,7 @@ async fn a_reply_that_ends_too_early_is_no_proof_either() {
     let registry = registry(mock.url());
     let mut seen = std::collections::HashSet::new();
     mock.respond_with(move |request| match request.json().to_string().contains("data:image/png") {
-        true => Reply::new().finish(attache_testkit::Finish::Length),
+        true => Reply::new().finish(attache_conformance::Finish::Length),
         false => server::answer(request, &|_, _| Sight::Reads, &mut seen),
     });
     let examination = examined(&registry, "openai-chat/gpt-4o").await;

@@ -13,10 +13,10 @@ mod common;
 
 use std::sync::Arc;
 
+use attache_conformance::validate_messages;
 use attache_core::{
     AssistantPart, ChatRequest, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage, UserPart,
 };
-use attache_testkit::validate_messages;
 use common::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -321,12 +321,12 @@ fn exceptions_inside_a_stream() {
     assert_eq!(decode(&original).unwrap_err().message(), "overloaded");
     let headers =
         [(":message-type", "error"), (":error-code", "InternalFailure"), (":error-message", "oops")];
-    let error = decode(&attache_testkit::event_frame(&headers, b"")).unwrap_err();
+    let error = decode(&attache_conformance::event_frame(&headers, b"")).unwrap_err();
     assert_eq!(
         (error.kind(), error.code(), error.message()),
         (ErrorKind::Overloaded, Some("InternalFailure"), "oops")
     );
-    let bare = attache_testkit::event_frame(&[(":message-type", "exception")], b"");
+    let bare = attache_conformance::event_frame(&[(":message-type", "exception")], b"");
     assert_eq!(decode(&bare).unwrap_err().kind(), ErrorKind::Api);
 }
 

@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use attache_bedrock::{Bedrock, ConverseCodec, CredentialSource, Credentials, SigV4};
+use attache_conformance::{MockProvider, Reply, ReplyUsage, Rules};
 use attache_core::{
     BoxFuture, ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle, ProviderError,
     StreamChunk, ToolChoice,
 };
-use attache_testkit::{MockProvider, Reply, ReplyUsage, Rules};
 use attache_transport::{Auth, Codec as _, Environment, RetryPolicy};
 use common::*;
 use futures_util::StreamExt;

@@ -12,8 +12,9 @@ mod common;
 
 use std::sync::Arc;
 
+use attache_conformance::event_frame;
 use attache_core::{AssistantPart, ErrorKind, FinishReason, StreamChunk, ToolSet};
-use attache_testkit::{chunked, event_frame};
+use attache_transport::cassette::chunked;
 use attache_transport::{ChunkSink, Codec as _};
 use bytes::Bytes;
 use common::*;

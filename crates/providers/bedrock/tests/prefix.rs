@@ -13,11 +13,11 @@ mod common;
 
 use std::sync::Arc;
 
+use attache_conformance::validate_converse;
 use attache_core::{
     AssistantPart, ChatRequest, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage,
     UserOrigin, UserPart,
 };
-use attache_testkit::validate_converse;
 use attache_transport::Codec as _;
 use common::*;
 use proptest::prelude::*;

@@ -13,8 +13,9 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use attache_conformance::{CassetteIndex, event_frame};
 use attache_core::{AssistantPart, Completion};
-use attache_testkit::{Cassette, CassetteIndex, event_frame};
+use attache_transport::cassette::Cassette;
 use common::*;
 use serde_json::{Value, json};
 

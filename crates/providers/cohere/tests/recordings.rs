@@ -7,8 +7,9 @@ mod common;
 use std::path::PathBuf;
 
 use attache_cohere::CohereCodec;
+use attache_conformance::{CassetteIndex, Expectation};
 use attache_core::{AssistantMessage, ChatRequest, Message, RawUsage, StreamChunk, ToolResult};
-use attache_testkit::{Cassette, CassetteIndex, Expectation, Interaction, chunked, json_differences};
+use attache_transport::cassette::{Cassette, Interaction, chunked, json_differences};
 use attache_transport::{Replay, replay};
 use bytes::Bytes;
 use http::StatusCode;

@@ -12,12 +12,12 @@ mod common;
 
 use std::time::Duration;
 
+use attache_conformance::{MockProvider, Reply, Rules};
 use attache_core::{
     CachePolicy, ChatRequest, Completion, Document, ErrorKind, LlmProvider, Message, ModelHandle,
     ModelSettings, ProviderError, ToolChoice, ToolResult, Transcript, Unsupported, UserMessage, UserPart,
 };
 use attache_gemini::{Gemini, GenerateCodec};
-use attache_testkit::{MockProvider, Reply, Rules};
 use attache_transport::RetryPolicy;
 use common::*;
 use serde_json::{Value, json};

@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use attache_conformance::{MockProvider, Reply, ReplyUsage};
 use attache_core::{
     BoxFuture, CachePolicy, ChatRequest, ErrorKind, FinishReason, LlmProvider, Message, ModelHandle,
     ModelSettings, ProviderError, Secret, StreamChunk, ToolChoice,
 };
 use attache_gemini::{Gemini, GenerateCodec};
-use attache_testkit::{MockProvider, Reply, ReplyUsage};
 use attache_transport::{Auth, Authorizer, Environment, RequestParts, RetryPolicy};
 use common::*;
 use futures_util::StreamExt;

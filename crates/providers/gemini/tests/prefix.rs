@@ -13,10 +13,10 @@ mod common;
 
 use std::sync::Arc;
 
+use attache_conformance::validate_gemini;
 use attache_core::{
     AssistantPart, ChatRequest, ContentTree, Message, ToolCall, ToolResult, Transcript, UserMessage, UserPart,
 };
-use attache_testkit::validate_gemini;
 use common::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};

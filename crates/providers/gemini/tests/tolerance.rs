@@ -12,8 +12,9 @@ mod common;
 
 use std::path::Path;
 
+use attache_conformance::CassetteIndex;
 use attache_core::{ErrorKind, StreamChunk};
-use attache_testkit::{Cassette, CassetteIndex};
+use attache_transport::cassette::Cassette;
 use common::*;
 use serde_json::{Map, Value, json};
 

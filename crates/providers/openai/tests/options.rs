@@ -4,12 +4,12 @@
 
 mod common;
 
+use attache_conformance::validate_chat;
 use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, ModelSettings, Reasoning, ResponseFormat, ToolChoice,
     ToolResult, Unsupported,
 };
 use attache_openai::{ChatCodec, Profile, Profiles};
-use attache_testkit::validate_chat;
 use attache_transport::Codec as _;
 use serde_json::{Value, json};
 

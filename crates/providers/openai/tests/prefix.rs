@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use attache_conformance::validate_chat;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Document, Message, ProviderCallId, Routed,
     ToolCall, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, Transcript, UserMessage, UserOrigin,
     UserPart,
 };
 use attache_openai::{ChatCodec, Profile};
-use attache_testkit::validate_chat;
 use attache_transport::Codec as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};

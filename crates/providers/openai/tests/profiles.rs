@@ -7,12 +7,12 @@ mod common;
 
 use std::sync::Arc;
 
+use attache_conformance::{Rules, validate_chat_with};
 use attache_core::{
     ChatRequest, Document, Effort, Matrix, Message, ModelSettings, Reasoning, ResponseFormat, Routed, Secret,
     ToolDefinition, ToolResult, ToolSet, Unsupported, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, Profiles, ResponsesCodec};
-use attache_testkit::{Rules, validate_chat_with};
 use attache_transport::{Auth, Codec as _, Environment};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};

@@ -7,11 +7,12 @@ mod common;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use attache_conformance::CassetteIndex;
 use attache_core::{
     AssistantMessage, AssistantPart, ChatRequest, Message, ModelSettings, ReasoningPart, TextPart, ToolResult,
 };
 use attache_openai::{ItemIds, ReasoningItems, ResponsesCodec};
-use attache_testkit::{Cassette, CassetteIndex};
+use attache_transport::cassette::Cassette;
 use serde_json::{Value, json};
 
 use common::items::{answer, asks, at, body, calls, gpt, input, kept, profile, says, thought};

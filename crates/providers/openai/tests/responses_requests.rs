@@ -6,13 +6,13 @@ mod common;
 
 use std::sync::Arc;
 
+use attache_conformance::{Api, SeenPlace, seen_documents};
 use attache_core::{
     Capture, ChatRequest, ContentTree, Document, DocumentId, Effort, ErrorKind, Message, MessageId,
     ModelSettings, Reasoning, ResponseFormat, ResultStatus, Routed, Secret, ToolDefinition, ToolResult,
     ToolSet, Transcript, UserMessage, UserOrigin, UserPart,
 };
 use attache_openai::{ResponsesCodec, SystemPlace, SystemRole};
-use attache_testkit::{Api, SeenPlace, seen_documents};
 use attache_transport::Codec as _;
 use serde_json::{Value, json};
 

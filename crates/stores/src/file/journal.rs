@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use attache_agent::{Entry, Fence, Journal, JournalError, Key};
-use attache_core::{BoxFuture, StoreError, StoreErrorKind};
+use attache_core::{BoxFuture, StoreError, StoreErrorKind, fresh};
 use tokio::sync::{Notify, oneshot};
 
 use super::disk;
@@ -153,7 +153,7 @@ impl Journal for FileJournal {
                 if let Some(found) = self.with(move |log, path| log.find(path, &sought)).await? {
                     return Ok(Some(found));
                 }
-                let left = until.map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
+                let left = until.map(|until| until.duration_since(fresh::now()).unwrap_or_default());
                 if left.is_some_and(|left| left.is_zero()) {
                     return Ok(None);
                 }

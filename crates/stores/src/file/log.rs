@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use attache_agent::{Entry, Fence, JournalError, Key};
-use attache_core::{StoreError, StoreErrorKind};
+use attache_core::{StoreError, StoreErrorKind, fresh};
 
 use super::disk::{self, failed};
 use super::line::{self, Batch, Line, MAX_LINE, Says};
@@ -337,6 +337,6 @@ fn unreadable_line(path: &Path, number: u64, problem: &str) -> JournalError {
 
 /// The time as entries hold it: milliseconds since 1970.
 fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = fresh::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

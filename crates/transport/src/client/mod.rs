@@ -6,6 +6,7 @@ mod lanes;
 mod proxies;
 mod reply;
 mod settings;
+mod tap;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -23,11 +24,13 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 
 pub use self::reply::Reply;
+pub use self::tap::Tap;
 
 use self::connect::Connector;
 use self::deadline::Deadline;
 use self::lanes::{Origins, Place};
 use self::proxies::Proxies;
+use self::tap::Listener;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
 use crate::error::{ErrorReader, ErrorResponse};
@@ -118,6 +121,7 @@ const PING_ANSWER: Duration = Duration::from_secs(20);
 pub struct HttpClient {
     timeouts: Timeouts,
     pool: Arc<Pool>,
+    tap: Option<Arc<dyn Tap>>,
 }
 
 #[derive(Debug)]
@@ -172,7 +176,7 @@ impl HttpClient {
 
     fn with_pool(timeouts: Timeouts, guard: Option<Guard>, proxies: bool) -> Self {
         let pool = Pool { connect: timeouts.connect, guard, proxies, open: OnceLock::new() };
-        Self { timeouts, pool: Arc::new(pool) }
+        Self { timeouts, pool: Arc::new(pool), tap: None }
     }
 
     /// The time limits.
@@ -183,11 +187,18 @@ impl HttpClient {
     /// A handle with other time limits on the same pool, or on a new one if the limit for connecting differs.
     #[must_use]
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
+        let tap = self.tap.clone();
         if timeouts.connect == self.pool.connect {
-            Self { timeouts, pool: Arc::clone(&self.pool) }
+            Self { timeouts, pool: Arc::clone(&self.pool), tap }
         } else {
-            Self::with_pool(timeouts, self.pool.guard.clone(), self.pool.proxies)
+            Self { tap, ..Self::with_pool(timeouts, self.pool.guard.clone(), self.pool.proxies) }
         }
+    }
+
+    /// A handle on the same pool to which `tap` listens, or in whose place it answers.
+    #[must_use]
+    pub fn with_tap(&self, tap: impl Tap) -> Self {
+        Self { tap: Some(Arc::new(tap)), ..self.clone() }
     }
 
     /// Sends `request` until it is answered with a success status or `retry` gives up.
@@ -270,11 +281,18 @@ impl HttpClient {
         if parts.whole {
             timeouts.first_byte = timeouts.total;
         }
-        let reply =
-            self.exchange_within(&timeouts, parts.to_http()?, end).await.map_err(|error| match error {
-                Unanswered::Late(error) => error,
-                Unanswered::Broken(error) => send_error(&error, &parts.url, self.proxy(&parts.url)),
-            })?;
+        let given = self.tap.as_ref().and_then(|tap| tap.answer(parts));
+        let reply = match given {
+            Some(answer) => Reply::given(answer?, Deadline::new(&timeouts, end)),
+            None => {
+                let reply = self.exchange_within(&timeouts, parts.to_http()?, end).await;
+                let reply = reply.map_err(|error| match error {
+                    Unanswered::Late(error) => error,
+                    Unanswered::Broken(error) => send_error(&error, &parts.url, self.proxy(&parts.url)),
+                })?;
+                self.listened(reply, parts)
+            }
+        };
         if reply.status().is_success() {
             return match reply.headers().get(CONTENT_ENCODING) {
                 Some(encoding) if encoding != "identity" => Err(ProviderError::new(
@@ -287,6 +305,12 @@ impl HttpClient {
         // Apart, since every call would carry the room for what few need.
         let response = Box::pin(ErrorResponse::read(reply, &parts.redactor())).await;
         Err(read_error(&response))
+    }
+
+    fn listened(&self, reply: Reply, parts: &RequestParts) -> Reply {
+        let Some(tap) = &self.tap else { return reply };
+        let answer = tap.answered(parts, reply.status(), reply.headers());
+        reply.with_listener(Listener { tap: Arc::clone(tap), answer })
     }
 
     /// Sends `request` once and takes whatever answer comes, which ends by `end`.

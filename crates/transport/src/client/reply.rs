@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 
 use super::deadline::Deadline;
 use super::lanes::Place;
+use super::tap::Listener;
 
 /// How much of a body that nobody wants is read, and for how long, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
@@ -22,16 +23,44 @@ const DRAIN_TIME: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Reply {
     head: response::Parts,
-    body: Incoming,
+    body: Source,
     deadline: Deadline,
+    listener: Option<Listener>,
     /// Where its connection counts it until it is read.
     _place: Option<Place>,
+}
+
+/// Where a body comes from.
+#[derive(Debug)]
+enum Source {
+    Network(Incoming),
+    /// A tap gave it.
+    Given(Bytes),
+}
+
+impl Source {
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::Network(body) => body.is_end_stream(),
+            Self::Given(body) => body.is_empty(),
+        }
+    }
 }
 
 impl Reply {
     pub(super) fn new(response: Response<Incoming>, deadline: Deadline, place: Option<Place>) -> Self {
         let (head, body) = response.into_parts();
-        Self { head, body, deadline, _place: place }
+        Self { head, body: Source::Network(body), deadline, listener: None, _place: place }
+    }
+
+    pub(super) fn given(response: Response<Bytes>, deadline: Deadline) -> Self {
+        let (head, body) = response.into_parts();
+        Self { head, body: Source::Given(body), deadline, listener: None, _place: None }
+    }
+
+    pub(super) fn with_listener(mut self, listener: Listener) -> Self {
+        self.listener = Some(listener);
+        self
     }
 
     /// The status.
@@ -99,11 +128,21 @@ impl Reply {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, ProviderError>>> {
         loop {
-            return match Pin::new(&mut self.body).poll_frame(context) {
+            let body = match &mut self.body {
+                Source::Network(body) => body,
+                Source::Given(body) if body.is_empty() => return Poll::Ready(None),
+                Source::Given(body) => return Poll::Ready(Some(Ok(std::mem::take(body)))),
+            };
+            return match Pin::new(body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     self.deadline.moved();
                     match frame.into_data() {
-                        Ok(data) if !data.is_empty() => Poll::Ready(Some(Ok(data))),
+                        Ok(data) if !data.is_empty() => {
+                            if let Some(listener) = &self.listener {
+                                listener.tap.read(listener.answer, &data);
+                            }
+                            Poll::Ready(Some(Ok(data)))
+                        }
                         // Trailers, or nothing.
                         _ => continue,
                     }
@@ -123,7 +162,7 @@ impl Reply {
     /// Reads the rest of the body in the background, bounded in bytes and time, so that its connection is used
     /// again. A body that has ended costs nothing.
     pub(crate) fn discard(mut self) {
-        if self.body.is_end_stream() {
+        if self.body.has_ended() {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

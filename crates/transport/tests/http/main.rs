@@ -13,4 +13,6 @@ mod secrets;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod taps;
+#[cfg(test)]
 mod tls;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use attache_testkit::{MockProvider, RecordedRequest, Reply, ReplyUsage};
+use attache_conformance::{MockProvider, RecordedRequest, Reply, ReplyUsage};
 use serde_json::{Value, json};
 
 use super::super::media::Kind;

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use attache_anthropic::MessagesCodec;
+use attache_conformance::validate_messages;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
     ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
     ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
 };
-use attache_testkit::validate_messages;
 use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;

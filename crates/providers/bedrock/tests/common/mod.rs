@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use attache_bedrock::ConverseCodec;
+use attache_conformance::{event_frame, validate_converse};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
     ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, ToolCall,
     ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
 };
-use attache_testkit::{event_frame, validate_converse};
 use attache_transport::{Codec as _, EncodedRequest, Replay, replay as replay_response};
 use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;

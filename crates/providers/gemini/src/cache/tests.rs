@@ -1,5 +1,5 @@
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{LlmProvider, Message, ModelHandle};
-use attache_testkit::{MockProvider, Reply};
 
 use super::*;
 use crate::codec::Gemini;

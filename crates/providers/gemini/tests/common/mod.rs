@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use attache_conformance::validate_gemini;
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Document, DocumentId, Message,
     ProviderCallId, ProviderError, ReasoningPart, ReplayData, Routed, Secret, StreamChunk, TextPart,
     ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserPart,
 };
 use attache_gemini::GenerateCodec;
-use attache_testkit::validate_gemini;
 use attache_transport::{ChunkSink, Codec as _, EncodedRequest, Replay, replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;

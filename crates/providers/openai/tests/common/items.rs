@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use attache_conformance::{Rules, validate_responses_with};
 use attache_core::{AssistantMessage, AssistantPart, ChatRequest, ErrorKind, Message, ToolCall};
 use attache_openai::{Profile, Profiles, ResponsesCodec};
-use attache_testkit::{Rules, validate_responses_with};
 use attache_transport::{Codec as _, EncodedRequest};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};

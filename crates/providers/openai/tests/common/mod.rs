@@ -6,13 +6,13 @@ pub(crate) mod items;
 
 use std::sync::Arc;
 
+use attache_conformance::{Rules, validate_chat, validate_chat_with};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, ChatRequest, Completion, Message, ProviderCallId,
     ProviderError, StreamChunk, ToolCall, ToolCallId, ToolDefinition, ToolResult, ToolResultsMessage,
     ToolSet,
 };
 use attache_openai::{ChatCodec, Profile};
-use attache_testkit::{Rules, validate_chat, validate_chat_with};
 use attache_transport::{Codec as _, EncodedRequest, Replay};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use attache_transport::cassette::chunked;
 use bytes::Bytes;
 
 use super::converse::error_frame;
 use super::reply::Reply;
-use crate::cassette::chunked;
 
 /// Where the body is cut into network writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use attache_transport::cassette::Cassette;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use super::NOVA;
 use crate::mock::record::RecordedRequest;
 use crate::mock::wire::render;
 use crate::testing::Request;
-use crate::{Cassette, CassetteIndex, Finish, MockProvider, Reply, ReplyUsage, Writes, event_frame};
+use crate::{CassetteIndex, Finish, MockProvider, Reply, ReplyUsage, Writes, event_frame};
 
 fn request(operation: &str, body: &Value) -> RecordedRequest {
     let uri = format!("/model/m.x/{operation}").parse().expect("a path");

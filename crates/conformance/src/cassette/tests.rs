@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use attache_transport::cassette::{Cassette, Interaction, RecordedBody};
 use serde_json::{Value, json};
 
-use super::{
-    Cassette, CassetteError, CassetteIndex, CassettePlayer, Interaction, PlayerOptions, RecordedBody,
-};
+use super::{CassetteIndex, CassettePlayer, PlayerOptions};
 use crate::mock::Writes;
 use crate::testing::Request;
 use crate::{
@@ -114,42 +113,6 @@ fn every_recording_parses_and_has_an_expectation_an_interaction() {
     }
     assert_eq!(index.with_protocol("openai-chat").count(), 61);
     assert_eq!(index.with_protocol("anthropic").count(), 20);
-}
-
-#[test]
-fn bodies_of_every_kind_give_their_bytes() {
-    let chat = load("openai-chat/pyd_test_dbos_test_complex_agent_run_in_workflow_1c10.json");
-    let response = &chat.interactions[0].response;
-    assert!(response.body.bytes().starts_with(b"data: {"));
-    assert!(response.headers["content-type"].to_str().expect("text").starts_with("text/event-stream"));
-    let bedrock =
-        load("bedrock-converse/pyd_test_bedrock_test_bedrock_model_stream_empty_text_delta_2c0a.json");
-    let binary =
-        bedrock.interactions.iter().any(|each| matches!(each.response.body, RecordedBody::Binary(_)));
-    assert!(binary);
-    let cut = load("openai-chat/pyd_test_openai_test_document_as_binary_content_input_with_tool_8af5.json");
-    let elided = &cut.interactions[0].request.elided[0];
-    assert_eq!((elided.pointer.as_str(), elided.chars), ("/messages/0/content/1/file/file_data", 17716));
-}
-
-#[test]
-fn a_file_that_is_no_recording_is_an_error() {
-    let with = |request: Value, response: Value| {
-        Cassette::parse(&json!({"interactions": [{"request": request, "response": response}]}).to_string())
-    };
-    let request = json!({"method": "POST", "uri": "/", "body": {}});
-    assert!(with(request.clone(), json!({"status": 200, "unknown": 1})).is_ok());
-    for response in [
-        json!({"status": 200, "body": {}, "body_text": "x"}),
-        json!({"status": 200, "body_base64": "%"}),
-        json!({"status": 200, "headers": {"a b": "x"}}),
-        json!({"status": 200, "headers": {"a": 1}}),
-    ] {
-        let error = with(request.clone(), response).expect_err("a contradiction");
-        assert!(matches!(error, CassetteError::Invalid { interaction: 0, .. }), "{error}");
-    }
-    assert!(matches!(Cassette::parse("{}"), Err(CassetteError::Parse(_))));
-    assert!(matches!(Cassette::load(fixtures().join("none.json")), Err(CassetteError::Read { .. })));
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use attache_transport::cassette::Cassette;
+
+use crate::CassetteIndex;
 use crate::api::converse_model;
 use crate::mock::converse::{percent_decoded, validate_converse};
-use crate::{Cassette, CassetteIndex};
 
 /// Refused requests whose fault the request shows: a PDF in a tool result of Nova, a document by reference for
 /// Claude, a model that is served through a profile only.

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use attache_transport::cassette::Cassette;
 use serde_json::{Value, json};
 
-use crate::{Cassette, CassetteIndex, Rules, Server, validate_chat_with};
+use crate::{CassetteIndex, Rules, Server, validate_chat_with};
 
 fn judged(server: Server, body: &Value) -> Result<(), crate::Violation> {
     validate_chat_with(body, &Rules::for_server(server))

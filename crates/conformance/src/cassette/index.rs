@@ -1,11 +1,11 @@
 //! The index of the recordings: what each answer holds, as an independent parser understood it.
 
+use std::fs;
 use std::path::Path;
 
+use attache_transport::cassette::CassetteError;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-
-use super::{CassetteError, read};
 
 /// The index of a folder of recordings. Reading is lenient: what is unknown is skipped, what is absent is empty.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -24,9 +24,11 @@ impl CassetteIndex {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is over 64 MiB, or does not hold the format.
+    /// When the file cannot be read, or does not hold the format.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, CassetteError> {
-        Self::parse(&read(path.as_ref())?)
+        let path = path.as_ref();
+        let failed = |source| CassetteError::Read { path: path.to_owned(), source };
+        Self::parse(&fs::read_to_string(path).map_err(failed)?)
     }
 
     /// Parses an index.

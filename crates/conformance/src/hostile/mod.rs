@@ -5,7 +5,7 @@
 //! an error.
 //!
 //! ```
-//! use attache_testkit::hostile;
+//! use attache_conformance::hostile;
 //!
 //! let corpus = hostile::corpus();
 //! assert!(corpus.len() >= 60);

@@ -52,7 +52,7 @@ use crate::documents::{SeenDocument, seen_documents};
 /// The server stops when this is dropped.
 ///
 /// ```
-/// use attache_testkit::{MockProvider, Reply};
+/// use attache_conformance::{MockProvider, Reply};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {

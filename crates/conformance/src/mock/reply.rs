@@ -15,7 +15,7 @@ use super::fault::Delivery;
 /// from [`writes`](Self::writes) on.
 ///
 /// ```
-/// use attache_testkit::{Reply, ReplyUsage};
+/// use attache_conformance::{Reply, ReplyUsage};
 /// use serde_json::json;
 ///
 /// let reply = Reply::new()

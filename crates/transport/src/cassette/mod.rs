@@ -1,9 +1,19 @@
-//! Recorded provider traffic: reading it, cutting it into chunks, serving it.
+//! Recorded traffic: the file format of recordings, cutting their bodies into chunks, comparing their requests.
+//!
+//! A recording is a JSON file:
+//!
+//! ```json
+//! {"source": "", "licence": "", "api": "anthropic", "interactions": [
+//!     {"request": {"method": "POST", "uri": "/v1/messages", "headers": {"accept": "*/*"}, "body": {"model": "…"}},
+//!      "response": {"status": 200, "headers": {"content-type": "text/event-stream"}, "body_text": "event: …"}}]}
+//! ```
+//!
+//! A body is JSON (`body`), text as it went over the wire (`body_text`), or binary (`body_base64`). `elided` names
+//! strings of a request that were cut.
 
 mod chunk;
 mod diff;
-mod index;
-mod player;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -20,10 +30,6 @@ use serde_json::value::RawValue;
 
 pub use self::chunk::chunked;
 pub use self::diff::{Difference, json_differences};
-pub use self::index::{
-    CassetteIndex, Expectation, ExpectedCall, ExpectedError, ExpectedThinking, ExpectedUsage, IndexedCassette,
-};
-pub use self::player::{CassettePlayer, PlayerOptions, RequestMismatch};
 
 /// The largest recording that is read, 64 MiB.
 const MAX_FILE: u64 = 64 << 20;
@@ -144,6 +150,14 @@ pub enum CassetteError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
         /// The file.
         path: PathBuf,
         /// What the system said.
@@ -286,9 +300,9 @@ fn body(
     match (json, text, base64) {
         (Some(json), None, None) => Ok(RecordedBody::Json(Bytes::copy_from_slice(json.get().as_bytes()))),
         (None, Some(text), None) => Ok(RecordedBody::Text(text.into())),
-        (None, None, Some(data)) => match crate::media::decode_base64(&data) {
-            Some(bytes) => Ok(RecordedBody::Binary(bytes.into())),
-            None => Err("`body_base64` is not base64"),
+        (None, None, Some(data)) => match base64_simd::STANDARD.decode_to_vec(&data) {
+            Ok(bytes) => Ok(RecordedBody::Binary(bytes.into())),
+            Err(_) => Err("`body_base64` is not base64"),
         },
         (None, None, None) => Ok(RecordedBody::None),
         _ => Err("there is more than one body"),

@@ -21,7 +21,7 @@ const PADDING: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 /// other message types, or, with a byte changed, damaged ones. Of a name 255 bytes are taken, of a value 65,535.
 ///
 /// ```
-/// use attache_testkit::{Reply, event_frame};
+/// use attache_conformance::{Reply, event_frame};
 ///
 /// let headers = [(":message-type", "event"), (":event-type", "futureEvent")];
 /// let reply = Reply::new().text("Hi").insert_event(1, event_frame(&headers, b"{}"));

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::diff::{Difference, json_differences};
-use super::{Cassette, Interaction, RecordedBody};
+use attache_transport::cassette::{Cassette, Difference, Interaction, RecordedBody, json_differences};
+
 use crate::mock::{MockProvider, RecordedRequest, Reply, Writes};
 
 /// How a recording is served.
@@ -115,7 +115,7 @@ fn reply(interaction: &Interaction, writes: Writes) -> Reply {
     let content_type = match &response.body {
         RecordedBody::Json(_) => "application/json",
         RecordedBody::Binary(_) => "application/octet-stream",
-        RecordedBody::Text(_) | RecordedBody::None => "text/plain",
+        _ => "text/plain",
     };
     let mut reply = Reply::raw(response.status, content_type, response.body.bytes()).writes(writes);
     for (name, value) in &response.headers {

@@ -1,4 +1,4 @@
-//! The provider APIs the testkit speaks.
+//! The provider APIs that the mock provider speaks.
 
 use std::fmt;
 

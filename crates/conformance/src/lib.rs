@@ -1,0 +1,34 @@
+//! What attache's own tests hold its providers against; nothing here is published.
+//!
+//! - [`MockProvider`] is an HTTP server that speaks the providers' APIs: it answers with scripted [`Reply`]s,
+//!   whole or streamed, injects faults, records what it was asked, and judges every request as strictly as the
+//!   real servers do. The judgement alone is [`validate_chat`], [`validate_messages`],
+//!   [`validate_responses`], [`validate_gemini`] and [`validate_converse`].
+//! - [`seen_documents`] decodes the documents of a request as its provider would see them;
+//!   [`MockProvider::seen_documents`] looks into uploaded files too.
+//! - [`hostile`] makes documents that were made to break their readers.
+//! - [`CassetteIndex`] says what recorded answers hold, [`CassettePlayer`] serves them. Recordings themselves are
+//!   read by [`attache_transport::cassette`].
+
+mod api;
+mod cassette;
+mod documents;
+pub mod hostile;
+mod media;
+mod mock;
+
+#[cfg(test)]
+mod testing;
+
+pub use api::Api;
+pub use cassette::{
+    CassetteIndex, CassettePlayer, Expectation, ExpectedCall, ExpectedError, ExpectedThinking, ExpectedUsage,
+    IndexedCassette, PlayerOptions, RequestMismatch,
+};
+pub use documents::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
+pub use mock::{
+    Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Server, StoredFile,
+    Violation, Writes, event_frame, validate_chat, validate_chat_with, validate_converse,
+    validate_converse_with, validate_gemini, validate_gemini_with, validate_messages, validate_messages_with,
+    validate_responses, validate_responses_with,
+};

@@ -1,0 +1,151 @@
+//! The source of fresh ids and of the time: chance and the clock, or, in a test that says so, counts and a time that
+//! stands still. For crates that mint ids or look at the clock.
+//!
+//! A program has chance and the clock. Only where the feature `fixed` is on, as `attache-testkit` switches it on, is
+//! there another source at all, and it serves the thread that has [entered](Source::enter) it until the guard is dropped.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use uuid::Uuid;
+
+#[cfg(feature = "fixed")]
+pub(crate) use fixed::{Kind, next};
+
+/// The source of the current thread, to be taken to another one.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    #[cfg(feature = "fixed")]
+    counts: Option<Arc<fixed::Counts>>,
+}
+
+/// Gives the thread back the source that it had when this was made.
+#[derive(Debug)]
+#[must_use = "the source serves until this is dropped"]
+pub struct Entered {
+    #[cfg(feature = "fixed")]
+    before: Option<Arc<fixed::Counts>>,
+    /// What was entered on a thread is left there.
+    thread: PhantomData<*const ()>,
+}
+
+/// The time.
+pub fn now() -> SystemTime {
+    #[cfg(feature = "fixed")]
+    if fixed::is_on() {
+        return fixed::time();
+    }
+    SystemTime::now()
+}
+
+/// A fresh UUID as text, for ids that nobody shall guess.
+pub fn uuid() -> Arc<str> {
+    #[cfg(feature = "fixed")]
+    if let Some(number) = next(Kind::Run) {
+        return fixed::uuid(number);
+    }
+    text(Uuid::new_v4())
+}
+
+pub(crate) fn document() -> Arc<str> {
+    #[cfg(feature = "fixed")]
+    if let Some(number) = next(Kind::Document) {
+        return fixed::uuid(number);
+    }
+    text(Uuid::new_v4())
+}
+
+pub(crate) fn text(uuid: Uuid) -> Arc<str> {
+    let mut buffer = [0u8; uuid::fmt::Hyphenated::LENGTH];
+    Arc::from(&*uuid.hyphenated().encode_lower(&mut buffer))
+}
+
+impl Source {
+    /// The source of this thread.
+    pub fn current() -> Self {
+        Self {
+            #[cfg(feature = "fixed")]
+            counts: fixed::current(),
+        }
+    }
+
+    /// Serves this thread until the guard is dropped. A source of chance and the clock serves too: it takes the place of
+    /// another.
+    pub fn enter(&self) -> Entered {
+        Entered {
+            #[cfg(feature = "fixed")]
+            before: fixed::replace(self.counts.clone()),
+            thread: PhantomData,
+        }
+    }
+}
+
+#[cfg(feature = "fixed")]
+impl Source {
+    /// A source of counts, each from 1, and of the first second of 2026.
+    pub fn fixed() -> Self {
+        Self { counts: Some(Arc::default()) }
+    }
+}
+
+#[cfg(feature = "fixed")]
+impl Drop for Entered {
+    fn drop(&mut self) {
+        fixed::replace(self.before.take());
+    }
+}
+
+#[cfg(feature = "fixed")]
+mod fixed {
+    use std::cell::RefCell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{Duration, SystemTime};
+
+    /// 2026-01-01T00:00:00Z.
+    pub(super) fn time() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600)
+    }
+
+    /// The ids that are counted apart.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Kind {
+        Document,
+        Message,
+        Call,
+        Run,
+    }
+
+    #[derive(Debug, Default)]
+    pub(super) struct Counts([AtomicU32; 4]);
+
+    thread_local! {
+        static COUNTS: RefCell<Option<Arc<Counts>>> = const { RefCell::new(None) };
+    }
+
+    /// The next number of a kind, where the thread has a source of counts.
+    pub(crate) fn next(kind: Kind) -> Option<u32> {
+        COUNTS.with_borrow(|counts| {
+            let count = counts.as_ref()?.0.get(kind as usize)?;
+            Some(count.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
+        })
+    }
+
+    pub(super) fn is_on() -> bool {
+        COUNTS.with_borrow(Option::is_some)
+    }
+
+    pub(super) fn current() -> Option<Arc<Counts>> {
+        COUNTS.with_borrow(Clone::clone)
+    }
+
+    pub(super) fn replace(counts: Option<Arc<Counts>>) -> Option<Arc<Counts>> {
+        COUNTS.replace(counts)
+    }
+
+    /// A UUID of the form that random ones have, with the number where labels show it.
+    pub(super) fn uuid(number: u32) -> Arc<str> {
+        Arc::from(format!("{number:08x}-0000-4000-8000-000000000000"))
+    }
+}

@@ -1,0 +1,224 @@
+//! Assertions on what a model was asked, and on what it did.
+
+use attache_core::{AssistantMessage, ChatRequest, Document, Identities, Message, UserPart};
+use serde_json::Value;
+
+use crate::transcript;
+
+/// The requests that a model got, in order, with its replies: a snapshot that later requests do not change.
+///
+/// ```
+/// use attache_agent::{Agent, tool_fn};
+/// use attache_core::Document;
+/// use attache_testkit::{ScriptedModel, Turn};
+/// use serde_json::json;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let lease = Document::from_bytes("%PDF-1.7 rent: 900", "application/pdf").with_file_name("lease.pdf");
+/// let returned = lease.clone();
+/// let find = tool_fn("find", "Finds the lease.", move || Ok(returned.clone()));
+/// let model = ScriptedModel::new([Turn::call("find", json!({})), Turn::text("EUR 900.")])
+///     .with_capabilities_of("anthropic", "claude-sonnet-4-5");
+/// Agent::builder(model.clone()).tool(find).build()?.run("How much?").outcome().await?;
+///
+/// let asked = model.asked();
+/// assert_eq!(asked.called("find"), [json!({})]);
+/// asked.assert_saw(&lease);
+/// assert!(asked.transcript().ends_with("assistant: EUR 900.\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Asked {
+    exchanges: Vec<Exchange>,
+}
+
+/// A request, and what came of it so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) request: ChatRequest,
+    pub(crate) reply: Option<AssistantMessage>,
+    pub(crate) failure: Option<String>,
+}
+
+impl Exchange {
+    pub(crate) fn begun(request: ChatRequest) -> Self {
+        Self { request, reply: None, failure: None }
+    }
+}
+
+/// How much of a document a model was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sight {
+    /// The document itself, with its own bytes, as a part of a user message or of a tool result.
+    Native,
+    /// All of its text, as text. A document that is no text is never seen so, whatever a converter made of it.
+    Text,
+    /// A label, a reference or a note that names it, with or without something that was made of it: text of a converter,
+    /// images of its pages, a scaled image, its first lines. [`Asked::transcript`] shows which.
+    Named,
+    /// Nothing.
+    Nothing,
+}
+
+impl Asked {
+    pub(crate) fn new(exchanges: Vec<Exchange>) -> Self {
+        Self { exchanges }
+    }
+
+    /// The requests in order.
+    pub fn requests(&self) -> impl Iterator<Item = &ChatRequest> {
+        self.exchanges.iter().map(|exchange| &exchange.request)
+    }
+
+    /// The arguments of each call of that tool in the model's replies, in order; arguments that are no JSON object are a
+    /// string. Calls of a history that the model was given are not its own.
+    pub fn called(&self, tool: &str) -> Vec<Value> {
+        let calls = self.calls().filter(|call| call.name == tool);
+        let arguments = calls.map(|call| match call.arguments.object() {
+            Ok(object) => Value::Object(object),
+            Err(_) => Value::String(call.arguments.raw().to_owned()),
+        });
+        arguments.collect()
+    }
+
+    /// Holds that the model called that tool.
+    ///
+    /// # Panics
+    /// If it did not, with the names of those that it called.
+    #[track_caller]
+    pub fn assert_called(&self, tool: &str) {
+        let called: Vec<&str> = self.calls().map(|call| call.name.as_str()).collect();
+        let others = if called.is_empty() { "no tool".to_owned() } else { called.join(", ") };
+        assert!(called.contains(&tool), "the model did not call `{tool}`; it called {others}");
+    }
+
+    /// How much of a document the model was shown, in whichever of the requests showed most. UserPart is compared, not
+    /// ids: the same bytes under another id count, and another version under the same id does not.
+    pub fn sight(&self, document: &Document) -> Sight {
+        let sights = self.requests().map(|request| sight(request, document));
+        sights.min_by_key(|sight| *sight as u8).unwrap_or(Sight::Nothing)
+    }
+
+    /// True if the model was shown the document itself, or all of its text: [`Sight::Native`] or [`Sight::Text`].
+    /// Converted text, a scaled image or a note is not the document.
+    pub fn saw(&self, document: &Document) -> bool {
+        matches!(self.sight(document), Sight::Native | Sight::Text)
+    }
+
+    /// Holds that the model [`saw`](Self::saw) the document.
+    ///
+    /// # Panics
+    /// If it did not, with what it was shown instead.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "what does not hold is a failed test")]
+    pub fn assert_saw(&self, document: &Document) {
+        let name = transcript::described(document);
+        match self.sight(document) {
+            Sight::Native | Sight::Text => {}
+            Sight::Named => {
+                let transcript = self.transcript();
+                panic!("the model did not see {name} itself; it was named to the model:\n{transcript}")
+            }
+            Sight::Nothing => panic!("the model was shown nothing of {name}:\n{}", self.transcript()),
+        }
+    }
+
+    /// The conversation as the model saw and continued it, for people and snapshots: which tools it was offered, then
+    /// each message once, and a line for each document with its name, type and size. What a request changes of messages
+    /// that were there before stands behind a line that says so. It holds no ids but those that stand in texts (see
+    /// [`Fixed`](crate::Fixed)), and no times.
+    pub fn transcript(&self) -> String {
+        transcript::transcript(&self.exchanges)
+    }
+
+    fn calls(&self) -> impl Iterator<Item = &attache_core::ToolCall> {
+        self.exchanges
+            .iter()
+            .filter_map(|exchange| exchange.reply.as_ref())
+            .flat_map(AssistantMessage::tool_calls)
+    }
+}
+
+/// The documents of a request, in the order in which they come, each once: those of prompts and those that tools
+/// returned, shown or not.
+pub fn documents(request: &ChatRequest) -> Vec<Document> {
+    let all: Vec<&Document> = request.messages.iter().flat_map(|message| message.documents()).collect();
+    let mut known = Identities::new();
+    all.into_iter().filter(|document| known.insert(document)).cloned().collect()
+}
+
+fn sight(request: &ChatRequest, document: &Document) -> Sight {
+    let text = document.bytes().filter(|_| is_text(document));
+    let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).map(str::trim);
+    let text = text.filter(|text| !text.is_empty());
+    let (id, short) = (document.id().as_str(), format!("\"{}\"", document.id().short()));
+    let mut best = Sight::Nothing;
+    let mut see = |sight: Sight| {
+        if (sight as u8) < (best as u8) {
+            best = sight;
+        }
+    };
+    for message in &request.messages {
+        for content in shown(message) {
+            match content {
+                Shown::Document(other) if is_content(document, other) => see(Sight::Native),
+                Shown::Document(other) if other.id() == document.id() => see(Sight::Named),
+                Shown::Document(_) => {}
+                Shown::Text(shown) => {
+                    // Routing fences a document's text; the same words elsewhere are not the document.
+                    let is_fenced = shown.starts_with("[begin document ");
+                    if is_fenced && text.is_some_and(|text| shown.contains(text)) {
+                        see(Sight::Text);
+                    } else if shown.contains(id) || shown.contains(&short) {
+                        see(Sight::Named);
+                    }
+                }
+            }
+        }
+    }
+    best
+}
+
+fn is_text(document: &Document) -> bool {
+    matches!(document.media_type().kind(), attache_core::MediaKind::Text)
+}
+
+/// Whether both have the same bytes; where those of one are nowhere in memory, whether they are the same document.
+fn is_content(document: &Document, other: &Document) -> bool {
+    match (document.hash(), other.hash()) {
+        (Some(own), Some(others)) => own == others,
+        _ => document.is_same(other),
+    }
+}
+
+/// What stands in a request.
+pub(crate) enum Shown<'a> {
+    Text(std::borrow::Cow<'a, str>),
+    Document(&'a Document),
+}
+
+/// What a message shows on the side of the user and of the tools, as a provider renders it.
+pub(crate) fn shown(message: &Message) -> Vec<Shown<'_>> {
+    match message {
+        Message::User(user) => user.shown().iter().map(content).collect(),
+        Message::ToolResults(results) => {
+            let parts = results.results.iter().flat_map(|result| {
+                let text = Shown::Text(result.tree.model_text());
+                std::iter::once(text).chain(result.attached().iter().map(content))
+            });
+            parts.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn content(content: &UserPart) -> Shown<'_> {
+    match content {
+        UserPart::Text(text) => Shown::Text(text.text().into()),
+        UserPart::Document(document) => Shown::Document(document),
+        UserPart::Object(tree) => Shown::Text(tree.model_text()),
+        // Parts of a later version of core show nothing that is known here.
+        _ => Shown::Text("".into()),
+    }
+}

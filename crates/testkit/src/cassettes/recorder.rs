@@ -1,0 +1,151 @@
+//! Recording.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use attache_transport::cassette::{
+    Cassette, CassetteError, Interaction, RecordedBody, RecordedCall, RecordedResponse,
+};
+use attache_transport::{HttpClient, Redactor, RequestParts, Tap};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+use super::{address, cleaned};
+use crate::double::lock;
+
+/// The headers that are kept; whatever else a request or an answer carries stays out of a recording.
+const OF_REQUESTS: [&str; 4] = ["content-type", "accept", "anthropic-version", "anthropic-beta"];
+const OF_ANSWERS: [&str; 2] = ["content-type", "retry-after"];
+
+/// Records what a model's provider is asked and what it answers, for a [`Player`](crate::Player) and for
+/// `attache replay`.
+///
+/// Secrets stay out: of headers only those are kept that describe content, the host and the values of the query are
+/// left out, and what the request was authorized with, whatever looks like a key, and the secrets that it is told of are
+/// `***` in bodies, those of answers included. What a model is told and says is kept as it is, documents too.
+///
+/// ```no_run
+/// use attache_anthropic::Anthropic;
+/// use attache_testkit::{Fixed, Recorder};
+///
+/// # async fn record() -> Result<(), Box<dyn std::error::Error>> {
+/// let _fixed = Fixed::new();
+/// let recorder = Recorder::new("anthropic");
+/// let model = Anthropic::from_env("claude-sonnet-4-5")?.with_http(recorder.client());
+/// // … run the agent …
+/// recorder.save("tests/cassettes/rent.json")?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    tape: Tape,
+}
+
+#[derive(Clone, Debug)]
+struct Tape(Arc<Mutex<Recorded>>);
+
+#[derive(Debug)]
+struct Recorded {
+    api: String,
+    told: Redactor,
+    taken: Vec<Taken>,
+}
+
+#[derive(Debug)]
+struct Taken {
+    request: RequestParts,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Recorder {
+    /// Records what the API of that name says; the name is for readers.
+    pub fn new(api: impl Into<String>) -> Self {
+        let recorded = Recorded { api: api.into(), told: Redactor::new(), taken: Vec::new() };
+        Self { tape: Tape(Arc::new(Mutex::new(recorded))) }
+    }
+
+    /// Keeps that text out too, such as the name of a project. It must have at least 6 bytes.
+    #[must_use]
+    pub fn with_secret(self, secret: &str) -> Self {
+        let mut recorded = lock(&self.tape.0);
+        recorded.told = std::mem::take(&mut recorded.told).with_secret(secret);
+        drop(recorded);
+        self
+    }
+
+    /// The client of the process, recorded.
+    pub fn client(&self) -> HttpClient {
+        self.over(&HttpClient::shared())
+    }
+
+    /// That client, recorded.
+    pub fn over(&self, client: &HttpClient) -> HttpClient {
+        client.with_tap(self.tape.clone())
+    }
+
+    /// All that was answered so far, as it is written.
+    ///
+    /// # Errors
+    /// [`CassetteError::Invalid`] if a secret stands in a binary body, which would be no such body without it.
+    pub fn cassette(&self) -> Result<Cassette, CassetteError> {
+        let recorded = lock(&self.tape.0);
+        let own: Vec<Redactor> = recorded.taken.iter().map(|taken| taken.request.redactor()).collect();
+        let clean = |text: &str| cleaned(text, own.iter().chain([&recorded.told]));
+        let mut cassette = Cassette::new(&recorded.api);
+        for (number, taken) in recorded.taken.iter().enumerate() {
+            let body = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(RecordedBody::of(clean(text).into())),
+                Err(_) => {
+                    let text = String::from_utf8_lossy(bytes);
+                    if clean(&text) == text {
+                        return Ok(RecordedBody::of(Bytes::copy_from_slice(bytes)));
+                    }
+                    let problem = "a secret stands in a binary body";
+                    Err(CassetteError::Invalid { interaction: number, problem })
+                }
+            };
+            let mut call = RecordedCall::new(taken.request.method.as_str(), address(&taken.request, clean));
+            let shown = taken.request.shown_headers();
+            call.headers = kept(shown.filter(|(name, _)| OF_REQUESTS.contains(name)), clean);
+            call.body = body(&taken.request.body.to_vec())?;
+            let values =
+                taken.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default()));
+            let headers = kept(values.filter(|(name, _)| OF_ANSWERS.contains(name)), clean);
+            let response = RecordedResponse::new(taken.status.as_u16(), headers, body(&taken.body)?);
+            cassette.interactions.push(Interaction::new(call, response));
+        }
+        Ok(cassette)
+    }
+
+    /// Writes it to a file, over one that is there. An answer that is still being read is written as far as it came.
+    ///
+    /// # Errors
+    /// As for [`cassette`](Self::cassette), and when the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), CassetteError> {
+        self.cassette()?.save(path)
+    }
+}
+
+fn kept<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>, clean: impl Fn(&str) -> String) -> HeaderMap {
+    let headers = headers.filter_map(|(name, value)| {
+        Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(clean(value)).ok()?))
+    });
+    headers.collect()
+}
+
+impl Tap for Tape {
+    fn answered(&self, request: &RequestParts, status: StatusCode, headers: &HeaderMap) -> usize {
+        let mut recorded = lock(&self.0);
+        let taken = Taken { request: request.clone(), status, headers: headers.clone(), body: Vec::new() };
+        recorded.taken.push(taken);
+        recorded.taken.len() - 1
+    }
+
+    fn read(&self, answer: usize, piece: &Bytes) {
+        if let Some(taken) = lock(&self.0).taken.get_mut(answer) {
+            taken.body.extend_from_slice(piece);
+        }
+    }
+}

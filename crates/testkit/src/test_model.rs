@@ -1,0 +1,181 @@
+//! A model that calls every tool.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, ChunkStream, LlmProvider, Message, ResponseFormat, ToolChoice, ToolDefinition, UserOrigin,
+};
+use serde_json::{Map, Value};
+
+use crate::double::{Double, methods, provider};
+use crate::sample::sample;
+use crate::turn::Turn;
+
+/// A model that calls every tool it is offered once, all in one reply, with arguments made from their schemas, and
+/// then answers with what the tools said, a line for each: the shortest test that everything fits together. It says the
+/// same each time.
+///
+/// Arguments hold what the schema demands and nothing else, and fit it. Where none can be made (a pattern, say), an
+/// example that the schema or the tool gives is taken; without one it panics, and
+/// [`with_arguments`](Self::with_arguments) gives them. Where the request asks for JSON of a schema, the answer is a
+/// value of it. Each question of the user's has the tools called again.
+///
+/// ```
+/// use attache_agent::{Agent, tool_fn};
+/// use attache_testkit::TestModel;
+/// use serde_json::json;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Booking { guest: String, nights: u8 }
+/// let book = tool_fn("book", "Books a room.", |booking: Booking| {
+///     Ok(format!("{} stays {}", booking.guest, booking.nights))
+/// });
+/// let model = TestModel::new();
+/// let outcome = Agent::builder(model.clone()).tool(book).build()?.run("Book me a room.").outcome().await?;
+/// assert_eq!(model.asked().called("book"), [json!({"guest": "a", "nights": 1})]);
+/// assert_eq!(outcome.text, "book: a stays 1");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct TestModel {
+    double: Double,
+    settings: Arc<Settings>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    arguments: HashMap<String, Value>,
+    only: Option<Vec<String>>,
+    answer: Option<String>,
+}
+
+impl Default for TestModel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TestModel {
+    /// A model that calls each tool, then says what they said.
+    pub fn new() -> Self {
+        Self { double: Double::new("TestModel", "test", Default::default()), settings: Arc::default() }
+    }
+
+    methods!();
+
+    /// Calls these tools only, in this order.
+    #[must_use]
+    pub fn calling<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        Arc::make_mut(&mut self.settings).only = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Calls that tool with these arguments.
+    #[must_use]
+    pub fn with_arguments(mut self, tool: impl Into<String>, arguments: Value) -> Self {
+        Arc::make_mut(&mut self.settings).arguments.insert(tool.into(), arguments);
+        self
+    }
+
+    /// Answers with this text.
+    #[must_use]
+    pub fn answering(mut self, text: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.settings).answer = Some(text.into());
+        self
+    }
+}
+
+impl LlmProvider for TestModel {
+    provider!();
+
+    fn stream(&self, request: ChatRequest) -> ChunkStream {
+        let settings = Arc::clone(&self.settings);
+        self.double.stream(request, move |_, request, _| Some(settings.turn(request)))
+    }
+}
+
+impl Settings {
+    #[expect(clippy::panic, reason = "a model that a test cannot use is a failed test")]
+    fn turn(&self, request: &ChatRequest) -> Turn {
+        let said = said_since_the_question(request);
+        let may_call = request.tool_choice != ToolChoice::None;
+        if said.is_empty() && may_call {
+            let turn = self
+                .tools(request)
+                .fold(Turn::empty(), |turn, (name, arguments)| turn.and_call(&name, arguments));
+            if turn.calls().next().is_some() {
+                return turn;
+            }
+        }
+        if let Some(answer) = &self.answer {
+            return Turn::text(answer);
+        }
+        match &request.settings.response_format {
+            Some(ResponseFormat::JsonSchema { schema, .. }) => match sample(schema.value()) {
+                Ok(value) => Turn::text(&value.to_string()),
+                Err(problem) => panic!("TestModel can make no answer: {problem}; `.answering(…)` gives one"),
+            },
+            Some(ResponseFormat::JsonObject) => {
+                let lines = said.into_iter().map(|(tool, text)| (tool, Value::String(text)));
+                Turn::text(&Value::Object(lines.collect::<Map<_, _>>()).to_string())
+            }
+            _ if said.is_empty() => Turn::text("no tool was called"),
+            _ => {
+                let lines: Vec<String> =
+                    said.into_iter().map(|(tool, text)| format!("{tool}: {text}")).collect();
+                Turn::text(&lines.join("\n"))
+            }
+        }
+    }
+
+    /// The calls to make.
+    fn tools<'a>(&'a self, request: &'a ChatRequest) -> impl Iterator<Item = (String, Value)> + 'a {
+        let offered = request.tools.iter().map(|(_, tool)| tool.name().to_owned());
+        let names: Vec<String> = match (&request.tool_choice, &self.only) {
+            (ToolChoice::Tool(name), _) => vec![name.clone()],
+            (_, Some(only)) => only.clone(),
+            _ => offered.collect(),
+        };
+        names.into_iter().map(|name| {
+            let given = self.arguments.get(&name).cloned();
+            let arguments = match (given, request.tools.get(&name)) {
+                (Some(arguments), _) => arguments,
+                (None, Some(tool)) => arguments(tool),
+                // It is told as a call of a tool that is not offered.
+                (None, None) => Value::Object(Map::new()),
+            };
+            (name, arguments)
+        })
+    }
+}
+
+#[expect(clippy::panic, reason = "a tool that a test cannot call is a failed test")]
+fn arguments(tool: &ToolDefinition) -> Value {
+    let fits = |example: &&Value| tool.schema().is_ok_and(|schema| schema.check(example).is_empty());
+    match (sample(tool.input_schema()), tool.examples().iter().find(fits)) {
+        (Ok(arguments), _) => arguments,
+        (Err(_), Some(example)) => example.clone(),
+        (Err(problem), None) => panic!(
+            "TestModel can make no arguments for `{name}`: {problem}; `.with_arguments({name:?}, …)` gives them",
+            name = tool.name()
+        ),
+    }
+}
+
+/// The names and texts of the results behind the last question.
+fn said_since_the_question(request: &ChatRequest) -> Vec<(String, String)> {
+    let asks =
+        |message: &Message| matches!(message, Message::User(user) if user.origin == UserOrigin::Author);
+    let since = request.messages.iter().rposition(|message| asks(message)).map_or(0, |at| at + 1);
+    let results = request.messages.iter().skip(since).filter_map(|message| match &**message {
+        Message::ToolResults(results) => Some(&results.results),
+        _ => None,
+    });
+    let said = results.flatten().map(|result| {
+        let name = result.tool_name.clone().unwrap_or_else(|| "unknown".to_owned());
+        (name, result.tree.model_text().into_owned())
+    });
+    said.collect()
+}
