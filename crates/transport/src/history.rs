@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use attache_core::{
-    AssistantMessage, ErrorKind, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
-};
+use attache_core::{AssistantMessage, Message, ProviderError, ToolCall, ToolResult, ToolResultsMessage};
+
+use crate::error::invalid_history;
 
 /// Checks that every call is answered by exactly one result in the next message, and every result answers a call
 /// of the message before (openai.md A.2). Repairing a history is not a codec's business.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidHistory`] names the calls.
+/// [`ErrorKind::InvalidHistory`](attache_core::ErrorKind::InvalidHistory) names the calls.
 pub fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderError> {
     let mut open: Option<&AssistantMessage> = None;
     for (at, message) in messages.iter().enumerate() {
@@ -24,7 +24,7 @@ pub fn check_pairing(messages: &[Arc<Message>]) -> Result<(), ProviderError> {
                     let Some(found) = calls.iter().position(|call| call.id == *id) else {
                         let text =
                             format!("the result of call {id} in message {at} answers no call before it");
-                        return Err(invalid(text));
+                        return Err(invalid_history(text));
                     };
                     calls.remove(found);
                 }
@@ -56,11 +56,7 @@ fn unanswered(calls: &[&ToolCall], at: usize) -> Result<(), ProviderError> {
         return Ok(());
     }
     let calls: Vec<_> = calls.iter().map(|call| format!("{} ({})", call.id, call.name)).collect();
-    Err(invalid(format!("calls without a result before message {at}: {}", calls.join(", "))))
-}
-
-fn invalid(text: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::InvalidHistory, text)
+    Err(invalid_history(format!("calls without a result before message {at}: {}", calls.join(", "))))
 }
 
 /// The ids of a message's calls on the wire, in call order: the provider's, or ours where it sent none, as `legal`
@@ -82,7 +78,7 @@ pub fn wire_ids(calls: &[&ToolCall], legal: impl Fn(&str) -> String) -> Vec<Stri
 
 #[cfg(test)]
 mod tests {
-    use attache_core::{Arguments, AssistantPart, ProviderCallId};
+    use attache_core::{Arguments, AssistantPart, ErrorKind, ProviderCallId};
 
     use super::*;
 

@@ -9,11 +9,16 @@
 //! | keys, signatures, tokens, and where they are found | [`Auth`], [`Authorizer`], [`Tokens`], [`Environment`] |
 //! | a history that is rendered once and sent without copies | [`EncodedLog`], [`ItemWriter`], [`EncodedBody`] |
 //! | what every API demands of histories and options | [`check_pairing`], [`wire_ids`], [`Refusals`] |
+//! | what is kept of a conversation, and what stands around its messages | [`with_kept`], [`system_texts`], [`head`], [`tail`] |
+//! | options held against what a model can do | [`Refusals`], [`knows`], [`check_choice`] |
+//! | documents as they are sent | [`Shown`], [`shown`], [`check_routed`] |
 //! | documents that models make | [`made_document`], [`note_made_documents`] |
 //! | documents that are uploaded once and named in requests | [`Uploads`], [`FileApi`], [`NewFile`] |
 //! | schemas as APIs take them | [`plain_root`], [`check_tools`] |
 //! | schemas in subsets that APIs enforce, and the way back | [`StrictForms`], [`strict_answer`], [`strict_loosened`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
+//! | replies whose members may be anything, or must stay as they are | [`lenient`], [`Members`], [`JsonStr`] |
+//! | what the APIs of Claude have in common | [`claude`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
 //! | the models that a server has, with what it says of them | [`ModelApi`], [`Network::list_models`] |
@@ -31,9 +36,12 @@
 
 mod auth;
 mod body;
+mod calendar;
 pub mod cassette;
+pub mod claude;
 mod client;
 mod codec;
+mod conversation;
 mod count;
 mod drive;
 mod error;
@@ -42,15 +50,20 @@ mod files;
 #[cfg(feature = "google")]
 mod google;
 mod history;
+mod json;
+pub mod lenient;
 mod listing;
 mod log;
 mod made;
 mod model;
+mod options;
+mod reading;
 mod redact;
 mod refusals;
 mod reply;
 mod request;
 mod retry;
+mod shown;
 mod sse;
 mod strict;
 mod token;
@@ -60,9 +73,16 @@ pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
 pub use client::{HttpClient, Reply, Tap, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
+pub use conversation::{
+    asked, behind, count_leading, count_seen, extra_tools, forbid, head, is_same, joined, next, own_system,
+    same_names, separate, system_blocks, system_texts, tail, with_kept,
+};
 pub use count::CountRequest;
 pub use drive::{Exchange, stream};
-pub use error::{ErrorBody, ErrorReader, ErrorResponse, excerpt, kind_of_code, kind_of_status};
+pub use error::{
+    ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
+    kind_of_status, malformed, unsupported,
+};
 pub use fetch::GuardedFetcher;
 pub use files::{
     FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
@@ -70,16 +90,23 @@ pub use files::{
 #[cfg(feature = "google")]
 pub use google::{GoogleCredentials, google_auth, vertex_host};
 pub use history::{check_pairing, wire_ids};
+pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::{HttpModel, Network};
+pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, set};
+pub use reading::Reading;
 pub use redact::{Redactor, shown_url};
-pub use refusals::Refusals;
+pub use refusals::{ANY, Refusals};
 pub use reply::{ChunkSink, Decoder, EventDecoder, ReplyDecoder};
-pub use request::{RequestParts, join_url};
+pub use request::{RequestParts, join_url, percent_decoded, percent_encoded};
 pub use retry::{RetryPolicy, Trying};
+pub use shown::{
+    Shown, bytes_of, cannot_send, cannot_take, check_result_routed, check_routed, is_blank, place_of_result,
+    place_of_user, plain_text, shown, unknown_part, with_text_of,
+};
 pub use sse::{SseDecoder, SseEvent};
 pub use strict::{StrictForms, strict_answer, strict_loosened};
 pub use token::{AccessToken, TokenSource, Tokens};
-pub use tool_schema::{PlainRoot, check_tools, plain_root};
+pub use tool_schema::{PlainRoot, check_tools, described, plain_root};

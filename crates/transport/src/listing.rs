@@ -6,7 +6,7 @@ use attache_core::{
 
 use crate::codec::Codec;
 use crate::model::Network;
-use crate::request::{RequestParts, percent_encode};
+use crate::request::{RequestParts, percent_encoded};
 
 /// Pages that are asked for, and models that are asked for by name.
 const MAX_PAGES: usize = 100;
@@ -163,7 +163,7 @@ impl Network {
             let request = api.list(after.as_deref(), key)?;
             let page = api.listed(&self.answer(&request, codec).await?)?;
             models.extend(page.models);
-            after = page.next.map(|next| encoded(&next));
+            after = page.next.map(|next| percent_encoded(next.as_bytes()));
             if after.is_none() {
                 break;
             }
@@ -188,13 +188,6 @@ impl Network {
     }
 }
 
-/// A text as part of a query.
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    percent_encode(text, &mut out);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use attache_core::Matrix;
@@ -203,7 +196,7 @@ mod tests {
 
     #[test]
     fn tokens_of_pages_are_encoded() {
-        assert_eq!(encoded("a+b/c=&é"), "a%2Bb%2Fc%3D%26%C3%A9");
+        assert_eq!(percent_encoded("a+b/c=&é".as_bytes()), "a%2Bb%2Fc%3D%26%C3%A9");
     }
 
     #[test]

@@ -1,12 +1,18 @@
 //! Options that a model or API cannot honour.
 
-use attache_core::{Degradation, Effort, ErrorKind, ProviderError, Unsupported};
+use std::ops::RangeInclusive;
+
+use attache_core::{Degradation, Effort, ErrorKind, ModelSettings, ProviderError, Unsupported};
+
+/// Any number.
+pub const ANY: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;
 
 /// Refuses such options or, where the caller allows it, records what is done instead.
 #[derive(Debug)]
 pub struct Refusals<'a> {
     model: &'a str,
     degrade: bool,
+    left_out: &'static str,
     recorded: Vec<Degradation>,
 }
 
@@ -14,7 +20,14 @@ impl<'a> Refusals<'a> {
     /// Nothing recorded yet. `policy` is the caller's,
     /// [`ModelSettings::unsupported`](attache_core::ModelSettings::unsupported).
     pub fn new(model: &'a str, policy: Option<Unsupported>) -> Self {
-        Self { model, degrade: policy == Some(Unsupported::Degrade), recorded: Vec::new() }
+        let degrade = policy == Some(Unsupported::Degrade);
+        Self { model, degrade, left_out: "it was left out", recorded: Vec::new() }
+    }
+
+    /// Says of what is left out that it was `left_out`.
+    #[must_use]
+    pub fn saying(self, left_out: &'static str) -> Self {
+        Self { left_out, ..self }
     }
 
     /// `option` cannot be honoured. Returns if the caller allows to do `instead`, which is then recorded.
@@ -28,6 +41,75 @@ impl<'a> Refusals<'a> {
         }
         let message = format!("{} cannot honour {option}: {why}", self.model);
         Err(ProviderError::new(ErrorKind::Unsupported, message).with_param(option.to_owned()))
+    }
+
+    /// `option` cannot be honoured. Returns if the caller allows to leave it out, which is then recorded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] otherwise.
+    pub fn leave_out(&mut self, option: &str, why: &str) -> Result<(), ProviderError> {
+        self.refuse(option, why, self.left_out)
+    }
+
+    /// The value of an option, or nothing where `why_not` says that it cannot be honoured and the caller allows to
+    /// leave it out.
+    ///
+    /// # Errors
+    /// As for [`leave_out`](Self::leave_out).
+    pub fn keep<T>(
+        &mut self,
+        option: &str,
+        value: Option<T>,
+        why_not: Option<&str>,
+    ) -> Result<Option<T>, ProviderError> {
+        match (value, why_not) {
+            (Some(_), Some(why)) => self.leave_out(option, why).map(|()| None),
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// The same for a number, of which the nearest within `bounds` is taken where the caller allows it.
+    ///
+    /// # Errors
+    /// As for [`leave_out`](Self::leave_out), and [`ErrorKind::Configuration`] for what is no finite number.
+    pub fn number(
+        &mut self,
+        option: &str,
+        value: Option<f64>,
+        why_not: Option<&str>,
+        bounds: RangeInclusive<f64>,
+    ) -> Result<Option<f64>, ProviderError> {
+        let value = value.map(|value| Self::finite(option, value)).transpose()?;
+        let Some(value) = self.keep(option, value, why_not)? else { return Ok(None) };
+        let (least, most) = bounds.into_inner();
+        if value < least || value > most {
+            let why = match most.is_finite() {
+                true => format!("it must lie between {least} and {most}"),
+                false => format!("it must be at least {least}"),
+            };
+            self.refuse(option, &why, "the nearest was taken")?;
+        }
+        Ok(Some(value.clamp(least, most)))
+    }
+
+    /// The stop sequences, without those that say nothing by `is_empty`; `word` is for these.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if there are such and the caller does not allow to leave them out.
+    pub fn stops<'c>(
+        &mut self,
+        config: &'c ModelSettings,
+        word: &str,
+        is_empty: impl Fn(&str) -> bool,
+    ) -> Result<Vec<&'c str>, ProviderError> {
+        let stops = config.stop.as_deref().unwrap_or_default();
+        let filled: Vec<&str> = stops.iter().map(String::as_str).filter(|stop| !is_empty(stop)).collect();
+        if filled.len() < stops.len() {
+            let (why, instead) =
+                (format!("a stop sequence must not be {word}"), format!("{word} ones were left out"));
+            self.refuse("stop", &why, &instead)?;
+        }
+        Ok(filled)
     }
 
     /// Records what needs nobody's leave.

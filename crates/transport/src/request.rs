@@ -182,17 +182,25 @@ fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
     Ok((Uri::from_parts(parts).map_err(|_| refused())?, user))
 }
 
-/// Adds a text as part of a query or a form.
-pub(crate) fn percent_encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
+/// A text as part of a path, a query or a form: everything but letters, digits and `-._~` as `%` and two digits.
+pub fn percent_encoded(text: &[u8]) -> String {
+    percent_encoded_but(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
-pub(crate) fn percent_decoded(text: &str) -> Vec<u8> {
+/// The same, with the bytes that `stay` as they are, all of which must be ASCII.
+pub(crate) fn percent_encoded_but(text: &[u8], stays: impl Fn(u8) -> bool) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text {
+        match stays(*byte) {
+            true => encoded.push(char::from(*byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// The bytes of a text in which some stand as `%` and two digits.
+pub fn percent_decoded(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

@@ -29,6 +29,18 @@ pub fn check_tools(
     check
 }
 
+/// A tool's description with its examples, for APIs that have no member for them. Those of another form would mislead,
+/// which `shown` says.
+pub fn described(definition: &ToolDefinition, shown: bool) -> String {
+    let mut description = definition.description().trim().to_owned();
+    for (at, example) in definition.examples().iter().filter(|_| shown).enumerate() {
+        description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
+        description.push_str(&example.to_string());
+    }
+    description.drain(..description.len() - description.trim_start().len());
+    description
+}
+
 /// A schema whose root has lost what an API does not take there.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! What follows from the capability row of a model, and from its name where the table has no cell for it.
 
 use attache_core::{Matrix, ModelCapabilities};
+use attache_transport::knows;
 
 /// The API family: the key of the capability table, and the tag of replay data.
 pub(crate) const FAMILY: &str = "anthropic";
@@ -16,19 +17,9 @@ pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
     !knows(capabilities, "adaptive")
 }
 
-/// Whether the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
-pub(crate) fn hides_thinking(capabilities: &ModelCapabilities) -> bool {
-    knows(capabilities, "adaptive") && !knows(capabilities, "budget")
-}
-
 /// Whether `temperature` and `top_p` may be sent together: no longer since generation 4.
 pub(crate) fn takes_temperature_with_top_p(capabilities: &ModelCapabilities) -> bool {
     capabilities.model.contains("claude-3")
-}
-
-/// Whether the model knows a way of reasoning: `adaptive`, `budget`, `off`.
-pub(crate) fn knows(capabilities: &ModelCapabilities, reasoning: &str) -> bool {
-    capabilities.reasoning.iter().any(|known| known == reasoning)
 }
 
 /// Whether two ids name the same model: aliases and dated ids of one model do, since signatures are bound to the
@@ -49,6 +40,8 @@ fn undated(model: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use attache_transport::claude::hides_thinking;
+
     use super::*;
 
     #[test]

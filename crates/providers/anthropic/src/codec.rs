@@ -10,12 +10,12 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ModelApi, ReplyDecoder, shown_url,
+    ModelApi, Reading, ReplyDecoder, shown_url,
 };
 
 use crate::capabilities::FAMILY;
 use crate::platform::Platform;
-use crate::stream::{Events, Reading};
+use crate::stream::Events;
 use crate::{capabilities, error, request};
 
 /// One model behind the Messages API. Gateways that want no key get [`Auth::None`].
@@ -168,10 +168,6 @@ impl MessagesCodec {
         &self.model
     }
 
-    fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Reading {
-        Reading { tools, model: Arc::clone(&self.model), degradations }
-    }
-
     /// The subset in which the API enforces schemas, if it does for this model.
     pub(crate) fn subset(&self) -> Option<Subset> {
         (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
@@ -272,7 +268,8 @@ impl Codec for MessagesCodec {
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        Box::new(ReplyDecoder::new(Events::new(self.reading(tools, degradations))))
+        let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
+        Box::new(ReplyDecoder::new(Events::new(reading)))
     }
 
     fn error_reader(&self) -> ErrorReader {

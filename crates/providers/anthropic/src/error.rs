@@ -4,6 +4,8 @@ use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
 use serde::Deserialize;
 
+pub(crate) use attache_transport::configuration;
+
 /// Reads a response with an error status.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let status = response.status.as_u16();
@@ -41,11 +43,6 @@ fn foreign(json: &[u8]) -> Option<ProviderError> {
 
 /// What is said of an error that says nothing.
 const NAMELESS: &str = "the provider reported an error without saying which";
-
-/// What is wrong on our side.
-pub(crate) fn configuration(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Configuration, message)
-}
 
 /// An error object: `{"type":"error","error":{"type","message","details"},"request_id"}`.
 struct Body {

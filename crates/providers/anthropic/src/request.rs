@@ -1,27 +1,26 @@
 //! Encodes a request of the Messages API.
 
-mod blocks;
-mod cache;
 mod history;
+mod messages;
 mod options;
 mod tools;
 
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantPart, ChatRequest, Degradation, ErrorKind, Message, ModelSettings, ProviderError,
-    RequestHeaders, ResponseFormat, Secret, ToolSet, merge_members,
+    AssistantPart, CachePolicy, ChatRequest, Message, ModelSettings, ProviderError, RequestHeaders,
+    ResponseFormat, Secret, ToolSet, merge_members,
 };
+use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy};
 use attache_transport::{
     Codec as _, CountRequest, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals,
-    RequestParts, RoleTag, StrictForms,
+    RequestParts, RoleTag, StrictForms, extra_tools, head, invalid_history, system_blocks, with_kept,
 };
 use http::HeaderName;
 use serde_json::{Map, Value, json};
 
-use self::blocks::{ASSISTANT, Renderer};
-use self::cache::Markers;
 use self::history::{Plan, container, is_block};
+use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::MessagesCodec;
@@ -47,16 +46,8 @@ impl MessagesCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let ask = Ask { request, config, codec: self };
-        let mut parts = parts(ask, key)?;
-        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
-        let mut state = kept.unwrap_or_else(State::new);
-        let encoded = state.encode(ask);
-        if let Some(transcript) = &request.transcript {
-            transcript.put(FAMILY, state);
-        }
-        let (body, degradations, forms) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
+        let parts = parts(ask, key)?;
+        with_kept(request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
     }
 }
 
@@ -67,8 +58,7 @@ struct State {
     plan: Plan,
     model: Arc<str>,
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation, and the names of the strict ones.
-    written_tools: Option<(Vec<String>, Arc<str>)>,
+    written_tools: WrittenTools,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -92,14 +82,11 @@ impl State {
             plan: Plan::default(),
             model: Arc::from(""),
             tools: Arc::default(),
-            written_tools: None,
+            written_tools: WrittenTools::default(),
         }
     }
 
-    fn encode(
-        &mut self,
-        ask: Ask<'_>,
-    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
+    fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
         let Ask { request, config, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         self.messages(ask)?;
@@ -109,7 +96,14 @@ impl State {
         let answer = config.response_format.as_ref().and_then(ResponseFormat::schema);
         let answer = answer.filter(|_| options.structured);
         let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
-        let tools = self.tools(ask, forms.as_ref(), &mut refusals)?;
+        let strict = forms.as_ref();
+        let tools = self.written_tools.get(
+            &request.tools,
+            codec.capabilities(),
+            strict,
+            &mut refusals,
+            |refusals| tools::render(&request.tools, codec.subset(), strict, refusals),
+        )?;
         if let Some(choice) = tools::choice(ask, options.manual_thinking, &mut refusals)? {
             options.members.insert("tool_choice".to_owned(), choice);
         }
@@ -119,38 +113,48 @@ impl State {
             let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
             options.members.insert(CONTAINER.to_owned(), value);
         }
-        let more_tools = merge(&mut options.members, &config.extra_body)?;
+        forbid_conversation(&config.extra_body)?;
+        let more_tools = extra_tools(&config.extra_body)?;
+        merge_members(&mut options.members, &config.extra_body);
+        options.members.shift_remove("tools");
         if *codec.platform() != Platform::Anthropic {
             // The address names the model, and the version stands in the body.
             options.members.shift_remove("model");
             options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version()));
         }
 
-        let marker = cache::marker(ask, &mut refusals)?;
-        let system = self.system(ask);
+        let marker = match cache_policy(request, config, codec.capabilities(), "markers", &mut refusals)? {
+            CachePolicy::Short => Some(r#","cache_control":{"type":"ephemeral"}"#),
+            CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
+            _ => None,
+        };
+        let system =
+            system_blocks(config, &request.messages, self.plan.leading(), r#"{"type":"text","text":"#);
         let has_tools = !tools.is_empty() || !more_tools.is_empty();
-        let automatic = options.members.contains_key("cache_control");
-        let markers = match marker {
-            Some(_) => Markers::place(&request.messages, &self.log, has_tools, !system.is_empty(), automatic),
-            None => Markers::default(),
+        // A `cache_control` of the whole request is one of them.
+        let spent = usize::from(options.members.contains_key("cache_control"));
+        let places = match marker {
+            Some(_) => CachePlaces::place(&request.messages, &self.log, has_tools, !system.is_empty(), spent),
+            None => CachePlaces::default(),
         };
         let mark = |wanted: bool| if wanted { marker.unwrap_or_default() } else { "" };
 
         let mut head = head(&options.members)?;
         if has_tools {
             head.push_str(r#""tools":["#);
-            list(&mut head, &tools, &more_tools, mark(markers.tools));
+            list(&mut head, &tools, more_tools, mark(places.tools));
             head.push_str("],");
         }
         if !system.is_empty() {
             head.push_str(r#""system":["#);
-            list(&mut head, &system, &[], mark(markers.system));
+            list(&mut head, &system, &[], mark(places.system));
             head.push_str("],");
         }
         head.push_str(r#""messages":["#);
         let markers: Vec<Marker> =
-            markers.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
-        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded(), forms))
+            places.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
+        parts.body = self.log.body(head, &b"]}"[..], &markers);
+        Ok(EncodedRequest::new(parts, refusals.into_recorded()).with_strict(forms))
     }
 
     /// Plans and renders what is new of the conversation.
@@ -162,7 +166,7 @@ impl State {
             self.plan = Plan::default();
             self.model = Arc::from(codec.model());
             if !same_model || self.tools != request.tools {
-                self.written_tools = None;
+                self.written_tools = WrittenTools::default();
             }
             self.tools = Arc::clone(&request.tools);
         }
@@ -190,7 +194,7 @@ impl State {
     /// Holds the ends of the conversation against the rules of the API.
     fn check_ends(&self, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
         let Ask { request, codec, .. } = ask;
-        let invalid = |message: String| Err(ProviderError::new(ErrorKind::InvalidHistory, message));
+        let invalid = |message: String| Err(invalid_history(message));
         match self.log.first_role() {
             None => return invalid("there is no message to answer".to_owned()),
             Some(ASSISTANT) => {
@@ -217,56 +221,6 @@ impl State {
             return Ok(());
         }
         invalid(format!("the conversation ends with the assistant, {} answers only the user", codec.model()))
-    }
-
-    /// The tools, joined by commas; written once for as long as they stay the same.
-    fn tools(
-        &mut self,
-        ask: Ask<'_>,
-        forms: Option<&StrictForms>,
-        refusals: &mut Refusals<'_>,
-    ) -> Result<Arc<str>, ProviderError> {
-        if ask.request.tools.is_empty() {
-            return Ok(Arc::default());
-        }
-        if !ask.codec.capabilities().tools {
-            refusals.refuse("tools", "the model calls no tools", "there are none")?;
-            return Ok(Arc::default());
-        }
-        let subset = ask.codec.subset();
-        let strict = || forms.into_iter().flat_map(StrictForms::tool_names);
-        if let Some((names, written)) = &self.written_tools
-            && strict().eq(names)
-        {
-            return Ok(Arc::clone(written));
-        }
-        let before = refusals.count();
-        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, subset, forms, refusals)?);
-        if refusals.count() == before {
-            self.written_tools = Some((strict().map(str::to_owned).collect(), Arc::clone(&written)));
-        }
-        Ok(written)
-    }
-
-    /// The system blocks, joined by commas.
-    fn system(&self, ask: Ask<'_>) -> String {
-        let own = ask.config.system.as_deref().filter(|text| !text.trim().is_empty());
-        let leading = ask.request.messages.iter().take(self.plan.leading());
-        let parts = leading.filter_map(|message| match &**message {
-            Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
-            _ => None,
-        });
-        let mut blocks = String::new();
-        for text in own.into_iter().chain(parts.flatten()) {
-            if !blocks.is_empty() {
-                blocks.push(',');
-            }
-            blocks.push_str(r#"{"type":"text","text":"#);
-            // A string always serialises.
-            blocks.push_str(&serde_json::to_string(text).unwrap_or_default());
-            blocks.push('}');
-        }
-        blocks
     }
 }
 
@@ -307,33 +261,14 @@ pub(crate) fn count(
     })
 }
 
-/// Merges the caller's own members; returns the tools among them.
-fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<Value>, ProviderError> {
-    let mut tools = Vec::new();
-    merge_members(members, extra);
-    members.shift_remove("tools");
-    for (key, value) in extra {
-        match (key.as_str(), value) {
-            ("messages" | "system", _) => {
-                let message = format!("extra_body must not hold {key}, which come from the conversation");
-                return Err(error::configuration(message));
-            }
-            ("tools", Value::Array(more)) => tools.extend(more.iter().cloned()),
-            ("tools", _) => return Err(error::configuration("the tools of extra_body must be a list")),
-            _ => {}
-        }
+/// Refuses members of the caller's own for what comes from the conversation.
+fn forbid_conversation(extra: &Map<String, Value>) -> Result<(), ProviderError> {
+    match ["messages", "system"].into_iter().find(|name| extra.contains_key(*name)) {
+        Some(name) => Err(error::configuration(format!(
+            "extra_body must not hold {name}, which come from the conversation"
+        ))),
+        None => Ok(()),
     }
-    Ok(tools)
-}
-
-/// The body up to its lists: `{"model":…,`.
-fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
-    let mut head = serde_json::to_string(members)
-        .map_err(|cause| error::configuration("the options cannot be written as JSON").with_source(cause))?;
-    // There is always a limit, so the object is never empty.
-    head.pop();
-    head.push(',');
-    Ok(head)
 }
 
 /// JSON objects `own`, joined by commas, then `more`, the last of them all with `marker`.

@@ -1,63 +1,43 @@
 //! A reply, streamed or whole, put together block by block into one message.
 
 mod block;
-mod splice;
 mod usage;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Metadata, OpaquePart,
-    ProviderError, ReasoningPart, ReplayData, TextPart,
+    AssistantMessage, AssistantPart, Completion, FinishReason, Metadata, OpaquePart, ProviderError,
+    ReasoningPart, TextPart,
 };
-use attache_transport::ChunkSink;
+use attache_transport::claude::{self, MAX_BLOCKS, append_blank};
+pub(crate) use attache_transport::malformed;
+use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use self::block::{Block, Kind};
-use crate::capabilities::FAMILY;
-use crate::stream::Reading;
 
-/// A JSON string, borrowed where it holds no escapes. (An `Option<Cow<str>>` alone is always copied.)
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
-
-impl Text<'_> {
-    pub(crate) fn into_filled(self) -> Option<String> {
-        (!self.0.is_empty()).then(|| self.0.into_owned())
-    }
-}
-
-/// What stands around the blocks: the `message` of a `message_start`, a whole reply, or a `message_delta`.
+/// What stands around the blocks: the `message` of a `message_start`, a whole reply, or the `delta` of a
+/// `message_delta`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Envelope<'a> {
     #[serde(borrow, default)]
-    id: Option<Text<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    model: Option<Text<'a>>,
+    model: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     content: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
-    stop_reason: Option<Text<'a>>,
+    stop_reason: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    stop_sequence: Option<Text<'a>>,
+    stop_sequence: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     stop_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
     container: Option<&'a RawValue>,
     #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
-}
-
-/// How a reply ended, and where its code ran.
-#[derive(Debug)]
-struct Ending<'a> {
-    reason: Option<Text<'a>>,
-    sequence: Option<Text<'a>>,
-    details: Option<&'a RawValue>,
-    container: Option<&'a RawValue>,
 }
 
 /// One piece of a block.
@@ -78,26 +58,17 @@ pub(crate) enum Piece<'a> {
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Delta<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    thinking: Option<Text<'a>>,
+    thinking: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    partial_json: Option<Text<'a>>,
+    partial_json: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    signature: Option<Text<'a>>,
+    signature: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     citation: Option<&'a RawValue>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    // A `message_delta` has its own members in the same place.
-    #[serde(borrow, default)]
-    stop_reason: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    stop_sequence: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    stop_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    container: Option<&'a RawValue>,
 }
 
 impl<'a> Delta<'a> {
@@ -117,11 +88,8 @@ impl<'a> Delta<'a> {
 /// The kind of the part that names the container in which the provider ran code. It is no content block.
 pub(crate) const CONTAINER: &str = "container";
 
-/// The most content blocks of a reply. A cited answer has hundreds.
-const MAX_BLOCKS: usize = 10_000;
-
 /// A reply as far as it has come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reply {
     reading: Reading,
     id: Option<String>,
@@ -140,43 +108,42 @@ pub(crate) struct Reply {
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
-        Self {
-            reading,
-            id: None,
-            model: None,
-            blocks: Vec::new(),
-            current: 0,
-            calls: 0,
-            usage: Map::new(),
-            stop_reason: None,
-            stop_sequence: None,
-            container: None,
-            explanation: None,
-        }
+        Self { reading, ..Self::default() }
     }
 
-    /// Takes a `message_start`, or a whole reply with its blocks.
+    /// Takes a `message_start`, a whole reply with its blocks, or the `delta` of a `message_delta`.
     pub(crate) fn envelope(
         &mut self,
         envelope: Envelope<'_>,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        if let Some(id) = envelope.id.and_then(Text::into_filled) {
+        #[derive(Deserialize)]
+        struct Details {
+            explanation: Option<String>,
+        }
+        if let Some(id) = envelope.id.and_then(JsonStr::into_filled) {
             self.id = Some(id);
         }
-        if let Some(model) = envelope.model.and_then(Text::into_filled) {
+        if let Some(model) = envelope.model.and_then(JsonStr::into_filled) {
             self.model = Some(model);
         }
         for raw in envelope.content.into_iter().flatten() {
             self.open(None, raw, out)?;
             self.close(None, out);
         }
-        self.stopped(Ending {
-            reason: envelope.stop_reason,
-            sequence: envelope.stop_sequence,
-            details: envelope.stop_details,
-            container: envelope.container,
-        });
+        if let Some(reason) = envelope.stop_reason.and_then(JsonStr::into_filled) {
+            self.stop_reason = Some(reason);
+        }
+        if let Some(sequence) = envelope.stop_sequence.and_then(JsonStr::into_filled) {
+            self.stop_sequence = Some(sequence);
+        }
+        if let Some(container) = envelope.container {
+            self.container = Some(container.to_owned());
+        }
+        let details = envelope.stop_details.and_then(|raw| serde_json::from_str::<Details>(raw.get()).ok());
+        if let Some(text) = details.and_then(|details| details.explanation) {
+            self.explanation = Some(text);
+        }
         self.used(envelope.usage);
         Ok(())
     }
@@ -227,19 +194,6 @@ impl Reply {
         }
     }
 
-    /// Takes a `message_delta`.
-    pub(crate) fn message_delta(&mut self, delta: Option<Delta<'_>>, usage: Option<&RawValue>) {
-        if let Some(delta) = delta {
-            self.stopped(Ending {
-                reason: delta.stop_reason,
-                sequence: delta.stop_sequence,
-                details: delta.stop_details,
-                container: delta.container,
-            });
-        }
-        self.used(usage);
-    }
-
     fn next_index(&self) -> u64 {
         u64::try_from(self.blocks.len()).unwrap_or(u64::MAX)
     }
@@ -262,28 +216,8 @@ impl Reply {
         self.blocks.iter().rposition(|block| block.index == index)
     }
 
-    fn stopped(&mut self, ending: Ending<'_>) {
-        #[derive(Deserialize)]
-        struct Details {
-            explanation: Option<String>,
-        }
-        if let Some(reason) = ending.reason.and_then(Text::into_filled) {
-            self.stop_reason = Some(reason);
-        }
-        if let Some(sequence) = ending.sequence.and_then(Text::into_filled) {
-            self.stop_sequence = Some(sequence);
-        }
-        if let Some(container) = ending.container {
-            self.container = Some(container.to_owned());
-        }
-        let details = ending.details.and_then(|raw| serde_json::from_str::<Details>(raw.get()).ok());
-        if let Some(text) = details.and_then(|details| details.explanation) {
-            self.explanation = Some(text);
-        }
-    }
-
     /// Counts are cumulative: later ones replace earlier ones, absent and null ones replace nothing.
-    fn used(&mut self, usage: Option<&RawValue>) {
+    pub(crate) fn used(&mut self, usage: Option<&RawValue>) {
         let Some(Ok(usage)) = usage.map(|raw| serde_json::from_str::<Map<String, Value>>(raw.get())) else {
             return;
         };
@@ -298,7 +232,7 @@ impl Reply {
     /// `out`. What is left is empty.
     pub(crate) fn finish(&mut self, cut: bool, out: &mut ChunkSink) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
-        let origin = Origin::new(&self.reading.model);
+        let reading = &self.reading;
         let cut = cut || matches!(reason, FinishReason::Length | FinishReason::Refusal);
         let last = self.blocks.len().saturating_sub(1);
         let mut parts = Vec::with_capacity(self.blocks.len());
@@ -308,16 +242,16 @@ impl Reply {
         for (at, mut block) in self.blocks.drain(..).enumerate() {
             block.close(out);
             parts.extend(match block.kind {
-                Kind::Text(text) => text.into_part(&mut blank, &origin),
-                Kind::Thinking(thinking) => thinking.into_part(&origin),
+                Kind::Text(text) => text.into_part(&mut blank, reading),
+                Kind::Thinking(thinking) => thinking.into_part(reading),
                 Kind::Redacted(raw) => {
-                    Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(origin.tag(raw))))
+                    Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw))))
                 }
-                Kind::Call(call) => Some(call.into_part(cut && at == last, &self.reading.tools, &origin)),
-                Kind::Opaque(block) => Some(block.into_part(&origin)),
+                Kind::Call(call) => Some(call.into_part(cut && at == last, reading)),
+                Kind::Opaque(block) => Some(block.into_part(reading)),
             });
         }
-        append(&mut parts, &blank);
+        append_blank(&mut parts, &blank);
         if reason == FinishReason::Refusal {
             parts.extend(
                 self.explanation
@@ -327,7 +261,7 @@ impl Reply {
             );
         }
         if let Some(container) = self.container.take() {
-            parts.push(AssistantPart::Opaque(OpaquePart::new(CONTAINER, origin.tag(container))));
+            parts.push(AssistantPart::Opaque(OpaquePart::new(CONTAINER, reading.tag(container))));
         }
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
         if let Some(sequence) = self.stop_sequence.take() {
@@ -344,51 +278,11 @@ impl Reply {
     }
 }
 
-/// Where replay data comes from: this API, and the model that was asked.
-struct Origin {
-    family: Arc<str>,
-    model: Arc<str>,
-}
-
-impl Origin {
-    fn new(model: &Arc<str>) -> Self {
-        Self { family: Arc::from(FAMILY), model: Arc::clone(model) }
-    }
-
-    fn tag(&self, raw: Box<RawValue>) -> ReplayData {
-        ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw)
-    }
-}
-
-/// Appends white space to the last text.
-fn append(parts: &mut [AssistantPart], blank: &str) {
-    if blank.is_empty() {
-        return;
-    }
-    let last = parts.iter_mut().rev().find_map(|part| match part {
-        AssistantPart::Text(text) => Some(text),
-        _ => None,
-    });
-    if let Some(text) = last
-        && let Some(longer) = TextPart::new([text.text(), blank].concat())
-    {
-        *text = longer.with_replay(text.replay().cloned());
-    }
-}
-
-/// What a `stop_reason` means. Unknown ones are kept in the provider's word; none at all is taken for an end.
+/// What a `stop_reason` means.
 fn finish_reason(word: Option<&str>) -> FinishReason {
     match word {
-        None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
-        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
-        Some("tool_use") => FinishReason::ToolCalls,
-        Some("refusal") => FinishReason::Refusal,
-        // Both mean: send the turn back, and the provider goes on.
-        Some("pause_turn" | "compaction") => FinishReason::Pause,
-        Some(other) => FinishReason::Other(other.to_owned()),
+        // Send the turn back, and the provider goes on.
+        Some("compaction") => FinishReason::Pause,
+        word => claude::finish_reason(word),
     }
-}
-
-pub(crate) fn malformed(what: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, what)
 }

@@ -1,25 +1,13 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
-use std::sync::Arc;
-
-use attache_core::{Completion, Degradation, ProviderError, ToolSet};
-use attache_transport::{ChunkSink, EventDecoder, SseEvent};
+use attache_core::{Completion, ProviderError};
+use attache_transport::{ChunkSink, EventDecoder, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::error;
-use crate::response::{Delta, Envelope, Piece, Reply, Text, malformed};
-
-/// What a reply is read with.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
-    /// They map wire names back.
-    pub(crate) tools: Arc<ToolSet>,
-    /// The model that was asked, which replay data is tagged with.
-    pub(crate) model: Arc<str>,
-    pub(crate) degradations: Vec<Degradation>,
-}
+use crate::response::{Delta, Envelope, Piece, Reply, malformed};
 
 /// Reads events and JSON bodies (anthropic.md 5, 9).
 #[derive(Debug)]
@@ -42,7 +30,7 @@ impl Events {
 #[derive(Deserialize)]
 struct Common<'a> {
     #[serde(borrow, default, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonStr<'a>>,
     #[serde(default)]
     index: Option<u64>,
     #[serde(borrow, default)]
@@ -52,11 +40,11 @@ struct Common<'a> {
 #[derive(Deserialize)]
 struct CommonDelta<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    thinking: Option<Text<'a>>,
+    thinking: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    partial_json: Option<Text<'a>>,
+    partial_json: Option<JsonStr<'a>>,
 }
 
 impl<'a> Common<'a> {
@@ -77,11 +65,11 @@ impl<'a> Common<'a> {
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonStr<'a>>,
     #[serde(default)]
     index: Option<u64>,
     #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
+    delta: Option<&'a RawValue>,
     #[serde(borrow, default)]
     content_block: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -112,8 +100,11 @@ impl EventDecoder for Events {
         // Events without a type are other people's: some gateways send metrics.
         match kind.as_ref().map_or("", |kind| &kind.0) {
             "content_block_delta" => {
-                let mut pieces = delta.into_iter().flat_map(Delta::into_pieces);
-                pieces.try_for_each(|piece| reply.piece(index, piece, out))
+                let delta: Delta<'_> = match delta.map(|raw| serde_json::from_str(raw.get())) {
+                    Some(Err(cause)) => return foreign(event.data, cause),
+                    delta => delta.and_then(Result::ok).unwrap_or_default(),
+                };
+                delta.into_pieces().try_for_each(|piece| reply.piece(index, piece, out))
             }
             "content_block_start" => match content_block {
                 Some(block) => reply.open(index, block, out),
@@ -125,7 +116,11 @@ impl EventDecoder for Events {
             }
             "message_start" => message.map_or(Ok(()), |message| reply.envelope(message, out)),
             "message_delta" => {
-                reply.message_delta(delta, usage);
+                match delta.map(|raw| serde_json::from_str(raw.get())) {
+                    Some(Err(cause)) => return foreign(event.data, cause),
+                    delta => reply.envelope(delta.and_then(Result::ok).unwrap_or_default(), out)?,
+                }
+                reply.used(usage);
                 Ok(())
             }
             "message_stop" => {

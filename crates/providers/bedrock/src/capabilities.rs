@@ -1,6 +1,7 @@
 //! What follows from the capability row of a model, and from its name where the table has no cell for it.
 
 use attache_core::{Matrix, ModelCapabilities};
+use attache_transport::knows;
 
 /// The API family: the key of the capability table, and the tag of replay data.
 pub(crate) const FAMILY: &str = "bedrock-converse";
@@ -164,25 +165,18 @@ impl Family {
     }
 
     /// A number for the rules, which messages are rendered by.
-    pub(crate) fn number(&self) -> usize {
-        FAMILIES.iter().position(|family| std::ptr::eq(family, self)).unwrap_or(FAMILIES.len())
+    pub(crate) fn number(&self) -> u64 {
+        (0..)
+            .zip(&FAMILIES)
+            .find_map(|(at, family)| std::ptr::eq(family, self).then_some(at))
+            .unwrap_or(u64::MAX)
     }
-}
-
-/// Whether the model knows a way of reasoning: `adaptive`, `budget`, `effort`, `off`.
-pub(crate) fn knows(capabilities: &ModelCapabilities, reasoning: &str) -> bool {
-    capabilities.reasoning.iter().any(|known| known == reasoning)
 }
 
 /// Whether a conversation may end with an assistant message that the model continues: Claude, until the generation
 /// that brought adaptive thinking.
 pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
     is_claude(capabilities) && !knows(capabilities, "adaptive")
-}
-
-/// Whether the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
-pub(crate) fn hides_thinking(capabilities: &ModelCapabilities) -> bool {
-    knows(capabilities, "adaptive") && !knows(capabilities, "budget")
 }
 
 /// Whether `temperature` and `top_p` may be sent together: with Claude, no longer since generation 4.

@@ -10,14 +10,13 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ModelApi,
-    join_url, shown_url,
+    Reading, join_url, percent_encoded, shown_url,
 };
 use serde_json::json;
 
 use crate::capabilities::{self, FAMILY, Family, PROVIDER};
 use crate::credentials::{self, Profiles};
-use crate::sigv4::encoded;
-use crate::stream::{Reading, ReplyReader};
+use crate::stream::ReplyReader;
 use crate::{error, region};
 
 /// The variables that hold a region, and another base URL.
@@ -198,7 +197,7 @@ impl ConverseCodec {
             Some(url) => url.clone(),
             None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?,
         };
-        let mut model = encoded(model.as_bytes());
+        let mut model = percent_encoded(model.as_bytes());
         if self.plain_slashes {
             model = model.replace("%2F", "/");
         }
@@ -292,7 +291,8 @@ impl Codec for ConverseCodec {
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        Box::new(ReplyReader::new(Reading { tools, model: Arc::clone(&self.model), degradations }))
+        let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
+        Box::new(ReplyReader::new(reading))
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {

@@ -4,6 +4,8 @@ use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, kind_of_status};
 use serde::Deserialize;
 
+pub(crate) use attache_transport::configuration;
+
 /// Reads a response with an error status.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let status = response.status.as_u16();
@@ -61,11 +63,6 @@ pub(crate) fn of_foreign_shape(json: &[u8]) -> ProviderError {
             _ => ProviderError::new(ErrorKind::Malformed, "the reply is not a message of the API"),
         },
     }
-}
-
-/// What is wrong on our side.
-pub(crate) fn configuration(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Configuration, message)
 }
 
 /// An error object: `{"message"}`, with `__type` from some of the services in front.

@@ -4,6 +4,7 @@
 //! headers, a payload, and the CRC32 of everything before. All integers are big-endian.
 
 use attache_core::{ErrorKind, ProviderError};
+use attache_transport::malformed;
 
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
@@ -164,10 +165,6 @@ fn integer(bytes: &[u8]) -> u32 {
 
 fn size(bytes: &[u8]) -> usize {
     usize::try_from(integer(bytes)).unwrap_or(usize::MAX)
-}
-
-fn malformed(what: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, what)
 }
 
 #[cfg(test)]

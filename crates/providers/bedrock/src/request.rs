@@ -1,10 +1,9 @@
 //! Encodes a request of Converse or ConverseStream.
 
-mod blocks;
-mod cache;
 mod history;
 mod ids;
 mod media;
+mod messages;
 mod options;
 mod roots;
 mod tools;
@@ -12,21 +11,21 @@ mod tools;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelSettings, ProviderError, ResponseFormat, Secret,
-    ToolSet, merge_members,
+    CachePolicy, ChatRequest, Message, ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet,
+    merge_members,
 };
+use attache_transport::claude::{CachePlaces, WrittenTools, cache_policy};
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, Refusals, RequestParts, RoleTag,
-    StrictForms, check_pairing,
+    StrictForms, check_pairing, head, invalid_history, system_blocks, with_kept,
 };
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
 
-use self::blocks::{APART, PLACEHOLDER, Renderer};
-use self::cache::Points;
 use self::history::{ASSISTANT, Plan};
+use self::messages::{APART, PLACEHOLDER, Renderer};
 pub(crate) use self::tools::check as check_tools;
-use crate::capabilities::{FAMILY, takes_prefill};
+use crate::capabilities::{FAMILY, takes_long_cache, takes_prefill};
 use crate::codec::ConverseCodec;
 use crate::error;
 
@@ -47,16 +46,8 @@ impl ConverseCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let ask = Ask { request, config, codec: self };
-        let mut parts = parts(ask, key)?;
-        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<State>(FAMILY));
-        let mut state = kept.unwrap_or_else(State::new);
-        let encoded = state.encode(ask);
-        if let Some(transcript) = &request.transcript {
-            transcript.put(FAMILY, state);
-        }
-        let (body, degradations, forms) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations).with_strict(forms))
+        let parts = parts(ask, key)?;
+        with_kept(request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
     }
 }
 
@@ -68,8 +59,7 @@ struct State {
     /// The model that was planned for, and what it was taken for.
     model: (Arc<str>, String),
     tools: Arc<ToolSet>,
-    /// The tools as they were written last, unless that took a degradation, and the names of the strict ones.
-    written_tools: Option<(Vec<String>, Arc<str>)>,
+    written_tools: WrittenTools,
 }
 
 static ENVELOPE: Envelope = Envelope::new(opening, joint, |_| "]}");
@@ -96,14 +86,11 @@ impl State {
             plan: Plan::default(),
             model: (Arc::from(""), String::new()),
             tools: Arc::default(),
-            written_tools: None,
+            written_tools: WrittenTools::default(),
         }
     }
 
-    fn encode(
-        &mut self,
-        ask: Ask<'_>,
-    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
+    fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
         let Ask { request, config, codec } = ask;
         let mut refusals = Refusals::new(codec.model(), config.unsupported);
         check_pairing(&request.messages)?;
@@ -115,7 +102,7 @@ impl State {
         let answer = answer.filter(|_| options.structured);
         let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
         let extra = Extra::read(&config.extra_body)?;
-        let point = cache::point(ask, &mut refusals)?;
+        let point = cache_point(ask, &mut refusals)?;
         let tool_config = self.tool_config(ask, &mut options, &extra, forms.as_ref(), &mut refusals)?;
         merge_members(&mut options.additional, &extra.additional);
         if !options.additional.is_empty() {
@@ -124,14 +111,14 @@ impl State {
         }
         merge_members(&mut options.members, &extra.members);
 
-        let system = self.system(ask);
+        let system = system_blocks(config, &request.messages, self.plan.leading(), r#"{"text":"#);
         // The caller's own points among the tools take the place of ours there.
         let spent = extra.tools.iter().filter(|tool| tool.get("cachePoint").is_some()).count();
         let cached_tools = codec.family().cached_tools && tool_config.is_some() && spent == 0;
         let cached_system = codec.family().system && !system.is_empty();
-        let points = match point {
-            Some(_) => Points::place(&request.messages, &self.log, cached_tools, cached_system, spent),
-            None => Points::default(),
+        let places = match point {
+            Some(_) => CachePlaces::place(&request.messages, &self.log, cached_tools, cached_system, spent),
+            None => CachePlaces::default(),
         };
         let mark = |wanted: bool| if wanted { point.unwrap_or_default() } else { "" };
 
@@ -139,7 +126,7 @@ impl State {
         if let Some(ToolConfig { tools, members }) = tool_config {
             head.push_str(r#""toolConfig":{"tools":["#);
             head.push_str(&tools);
-            head.push_str(mark(points.tools));
+            head.push_str(mark(places.tools));
             head.push(']');
             for (name, value) in members {
                 head.push_str(&format!(",{}:{value}", Value::String(name)));
@@ -149,14 +136,15 @@ impl State {
         if cached_system {
             head.push_str(r#""system":["#);
             head.push_str(&system);
-            head.push_str(mark(points.system));
+            head.push_str(mark(places.system));
             head.push_str("],");
         }
         head.push_str(r#""messages":["#);
         self.begin(ask, &system, &mut head);
         let markers: Vec<Marker> =
-            points.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
-        Ok((self.log.body(head, &b"]}"[..], &markers), refusals.into_recorded(), forms))
+            places.messages.into_iter().map(|at| Marker::new(at, mark(true).as_bytes())).collect();
+        parts.body = self.log.body(head, &b"]}"[..], &markers);
+        Ok(EncodedRequest::new(parts, refusals.into_recorded()).with_strict(forms))
     }
 
     /// Plans and renders what is new of the conversation.
@@ -169,7 +157,7 @@ impl State {
             self.plan = Plan::default();
             self.model = (Arc::from(codec.model()), taken_for.clone());
             if !same_model || self.tools != request.tools {
-                self.written_tools = None;
+                self.written_tools = WrittenTools::default();
             }
             self.tools = Arc::clone(&request.tools);
         }
@@ -189,7 +177,7 @@ impl State {
     /// Holds the ends of the conversation against the rules of the API.
     fn check_ends(&self, ask: Ask<'_>, options: &options::Options) -> Result<(), ProviderError> {
         let codec = ask.codec;
-        let invalid = |message: String| Err(ProviderError::new(ErrorKind::InvalidHistory, message));
+        let invalid = |message: String| Err(invalid_history(message));
         match self.log.last_role() {
             None => return invalid("there is no message to answer".to_owned()),
             Some(ASSISTANT) => {}
@@ -210,7 +198,10 @@ impl State {
         forms: Option<&StrictForms>,
         refusals: &mut Refusals<'_>,
     ) -> Result<Option<ToolConfig>, ProviderError> {
-        let offered = self.tools(ask, forms, refusals)?;
+        let (own, subset, rule) = (&ask.request.tools, ask.codec.subset(), ask.codec.family().tool_schema);
+        let offered = self.written_tools.get(own, ask.codec.capabilities(), forms, refusals, |refusals| {
+            tools::render(own, rule, subset, forms, refusals)
+        })?;
         let mut tools = String::from(&*offered);
         for tool in &extra.tools {
             if !tools.is_empty() {
@@ -233,57 +224,6 @@ impl State {
         members.extend(choice.member.map(|member| ("toolChoice".to_owned(), member)));
         merge_members(&mut members, &extra.tool_config);
         Ok((!tools.is_empty()).then_some(ToolConfig { tools, members }))
-    }
-
-    /// The tools, joined by commas; written once for as long as they stay the same.
-    fn tools(
-        &mut self,
-        ask: Ask<'_>,
-        forms: Option<&StrictForms>,
-        refusals: &mut Refusals<'_>,
-    ) -> Result<Arc<str>, ProviderError> {
-        if ask.request.tools.is_empty() {
-            return Ok(Arc::default());
-        }
-        if !ask.codec.capabilities().tools {
-            refusals.refuse("tools", "the model calls no tools", "there are none")?;
-            return Ok(Arc::default());
-        }
-        let subset = ask.codec.subset();
-        let strict = || forms.into_iter().flat_map(StrictForms::tool_names);
-        if let Some((names, written)) = &self.written_tools
-            && strict().eq(names)
-        {
-            return Ok(Arc::clone(written));
-        }
-        let before = refusals.count();
-        let rule = ask.codec.family().tool_schema;
-        let written: Arc<str> = Arc::from(tools::render(&ask.request.tools, rule, subset, forms, refusals)?);
-        if refusals.count() == before {
-            self.written_tools = Some((strict().map(str::to_owned).collect(), Arc::clone(&written)));
-        }
-        Ok(written)
-    }
-
-    /// The system blocks, joined by commas.
-    fn system(&self, ask: Ask<'_>) -> String {
-        let own = ask.config.system.as_deref().filter(|text| !text.trim().is_empty());
-        let leading = ask.request.messages.iter().take(self.plan.leading());
-        let parts = leading.filter_map(|message| match &**message {
-            Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
-            _ => None,
-        });
-        let mut blocks = String::new();
-        for text in own.into_iter().chain(parts.flatten()) {
-            if !blocks.is_empty() {
-                blocks.push(',');
-            }
-            blocks.push_str(r#"{"text":"#);
-            // A string always serialises.
-            blocks.push_str(&serde_json::to_string(text).unwrap_or_default());
-            blocks.push('}');
-        }
-        blocks
     }
 
     /// What stands before the conversation: instructions for a model that has no place of their own for them, and a
@@ -348,15 +288,22 @@ impl Extra {
     }
 }
 
-/// The body up to its lists.
-fn head(members: &Map<String, Value>) -> Result<String, ProviderError> {
-    let mut head = serde_json::to_string(members)
-        .map_err(|cause| error::configuration("the options cannot be written as JSON").with_source(cause))?;
-    head.pop();
-    if !members.is_empty() {
-        head.push(',');
-    }
-    Ok(head)
+/// A cache point, as a block behind others; `None` where none are wanted.
+fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>, ProviderError> {
+    let capabilities = ask.codec.capabilities();
+    Ok(match cache_policy(ask.request, ask.config, capabilities, "points", refusals)? {
+        CachePolicy::Long if takes_long_cache(capabilities) => {
+            Some(r#",{"cachePoint":{"type":"default","ttl":"1h"}}"#)
+        }
+        policy @ (CachePolicy::Short | CachePolicy::Long) => {
+            if policy == CachePolicy::Long {
+                let why = "the model keeps what it caches for five minutes only";
+                refusals.refuse("cache", why, "it is kept that long")?;
+            }
+            Some(r#",{"cachePoint":{"type":"default"}}"#)
+        }
+        _ => None,
+    })
 }
 
 /// The request without its body.

@@ -4,29 +4,15 @@ mod block;
 mod usage;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use attache_core::{
-    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, ReplayData,
-    TextPart, Usage,
-};
-use attache_transport::ChunkSink;
+use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, Usage};
+use attache_transport::claude::{self, MAX_BLOCKS, append_blank};
+pub(crate) use attache_transport::malformed;
+use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use self::block::{Block, Kind};
-use crate::capabilities::FAMILY;
-use crate::stream::Reading;
-
-/// A JSON string, borrowed where it holds no escapes. (An `Option<Cow<str>>` alone is always copied.)
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
-
-impl Text<'_> {
-    pub(crate) fn into_filled(self) -> Option<String> {
-        (!self.0.is_empty()).then(|| self.0.into_owned())
-    }
-}
 
 /// A whole reply.
 #[derive(Debug, Deserialize)]
@@ -34,7 +20,7 @@ pub(crate) struct Whole<'a> {
     #[serde(borrow, default)]
     output: Option<Output<'a>>,
     #[serde(borrow, default, rename = "stopReason")]
-    pub(crate) stop_reason: Option<Text<'a>>,
+    pub(crate) stop_reason: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     pub(crate) usage: Option<&'a RawValue>,
 }
@@ -64,7 +50,7 @@ impl<'a> Whole<'a> {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Delta<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     tool_use: Option<InputDelta<'a>>,
     #[serde(borrow, default)]
@@ -89,11 +75,11 @@ struct InputDelta<'a> {
 #[serde(rename_all = "camelCase")]
 struct ReasoningDelta<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    signature: Option<Text<'a>>,
+    signature: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    redacted_content: Option<Text<'a>>,
+    redacted_content: Option<JsonStr<'a>>,
 }
 
 /// One piece of a block.
@@ -121,7 +107,7 @@ impl<'a> Delta<'a> {
         };
         let input = self.tool_use.and_then(|delta| delta.input).map(|raw| {
             // Not a string: the object itself.
-            serde_json::from_str::<Text<'_>>(raw.get()).map_or(Cow::Borrowed(raw.get()), |text| text.0)
+            serde_json::from_str::<JsonStr<'_>>(raw.get()).map_or(Cow::Borrowed(raw.get()), |text| text.0)
         });
         let pieces = [
             self.text.map(|text| Piece::Text(text.0)),
@@ -137,11 +123,8 @@ impl<'a> Delta<'a> {
     }
 }
 
-/// The most content blocks of a reply. A cited answer has hundreds.
-const MAX_BLOCKS: usize = 10_000;
-
 /// A reply as far as it has come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reply {
     reading: Reading,
     blocks: Vec<Block>,
@@ -155,7 +138,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
-        Self { reading, blocks: Vec::new(), current: 0, calls: 0, usage: Usage::default(), stop_reason: None }
+        Self { reading, ..Self::default() }
     }
 
     /// Takes a block of a whole reply.
@@ -216,8 +199,8 @@ impl Reply {
     }
 
     /// Takes the reason for the end.
-    pub(crate) fn stopped(&mut self, reason: Option<Text<'_>>) {
-        if let Some(reason) = reason.and_then(Text::into_filled) {
+    pub(crate) fn stopped(&mut self, reason: Option<JsonStr<'_>>) {
+        if let Some(reason) = reason.and_then(JsonStr::into_filled) {
             self.stop_reason = Some(reason);
         }
     }
@@ -270,7 +253,7 @@ impl Reply {
     /// The finished reply; `cut` if it never came to its end. What is left is empty.
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let reason = finish_reason(self.stop_reason.as_deref());
-        let origin = Origin::new(&self.reading.model);
+        let reading = &self.reading;
         let cut = cut
             || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Refusal);
         let last = self.blocks.len().saturating_sub(1);
@@ -280,14 +263,16 @@ impl Reply {
         let mut blank = String::new();
         for (at, block) in self.blocks.drain(..).enumerate() {
             parts.extend(match block.kind {
-                Kind::Text(text) => text.into_part(&mut blank, &origin),
-                Kind::Thinking(thinking) => thinking.into_part(&origin),
-                Kind::Redacted(redacted) => redacted.into_part(&origin),
-                Kind::Call(call) => Some(call.into_part(cut && at == last, &self.reading.tools)),
-                Kind::Opaque(block) => Some(block.into_part(&origin)),
+                Kind::Text(text) => text.into_part(&mut blank, reading),
+                Kind::Thinking(thinking) => thinking.into_part(reading),
+                Kind::Redacted(redacted) => redacted.into_part(reading),
+                Kind::Call(call) => {
+                    Some(AssistantPart::ToolCall(call.into_call(cut && at == last, &reading.tools)))
+                }
+                Kind::Opaque(block) => Some(block.into_part(reading)),
             });
         }
-        append(&mut parts, &blank);
+        append_blank(&mut parts, &blank);
         let message = AssistantMessage::new(parts.into_iter().map(Some));
         let reason = reason.for_message(message.has_tool_calls());
         let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
@@ -297,53 +282,11 @@ impl Reply {
     }
 }
 
-/// Where replay data comes from: this API, and the model that was asked.
-struct Origin {
-    family: Arc<str>,
-    model: Arc<str>,
-}
-
-impl Origin {
-    fn new(model: &Arc<str>) -> Self {
-        Self { family: Arc::from(FAMILY), model: Arc::clone(model) }
-    }
-
-    fn tag(&self, raw: Box<RawValue>) -> ReplayData {
-        ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw)
-    }
-}
-
-/// Appends white space to the last text.
-fn append(parts: &mut [AssistantPart], blank: &str) {
-    if blank.is_empty() {
-        return;
-    }
-    let last = parts.iter_mut().rev().find_map(|part| match part {
-        AssistantPart::Text(text) => Some(text),
-        _ => None,
-    });
-    if let Some(text) = last
-        && let Some(longer) = TextPart::new([text.text(), blank].concat())
-    {
-        *text = longer.with_replay(text.replay().cloned());
-    }
-}
-
-/// What a `stopReason` means. Unknown ones are kept in the provider's word; none at all is taken for an end. Whether
-/// there are calls is seen in the message: some models say `end_turn` with calls in it.
+/// What a `stopReason` means. Whether there are calls is seen in the message: some models say `end_turn` with calls in it.
 fn finish_reason(word: Option<&str>) -> FinishReason {
     match word {
-        None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
-        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
-        Some("tool_use") => FinishReason::ToolCalls,
         Some("guardrail_intervened" | "content_filtered") => FinishReason::ContentFilter,
-        Some("refusal") => FinishReason::Refusal,
-        Some("pause_turn") => FinishReason::Pause,
         Some("malformed_model_output" | "malformed_tool_use") => FinishReason::Error,
-        Some(other) => FinishReason::Other(other.to_owned()),
+        word => claude::finish_reason(word),
     }
-}
-
-pub(crate) fn malformed(what: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, what)
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 use attache_core::{BoxFuture, ErrorKind, ProviderError, Secret};
-use attache_transport::{Authorizer, EncodedBody, RequestParts, shown_url};
+use attache_transport::{Authorizer, EncodedBody, RequestParts, percent_decoded, percent_encoded, shown_url};
 use hmac::{Hmac, KeyInit, Mac};
 use http::header::AUTHORIZATION;
 use http::{HeaderName, Uri};
@@ -222,7 +222,7 @@ fn canonical_path(path: &str) -> String {
         }
     }
     let mut canonical: String =
-        segments.iter().map(|segment| format!("/{}", encoded(segment.as_bytes()))).collect();
+        segments.iter().map(|segment| format!("/{}", percent_encoded(segment.as_bytes()))).collect();
     if canonical.is_empty() || path.ends_with('/') {
         canonical.push('/');
     }
@@ -235,36 +235,11 @@ fn canonical_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (encoded(&decoded(name)), encoded(&decoded(value)))
+            (percent_encoded(&percent_decoded(name)), percent_encoded(&percent_decoded(value)))
         })
         .collect();
     pairs.sort();
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
-}
-
-/// Everything but letters, digits and `-._~` as `%` and two digits.
-pub(crate) fn encoded(text: &[u8]) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
-            encoded.push(char::from(*byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
-}
-
-fn decoded(text: &str) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        decoded.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
-    }
-    decoded
 }
 
 /// The hash of exactly the bytes that will be sent, piece by piece.

@@ -1,25 +1,13 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
-use std::sync::Arc;
-
-use attache_core::{Completion, Degradation, ProviderError, ToolSet};
-use attache_transport::{ChunkSink, Decoder};
+use attache_core::{Completion, ProviderError};
+use attache_transport::{ChunkSink, Decoder, JsonStr, Reading};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error;
 use crate::eventstream::{Frame, FrameDecoder};
-use crate::response::{Delta, Reply, Text, Whole, malformed};
-
-/// What a reply is read with.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
-    /// They map wire names back.
-    pub(crate) tools: Arc<ToolSet>,
-    /// The model that was asked, which replay data is tagged with.
-    pub(crate) model: Arc<str>,
-    pub(crate) degradations: Vec<Degradation>,
-}
+use crate::response::{Delta, Reply, Whole, malformed};
 
 /// Reads the reply to a Converse or ConverseStream call (bedrock.md 4, 7).
 ///
@@ -132,7 +120,7 @@ struct BlockStart<'a> {
 #[derive(Deserialize)]
 struct MessageStop<'a> {
     #[serde(borrow, default, rename = "stopReason")]
-    stop_reason: Option<Text<'a>>,
+    stop_reason: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]

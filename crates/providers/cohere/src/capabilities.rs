@@ -22,11 +22,6 @@ pub(crate) fn under(matrix: &Matrix, model: &str) -> ModelCapabilities {
     OWN.override_with(matrix).resolve(FAMILY, model)
 }
 
-/// Whether the model knows a way of reasoning: `budget`, `off`.
-pub(crate) fn knows(capabilities: &ModelCapabilities, reasoning: &str) -> bool {
-    capabilities.reasoning.iter().any(|known| known == reasoning)
-}
-
 #[cfg(test)]
 mod tests {
     use attache_core::MediaType;

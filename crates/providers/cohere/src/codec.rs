@@ -8,13 +8,13 @@ use attache_core::{
     ToolSet,
 };
 use attache_transport::{
-    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ReplyDecoder, join_url,
-    shown_url,
+    Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, Reading, ReplyDecoder,
+    join_url, shown_url,
 };
 
 use crate::capabilities::{self, FAMILY};
 use crate::error;
-use crate::reply::{Events, Reading};
+use crate::stream::Events;
 
 /// The variables that may hold the key, the preferred one first.
 const KEY_VARIABLES: [&str; 2] = ["CO_API_KEY", "COHERE_API_KEY"];
@@ -158,7 +158,7 @@ impl Codec for CohereCodec {
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = Reading { tools, model: Arc::clone(&self.model), degradations };
+        let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
         Box::new(ReplyDecoder::new(Events::new(reading)))
     }
 

@@ -6,16 +6,14 @@ use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt};
 use serde::Deserialize;
 
+pub(crate) use attache_transport::configuration;
+
 /// Reads a response with an error status: `{"message": …, "id": …}`.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let common = response.to_error();
     let kind = kind_of(response.status.as_u16(), common.message()).unwrap_or_else(|| common.kind());
     let id = common.request_id().map(str::to_owned).or_else(|| id_in(response.body.as_bytes()));
-    response
-        .error(kind, common.message())
-        .with_code(common.code().map(str::to_owned))
-        .with_param(common.param().map(str::to_owned))
-        .with_request_id(id)
+    response.as_kind(kind, &common).with_request_id(id)
 }
 
 /// What only this API means by a status, or says in words alone.
@@ -63,9 +61,4 @@ pub(crate) fn malformed(json: &[u8], source: impl Into<Box<dyn StdError + Send +
 pub(crate) fn no_reply(json: &[u8]) -> ProviderError {
     ProviderError::new(ErrorKind::Malformed, "the reply is not as the API says")
         .with_response_body(excerpt(json))
-}
-
-/// What is wrong on our side.
-pub(crate) fn configuration(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Configuration, message)
 }

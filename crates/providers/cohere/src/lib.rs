@@ -9,7 +9,8 @@
 mod capabilities;
 mod codec;
 mod error;
-mod reply;
 mod request;
+mod response;
+mod stream;
 
 pub use codec::{Cohere, CohereCodec};

@@ -3,25 +3,25 @@
 mod messages;
 mod options;
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError,
-    SchemaLoosening, SchemaReport, Secret, ToolDefinition, ToolSet,
+    ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaLoosening, SchemaReport,
+    Secret, ToolDefinition, ToolSet,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag,
-    check_pairing, strict_loosened,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked,
+    behind, check_pairing, described, is_same, own_system, strict_loosened, tail, with_kept,
 };
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use serde_json::json;
 
+use attache_transport::invalid_history as invalid;
+
 use self::messages::Renderer;
 use crate::capabilities::FAMILY;
 use crate::codec::CohereCodec;
-use crate::error;
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -29,7 +29,7 @@ static ENVELOPE: Envelope = Envelope::LIST;
 
 /// What is kept of a conversation between its requests.
 #[derive(Debug)]
-struct Memo {
+struct State {
     log: EncodedLog,
     capabilities: Arc<ModelCapabilities>,
     tools: Arc<ToolSet>,
@@ -74,26 +74,17 @@ impl CohereCodec {
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
         }
-        let mut parts = parts.with_extra_headers(&config.extra_headers)?;
+        let parts = parts.with_extra_headers(&config.extra_headers)?;
 
         check_pairing(&request.messages)?;
         let wire_key = format!("{FAMILY}/{}", self.model());
-        let kept = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
-        let mut memo = match kept.filter(|memo| memo.fits(self, &request.tools)) {
-            Some(memo) => memo,
-            None => Memo::new(self, &request.tools),
-        };
-        let encoded = memo.body(self, request, config);
-        if let Some(transcript) = &request.transcript {
-            transcript.put(&wire_key, memo);
-        }
-        let (body, degradations) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
+        let fits = |state: &State| state.fits(self, &request.tools);
+        let new = || State::new(self, &request.tools);
+        with_kept(request, &wire_key, fits, new, |state| state.body(self, request, config, parts))
     }
 }
 
-impl Memo {
+impl State {
     fn new(codec: &CohereCodec, tools: &Arc<ToolSet>) -> Self {
         Self {
             log: EncodedLog::new(&ENVELOPE),
@@ -105,9 +96,7 @@ impl Memo {
 
     /// Whether this codec would render the same with these tools.
     fn fits(&self, codec: &CohereCodec, tools: &Arc<ToolSet>) -> bool {
-        let capabilities = codec.shared_capabilities();
-        (Arc::ptr_eq(&self.capabilities, capabilities) || self.capabilities == *capabilities)
-            && (Arc::ptr_eq(&self.tools, tools) || self.tools == *tools)
+        is_same(&self.capabilities, codec.shared_capabilities()) && is_same(&self.tools, tools)
     }
 
     fn body(
@@ -115,14 +104,15 @@ impl Memo {
         codec: &CohereCodec,
         request: &ChatRequest,
         config: &ModelSettings,
-    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
-        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        mut parts: RequestParts,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let mut refusals = Refusals::new(codec.model(), config.unsupported).saying("left out");
         let options = options::members(codec, request, config, &mut refusals)?;
         self.render(codec, request)?;
 
         let mut head = self.head.clone();
         let has_items = self.log.first_role().is_some();
-        if let Some(text) = config.system.as_deref().filter(|text| !text.trim().is_empty()) {
+        if let Some(text) = own_system(config) {
             head.push_str(&json!({"role": "system", "content": text}).to_string());
             if has_items {
                 head.push(',');
@@ -130,21 +120,16 @@ impl Memo {
         } else if !has_items {
             return Err(invalid("there is no message to send"));
         }
-        let mut tail = String::from("]");
-        for (name, value) in &options {
-            tail.push_str(&format!(",{}:{value}", json!(name)));
-        }
-        tail.push('}');
-        Ok((self.log.body(head, tail, &[]), refusals.into_recorded()))
+        parts.body = self.log.body(head, tail(&options)?, &[]);
+        Ok(EncodedRequest::new(parts, refusals.into_recorded()))
     }
 
     /// Renders the messages that the log does not hold.
     fn render(&mut self, codec: &CohereCodec, request: &ChatRequest) -> Result<(), ProviderError> {
         let messages = &request.messages;
-        let before = |at: usize| at.checked_sub(1).and_then(|at| messages.get(at)).map(|message| &**message);
         // Results are written with the ids of the calls before them.
         let variant = |at: usize, message: &Message| match message {
-            Message::ToolResults(_) => hash_of(before(at).map(Message::id)),
+            Message::ToolResults(_) => behind(messages, at),
             _ => 0,
         };
         let renderer = Renderer { codec, tools: &request.tools };
@@ -153,9 +138,9 @@ impl Memo {
                 Message::System(system) => renderer.system(system, out),
                 Message::User(user) => renderer.user(user, out)?,
                 Message::Assistant(assistant) => renderer.assistant(assistant, out)?,
-                Message::ToolResults(results) => match before(at) {
-                    Some(Message::Assistant(asked)) => renderer.results(results, asked, out)?,
-                    _ => false,
+                Message::ToolResults(results) => match asked(messages, at) {
+                    Some((_, asked)) => renderer.results(results, asked, out)?,
+                    None => false,
                 },
                 _ => return Err(invalid("a message has a role that this API does not know")),
             };
@@ -169,15 +154,9 @@ fn head(model: &str, tools: &ToolSet) -> String {
     let mut head = format!("{{\"model\":{}", json!(model));
     for (at, (name, tool)) in tools.iter().enumerate() {
         head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
-        let mut description = tool.description().trim().to_owned();
-        // The API has no member for examples.
-        for (at, example) in tool.examples().iter().enumerate() {
-            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
-            description.push_str(&example.to_string());
-        }
+        let description = described(tool, true);
         let parameters = tool.input_schema();
-        let description = description.trim_start();
-        let function = match description {
+        let function = match description.as_str() {
             "" => json!({"name": name, "parameters": parameters}),
             _ => json!({"name": name, "description": description, "parameters": parameters}),
         };
@@ -188,19 +167,4 @@ fn head(model: &str, tools: &ToolSet) -> String {
     }
     head.push_str(",\"messages\":[");
     head
-}
-
-fn hash_of<T: Hash>(value: T) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn invalid(text: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::InvalidHistory, text)
-}
-
-/// Options that cannot be sent as they are, of the caller's making.
-fn misused(option: &str, text: impl Into<String>) -> ProviderError {
-    error::configuration(text).with_param(option.to_owned())
 }

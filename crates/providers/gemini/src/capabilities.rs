@@ -2,11 +2,6 @@
 
 use attache_core::{ModelCapabilities, ReasoningReplay};
 
-/// Whether the model knows a way of reasoning: `budget`, `effort`, `off`.
-pub(crate) fn knows(capabilities: &ModelCapabilities, reasoning: &str) -> bool {
-    capabilities.reasoning.iter().any(|known| known == reasoning)
-}
-
 /// Whether the first call of each step must carry a signature.
 pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
     capabilities.reasoning_replay == ReasoningReplay::Required

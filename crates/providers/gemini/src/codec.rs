@@ -9,14 +9,13 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ModelApi, Network, ReplyDecoder, shown_url,
+    ModelApi, Network, Reading, ReplyDecoder, shown_url,
 };
 use serde_json::{Value, json};
 
 use crate::cache::Caches;
 use crate::error::{self, configuration};
 use crate::platform::Platform;
-use crate::response::Reading;
 use crate::stream::Events;
 
 /// One Gemini model. The key goes into `x-goog-api-key`; on Vertex AI it is an access token, or an
@@ -290,8 +289,7 @@ impl Codec for GenerateCodec {
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let family = Arc::from(self.family());
-        let reading = Reading { tools, family, model: Arc::clone(&self.model), degradations };
+        let reading = Reading::new(self.family(), Arc::clone(&self.model), tools, degradations);
         Box::new(ReplyDecoder::new(Events::new(reading)))
     }
 

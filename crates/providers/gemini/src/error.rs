@@ -6,6 +6,8 @@ use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
 use serde_json::Value;
 
+pub(crate) use attache_transport::{configuration, invalid_history, malformed, unsupported};
+
 /// Reads a response with an error status.
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     let status = response.status.as_u16();
@@ -42,26 +44,6 @@ pub(crate) fn blocked(reason: &str, message: &str) -> ProviderError {
         false => format!("the prompt was blocked ({reason}): {said}"),
     };
     ProviderError::new(ErrorKind::Refused, text).with_code(reason.to_owned())
-}
-
-/// What is wrong on our side.
-pub(crate) fn configuration(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Configuration, message)
-}
-
-/// What cannot be done with this model or API.
-pub(crate) fn unsupported(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Unsupported, message)
-}
-
-/// What breaks a rule of the API for histories.
-pub(crate) fn invalid_history(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::InvalidHistory, message)
-}
-
-/// What the protocol does not know.
-pub(crate) fn malformed(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, message)
 }
 
 /// An error object: `{"error":{"code","message","status","details"}}`, or a list of one.

@@ -1,12 +1,13 @@
 //! Encodes a request of generateContent.
 
-mod contents;
 mod documents;
+mod messages;
 mod options;
 mod results;
 mod schema;
 mod tools;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use attache_core::{
@@ -15,13 +16,14 @@ use attache_core::{
 };
 use attache_transport::{
     Codec as _, EncodedBody, EncodedLog, EncodedRequest, Refusals, RequestParts, check_pairing,
+    count_leading, extra_tools, own_system, system_blocks,
 };
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Map, Value};
 
-use self::contents::{ENVELOPE, Renderer, USER, epoch, leading};
 pub(crate) use self::documents::wire_type;
+use self::messages::{ENVELOPE, Renderer, USER, epoch};
 pub(crate) use self::tools::check as check_tools;
 use crate::cache::{Prefix, Slice};
 use crate::capabilities::takes_system;
@@ -132,7 +134,7 @@ impl State {
             None => members.extend(head.tool_config.map(|config| ("toolConfig".to_owned(), config))),
         }
         let messages = cached.as_ref().map_or(&*request.messages, |(_, slice)| slice.rest());
-        let leading = if cached.is_some() { 0 } else { leading(messages) };
+        let leading = if cached.is_some() { 0 } else { count_leading(messages) };
         sync(&mut self.log, ask, messages, leading, self.epoch)?;
 
         let mut text = String::from("{");
@@ -170,10 +172,10 @@ impl State {
         members.extend(tool_config.map(|config| ("toolConfig".to_owned(), config)));
         let more_tools = merge(&mut members, &config.extra_body)?;
         let mut tools = String::new();
-        let own = (!own.is_empty()).then_some(&*own);
-        for tool in own.into_iter().chain(more_tools.iter().map(String::as_str)) {
+        let own = (!own.is_empty()).then(|| Cow::Borrowed(&*own));
+        for tool in own.into_iter().chain(more_tools.iter().map(|tool| Cow::Owned(tool.to_string()))) {
             tools.push(if tools.is_empty() { '[' } else { ',' });
-            tools.push_str(tool);
+            tools.push_str(&tool);
         }
         if !tools.is_empty() {
             tools.push(']');
@@ -231,7 +233,7 @@ impl State {
         messages: &[Arc<Message>],
     ) -> Result<Option<EncodedBody>, ProviderError> {
         let mut log = EncodedLog::new(&ENVELOPE);
-        sync(&mut log, ask, messages, leading(messages), self.epoch)?;
+        sync(&mut log, ask, messages, count_leading(messages), self.epoch)?;
         let open = match log.first_role() {
             None => return Ok(None),
             Some(USER) => "[".to_owned(),
@@ -281,27 +283,10 @@ fn sync(
 
 /// The instructions of the options, and those before everything else.
 fn system(config: &ModelSettings, messages: &[Arc<Message>]) -> String {
-    let own = own_system(config);
-    let parts = messages.iter().take(leading(messages)).filter_map(|message| match &**message {
-        Message::System(message) => Some(message.parts.iter().map(|part| part.text())),
-        _ => None,
-    });
-    let mut text = String::new();
-    for part in own.into_iter().chain(parts.flatten()) {
-        text.push_str(if text.is_empty() { r#"{"parts":["# } else { "," });
-        text.push_str(r#"{"text":"#);
-        // A string always serialises.
-        text.push_str(&serde_json::to_string(part).unwrap_or_default());
-        text.push('}');
+    match system_blocks(config, messages, count_leading(messages), r#"{"text":"#) {
+        none if none.is_empty() => none,
+        blocks => [r#"{"parts":["#, &blocks, "]}"].concat(),
     }
-    if !text.is_empty() {
-        text.push_str("]}");
-    }
-    text
-}
-
-fn own_system(config: &ModelSettings) -> Option<&str> {
-    config.system.as_deref().filter(|text| !text.trim().is_empty())
 }
 
 fn push(text: &mut String, name: &str, json: &str) {
@@ -315,26 +300,21 @@ fn push(text: &mut String, name: &str, json: &str) {
 }
 
 /// Merges the caller's own members; returns the tools among them.
-fn merge(members: &mut Map<String, Value>, extra: &Map<String, Value>) -> Result<Vec<String>, ProviderError> {
-    let mut tools = Vec::new();
+fn merge<'c>(
+    members: &mut Map<String, Value>,
+    extra: &'c Map<String, Value>,
+) -> Result<&'c [Value], ProviderError> {
+    const CONVERSATION: [&str; 3] = ["contents", "systemInstruction", "system_instruction"];
     merge_members(members, extra);
     members.shift_remove("tools");
-    for (key, value) in extra {
-        match (key.as_str(), value) {
-            ("contents" | "systemInstruction" | "system_instruction", _) => {
-                return Err(configuration(format!(
-                    "extra_body must not hold {key}, which comes from the conversation"
-                )));
-            }
-            ("tools", Value::Array(more)) => tools.extend(more.iter().map(Value::to_string)),
-            ("tools", _) => return Err(configuration("the tools of extra_body must be a list")),
-            _ => {}
-        }
+    if let Some(name) = CONVERSATION.into_iter().find(|name| extra.contains_key(*name)) {
+        let text = format!("extra_body must not hold {name}, which comes from the conversation");
+        return Err(configuration(text));
     }
     let streamed = "/functionCallingConfig/streamFunctionCallArguments";
     if members.get("toolConfig").and_then(|config| config.pointer(streamed)) == Some(&Value::Bool(true)) {
         return Err(unsupported("arguments of calls cannot be streamed in pieces")
             .with_param("extra_body".to_owned()));
     }
-    Ok(tools)
+    extra_tools(extra)
 }

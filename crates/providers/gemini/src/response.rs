@@ -5,10 +5,8 @@ mod message;
 mod usage;
 mod wire;
 
-use std::sync::Arc;
-
 use attache_core::{Completion, Degradation, ErrorKind, FinishReason, ProviderError, ToolSet};
-use attache_transport::ChunkSink;
+use attache_transport::{ChunkSink, Reading};
 
 use self::candidate::{Candidate, Piece, is_known};
 use self::message::Message;
@@ -20,23 +18,11 @@ use crate::error::{self, malformed};
 /// The most candidates of a reply.
 const MAX_CANDIDATES: usize = 128;
 
-/// What a reply is read with.
-#[derive(Clone, Debug)]
-pub(crate) struct Reading {
-    /// They map wire names back.
-    pub(crate) tools: Arc<ToolSet>,
-    /// The tag of what goes back to where it came from.
-    pub(crate) family: Arc<str>,
-    /// The model that was asked.
-    pub(crate) model: Arc<str>,
-    pub(crate) degradations: Vec<Degradation>,
-}
-
 /// A reply as far as it has come.
 ///
 /// The candidate that appears first is handed out as it comes. What others bring is kept until the end, when it is
 /// known whether they count.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reply {
     reading: Reading,
     id: Option<String>,
@@ -50,14 +36,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// An empty reply.
     pub(crate) fn new(reading: Reading) -> Self {
-        Self {
-            reading,
-            id: None,
-            model: None,
-            tokens: Tokens::default(),
-            candidates: Vec::new(),
-            blocked: None,
-        }
+        Self { reading, ..Self::default() }
     }
 
     /// Takes a chunk of a stream, or a whole reply.
@@ -68,11 +47,12 @@ impl Reply {
             self.tokens.take(usage);
         }
         for (position, given) in chunk.candidates.0.into_iter().enumerate() {
-            let given = given.0;
+            let Some(given) = given.0 else { continue };
             let index = given.index.0.unwrap_or(u64::try_from(position).unwrap_or(u64::MAX));
-            self.candidate(index)?.take(given, out)?;
+            let (tools, candidate) = self.candidate(index)?;
+            candidate.take(given, tools, out)?;
         }
-        let Feedback { block_reason, block_reason_message } = chunk.prompt_feedback.0;
+        let Feedback { block_reason, block_reason_message } = chunk.prompt_feedback.0.unwrap_or_default();
         if let Some(reason) = block_reason.filled() {
             self.blocked = Some(error::blocked(&reason, &block_reason_message.filled().unwrap_or_default()));
         }
@@ -105,19 +85,18 @@ impl Reply {
         self.completion(true, None)
     }
 
-    fn candidate(&mut self, index: u64) -> Result<Taking<'_>, ProviderError> {
+    /// The candidate of that index, and the tools that it is read with.
+    fn candidate(&mut self, index: u64) -> Result<(&ToolSet, &mut Candidate), ProviderError> {
         let at = match self.candidates.iter().position(|known| known.index == index) {
             Some(at) => at,
-            None if self.candidates.len() < MAX_CANDIDATES => {
+            None => {
                 self.candidates.push(Candidate::new(index, self.candidates.is_empty()));
                 self.candidates.len() - 1
             }
-            None => return Err(malformed("the reply has too many candidates")),
         };
-        match self.candidates.get_mut(at) {
-            Some(candidate) => Ok(Taking { candidate, tools: &self.reading.tools }),
-            None => Err(malformed("the reply has too many candidates")),
-        }
+        let candidate = self.candidates.get_mut(at).filter(|_| at < MAX_CANDIDATES);
+        let candidate = candidate.ok_or_else(|| malformed("the reply has too many candidates"))?;
+        Ok((&self.reading.tools, candidate))
     }
 
     fn refused(&mut self) -> Result<(), ProviderError> {
@@ -200,18 +179,6 @@ impl Reply {
         completion.response_id = self.id.take();
         completion.degradations = degradations;
         completion
-    }
-}
-
-/// A candidate, and what it is read with.
-struct Taking<'r> {
-    candidate: &'r mut Candidate,
-    tools: &'r Arc<ToolSet>,
-}
-
-impl Taking<'_> {
-    fn take(self, given: wire::Candidate<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.candidate.take(given, self.tools, out)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Decodes a reply: the chunks of a stream, or one JSON object, which have the same form (gemini.md 8).
 
 use attache_core::{Completion, ProviderError};
-use attache_transport::{ChunkSink, EventDecoder, SseEvent};
+use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::{self, malformed};
-use crate::response::{Chunk, Reading, Reply};
+use crate::response::{Chunk, Reply};
 
 /// Reads events and JSON bodies.
 #[derive(Debug)]

@@ -6,7 +6,9 @@ use attache_core::{ErrorKind, ProviderError};
 use attache_transport::{ErrorBody, ErrorResponse, excerpt, kind_of_status};
 use serde::Deserialize;
 
-use crate::lenient::{Count, Object};
+pub(crate) use attache_transport::configuration;
+
+use attache_transport::lenient::{Count, Object};
 
 /// Reads a response with an error status (openai.md 0.3).
 pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
@@ -21,11 +23,7 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     };
     match special(&body, response.body.as_bytes()).or_else(by_status) {
         Some(special) => {
-            let error = response.error(special.kind, common.message());
-            let error = error
-                .with_code(common.code().map(str::to_owned))
-                .with_param(common.param().map(str::to_owned))
-                .with_request_id(common.request_id().map(str::to_owned));
+            let error = response.as_kind(special.kind, &common);
             match special.retryable {
                 Some(retryable) => error.with_retryable(retryable),
                 None => error,
@@ -89,10 +87,6 @@ pub(crate) fn cancelled(json: &[u8]) -> ProviderError {
 pub(crate) fn unfinished(status: &str, json: &[u8]) -> ProviderError {
     let text = format!("the response is not finished but {status}: background mode is not supported");
     ProviderError::new(ErrorKind::Unsupported, text).with_response_body(excerpt(json))
-}
-
-pub(crate) fn configuration(text: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Configuration, text)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,9 +7,7 @@ use attache_transport::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteF
 use http::Method;
 use serde::Deserialize;
 
-use crate::chat::ChatCodec;
-use crate::profile::Profile;
-use crate::responses::ResponsesCodec;
+use crate::server::Server;
 use crate::{error, server};
 
 /// The shortest and the longest time that a file is kept for, unless it is kept until it is deleted.
@@ -25,71 +23,41 @@ struct FileObject {
     expires_at: Option<u64>,
 }
 
-impl FileApi for ResponsesCodec {
+impl FileApi for Server {
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
-        upload(self.profile(), ask, file)
+        let parts = server::envelope(&self.profile, "files", ask.config, ask.key)?;
+        let purpose = match file.media_type.kind() {
+            MediaKind::Image => "vision",
+            _ => "user_data",
+        };
+        let lifetime = file.lifetime.map(|time| time.as_secs().clamp(LIFETIMES.0, LIFETIMES.1).to_string());
+        let mut fields = vec![("purpose", purpose)];
+        if let Some(seconds) = &lifetime {
+            fields.extend([("expires_after[anchor]", "created_at"), ("expires_after[seconds]", seconds)]);
+        }
+        Ok(file.in_form(parts, &fields))
     }
 
     fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep, ProviderError> {
-        answered(answer)
+        if error::is_error(&answer.body) {
+            return Err(error::reported(&answer.body));
+        }
+        let Ok(FileObject { id, created_at, expires_at }) = serde_json::from_slice(&answer.body) else {
+            return Err(error::no_answer(&answer.body));
+        };
+        let seconds = created_at.zip(expires_at).map(|(start, end)| end.saturating_sub(start));
+        Ok(FileStep::Kept(RemoteFile::new(id.as_str(), id.as_str(), seconds.map(Duration::from_secs))?))
     }
 
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
-        delete(self.profile(), ask, id)
+        let mut parts = server::envelope(&self.profile, &format!("files/{id}"), ask.config, ask.key)?;
+        parts.method = Method::DELETE;
+        Ok(parts)
     }
 
     fn is_lost(&self, error: &ProviderError) -> bool {
         is_lost(error)
     }
-}
-
-impl FileApi for ChatCodec {
-    fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
-        upload(self.profile(), ask, file)
-    }
-
-    fn answered(&self, _: FileAsk<'_>, _: &NewFile, answer: &FileAnswer) -> Result<FileStep, ProviderError> {
-        answered(answer)
-    }
-
-    fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
-        delete(self.profile(), ask, id)
-    }
-
-    fn is_lost(&self, error: &ProviderError) -> bool {
-        is_lost(error)
-    }
-}
-
-fn upload(profile: &Profile, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
-    let parts = server::envelope(profile, "files", ask.config, ask.key)?;
-    let purpose = match file.media_type.kind() {
-        MediaKind::Image => "vision",
-        _ => "user_data",
-    };
-    let lifetime = file.lifetime.map(|time| time.as_secs().clamp(LIFETIMES.0, LIFETIMES.1).to_string());
-    let mut fields = vec![("purpose", purpose)];
-    if let Some(seconds) = &lifetime {
-        fields.extend([("expires_after[anchor]", "created_at"), ("expires_after[seconds]", seconds)]);
-    }
-    Ok(file.in_form(parts, &fields))
-}
-
-fn answered(answer: &FileAnswer) -> Result<FileStep, ProviderError> {
-    if error::is_error(&answer.body) {
-        return Err(error::reported(&answer.body));
-    }
-    let Ok(FileObject { id, created_at, expires_at }) = serde_json::from_slice(&answer.body) else {
-        return Err(error::no_answer(&answer.body));
-    };
-    let seconds = created_at.zip(expires_at).map(|(start, end)| end.saturating_sub(start));
-    Ok(FileStep::Kept(RemoteFile::new(id.as_str(), id.as_str(), seconds.map(Duration::from_secs))?))
-}
-
-fn delete(profile: &Profile, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
-    let mut parts = server::envelope(profile, &format!("files/{id}"), ask.config, ask.key)?;
-    parts.method = Method::DELETE;
-    Ok(parts)
 }
 
 /// Servers say it in words of their own, and some name only the member.

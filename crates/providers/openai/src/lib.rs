@@ -16,13 +16,13 @@
 //! - A failed result has no flag: its text is the JSON object `{"error": …}`.
 //! - OpenAI takes no reasoning back. Servers that do get theirs in the member that it came in.
 
-mod capabilities;
 mod chat;
 mod error;
 mod files;
-mod lenient;
+mod head;
 mod models;
 mod ollama;
+mod options;
 mod profile;
 mod profiles;
 mod render;

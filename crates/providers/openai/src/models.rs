@@ -5,47 +5,23 @@ use attache_transport::{ListedModel, ModelApi, ModelPage, RequestParts};
 use http::Method;
 use serde_json::Value;
 
-use crate::chat::ChatCodec;
-use crate::profile::Profile;
-use crate::responses::ResponsesCodec;
+use crate::server::Server;
 use crate::{error, server};
 
-impl ModelApi for ChatCodec {
+impl ModelApi for Server {
     fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        list(self.profile(), key)
+        let mut parts = server::envelope(&self.profile, "models", &ModelSettings::new(), key)?;
+        parts.method = Method::GET;
+        Ok(parts)
     }
 
     fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
-        listed(body)
+        let answer: Value = serde_json::from_slice(body).map_err(|_| error::no_answer(body))?;
+        // Together sends the list itself.
+        let models = answer.get("data").unwrap_or(&answer).as_array();
+        let models = models.ok_or_else(|| error::no_answer(body))?;
+        Ok(ModelPage::new(models.iter().filter_map(read).collect(), None))
     }
-}
-
-impl ModelApi for ResponsesCodec {
-    fn list(&self, _: Option<&str>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-        list(self.profile(), key)
-    }
-
-    fn listed(&self, body: &[u8]) -> Result<ModelPage, ProviderError> {
-        listed(body)
-    }
-}
-
-/// True if the server has a list: what is addressed by the name of a deployment has none there.
-pub(crate) fn lists(profile: &Profile) -> bool {
-    !profile.base_url.contains("/deployments/")
-}
-
-fn list(profile: &Profile, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let mut parts = server::envelope(profile, "models", &ModelSettings::new(), key)?;
-    parts.method = Method::GET;
-    Ok(parts)
-}
-
-fn listed(body: &[u8]) -> Result<ModelPage, ProviderError> {
-    let answer: Value = serde_json::from_slice(body).map_err(|_| error::no_answer(body))?;
-    // Together sends the list itself.
-    let models = answer.get("data").unwrap_or(&answer).as_array().ok_or_else(|| error::no_answer(body))?;
-    Ok(ModelPage::new(models.iter().filter_map(read).collect(), None))
 }
 
 /// A model, with what the server adds to it. OpenAI itself adds nothing.

@@ -2,16 +2,99 @@
 
 use std::sync::Arc;
 
-use attache_core::{ModelSettings, ProviderError, Secret};
-use attache_transport::{Auth, EncodedBody, Environment, RequestParts, join_url, missing_key};
+use attache_core::{
+    Degradation, Matrix, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    ToolSet,
+};
+use attache_transport::{
+    Auth, EncodedBody, Environment, ModelApi, Reading, RequestParts, count_leading, join_url, missing_key,
+};
 use bytes::Bytes;
 use http::HeaderName;
+use serde_json::Value;
 
-use crate::error;
-use crate::profile::{Profile, from_environment, missing};
+use crate::profile::{Profile, SystemPlace, from_environment, missing};
+use crate::{error, tools};
 
-/// Takes base URL and key from the profile's variables.
-pub(crate) fn configure(
+/// One model of one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// The profile as it is for the model.
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) model: Arc<str>,
+    pub(crate) capabilities: Arc<ModelCapabilities>,
+    /// The profile's name, the tag of what goes back.
+    pub(crate) family: Arc<str>,
+}
+
+impl Server {
+    /// A model, with what the bundled matrix knows of it.
+    pub(crate) fn new(profile: &Arc<Profile>, model: &str) -> Self {
+        let profile = profile.for_model(model);
+        let capabilities = Arc::new(Matrix::bundled().resolve(&profile.family, model));
+        Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
+    }
+
+    pub(crate) fn model_id(&self) -> String {
+        format!("{}/{}", self.profile.name, self.model)
+    }
+
+    /// The model as the body names it, which extra members may say otherwise.
+    pub(crate) fn named_model<'a>(&'a self, config: &'a ModelSettings) -> &'a str {
+        match (config.extra_body.get("model"), self.profile.extra_body.get("model")) {
+            (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model,
+            _ => &self.model,
+        }
+    }
+
+    /// How many messages of instructions stand with those of the options.
+    pub(crate) fn count_leading(&self, messages: &[Arc<Message>]) -> usize {
+        match self.profile.system_place {
+            SystemPlace::Anywhere => 0,
+            SystemPlace::MergedFirst => count_leading(messages),
+        }
+    }
+
+    pub(crate) fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(matrix.resolve(&self.profile.family, &self.model));
+    }
+
+    pub(crate) fn set_base_url(&mut self, url: String) {
+        Arc::make_mut(&mut self.profile).base_url = url;
+    }
+
+    pub(crate) fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Reading {
+        Reading::new(Arc::clone(&self.family), Arc::clone(&self.model), tools, degradations)
+    }
+
+    /// What becomes of the schemas of tools, by the code that writes them.
+    pub(crate) fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
+        tools::check(&self.capabilities, self.profile.tool_schemas, tools, config.unsupported)
+    }
+
+    /// Takes base URL and key from the profile's variables.
+    pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        configure(&mut self.profile, &self.model, environment)
+    }
+
+    /// What fails before anything is sent.
+    pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        if self.model.trim().is_empty() {
+            return Err(error::configuration("no model is named"));
+        }
+        if self.profile.key.required && auth.is_none() {
+            return Err(missing_key(&self.profile.name, &self.profile.key.variables));
+        }
+        Ok(())
+    }
+
+    /// The list of models, if the server has one: what is addressed by the name of a deployment has none there.
+    pub(crate) fn models(&self) -> Option<&dyn ModelApi> {
+        (!self.profile.base_url.contains("/deployments/")).then_some(self)
+    }
+}
+
+fn configure(
     profile: &mut Arc<Profile>,
     model: &str,
     environment: &Environment,
@@ -34,17 +117,6 @@ pub(crate) fn configure(
         (None, Some(token)) => Auth::bearer(token),
         (None, None) => Auth::None,
     })
-}
-
-/// What fails before anything is sent.
-pub(crate) fn check(profile: &Profile, model: &str, auth: &Auth) -> Result<(), ProviderError> {
-    if model.trim().is_empty() {
-        return Err(error::configuration("no model is named"));
-    }
-    if profile.key.required && auth.is_none() {
-        return Err(missing_key(&profile.name, &profile.key.variables));
-    }
-    Ok(())
 }
 
 /// The request to `path` below the base URL, without its body.

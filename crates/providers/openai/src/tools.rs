@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ErrorKind, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, SchemaLoosening, SchemaReport,
+    ModelCapabilities, ModelSettings, OutputSchema, ProviderError, SchemaLoosening, SchemaReport,
     StructuredOutput, ToolDefinition, ToolSet, Unsupported,
 };
-use attache_transport::{Refusals, StrictForms, check_tools, plain_root, strict_answer, strict_loosened};
+use attache_transport::{
+    Refusals, StrictForms, check_tools, described, extra_tools, plain_root, strict_answer, strict_loosened,
+};
 use serde_json::{Map, Value, json};
 
 use crate::profile::{Profile, ToolSchemas};
@@ -45,13 +47,7 @@ pub(crate) fn written<'d>(
     let strict = forms.and_then(|forms| forms.of_tool(definition));
     let parameters =
         strict.map_or_else(|| compile(definition, rule).0, |strict| Cow::Borrowed(strict.schema()));
-    let mut description = definition.description().trim().to_owned();
-    // The API has no member for examples. Those of another form would mislead.
-    let shown = strict.is_none_or(Strict::keeps_form);
-    for (at, example) in definition.examples().iter().filter(|_| shown).enumerate() {
-        description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
-        description.push_str(&example.to_string());
-    }
+    let description = described(definition, strict.is_none_or(Strict::keeps_form));
     Written { description, parameters, strict: strict.is_some() }
 }
 
@@ -95,19 +91,7 @@ pub(crate) fn hosted<'a>(
     profile: &'a Profile,
     config: &'a ModelSettings,
 ) -> Result<Vec<&'a Value>, ProviderError> {
-    let mut hosted = Vec::new();
-    for extra in [&profile.extra_body, &config.extra_body] {
-        match extra.get("tools") {
-            None => {}
-            Some(Value::Array(tools)) => hosted.extend(tools),
-            Some(_) => {
-                let text = "the tools of extra_body must be a list";
-                let error = ProviderError::new(ErrorKind::Configuration, text);
-                return Err(error.with_param("tools".to_owned()));
-            }
-        }
-    }
-    Ok(hosted)
+    Ok(extra_tools(&profile.extra_body)?.iter().chain(extra_tools(&config.extra_body)?).collect())
 }
 
 /// Writes them behind the tools of the request, the head of which ends in the last of these.
@@ -166,7 +150,7 @@ pub(crate) fn check(
     if !tools.is_empty() && !capabilities.tools {
         return SchemaReport::refusing(format!("{} does not call tools", capabilities.model));
     }
-    let mut refusals = Refusals::new(&capabilities.model, policy);
+    let mut refusals = Refusals::new(&capabilities.model, policy).saying("left out");
     let most = (rule != ToolSchemas::AsGiven).then_some(MAX_TOOLS);
     let subset = subset(capabilities, rule);
     let forms = StrictForms::of_tools(tools, subset, None);

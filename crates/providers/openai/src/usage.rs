@@ -3,7 +3,7 @@
 use attache_core::{RawUsage, Usage};
 use serde::Deserialize;
 
-use crate::lenient::{Count, Object};
+use attache_transport::lenient::{Count, Object};
 
 /// The usage objects of Chat Completions and of Responses, with what servers add to them.
 #[derive(Debug, Default, Deserialize)]

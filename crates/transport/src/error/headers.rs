@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode};
 
+use crate::calendar::days_since_1970;
+
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
 }
@@ -87,12 +89,7 @@ fn http_date(text: &str) -> Option<SystemTime> {
     if words.next() != Some("GMT") || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    // Days since 1970 in the proleptic Gregorian calendar, with years that start in March.
-    let shifted_year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (shifted_year.div_euclid(400), shifted_year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = u64::try_from(era * 146_097 + day_of_era - 719_468).ok()?;
+    let days = u64::try_from(days_since_1970(year, month, day)).ok()?;
     SystemTime::UNIX_EPOCH
         .checked_add(Duration::from_secs(days * 86_400 + hour * 3600 + minute * 60 + second))
 }

@@ -92,6 +92,14 @@ impl ErrorResponse {
             .with_response_body(Some(self.body.clone()).filter(|body| !body.is_empty()))
     }
 
+    /// What `common` says, as an error of another kind.
+    pub fn as_kind(&self, kind: ErrorKind, common: &ProviderError) -> ProviderError {
+        self.error(kind, common.message())
+            .with_code(common.code().map(str::to_owned))
+            .with_param(common.param().map(str::to_owned))
+            .with_request_id(common.request_id().map(str::to_owned))
+    }
+
     /// What a body that is no JSON says.
     fn message_of_text(&self) -> String {
         let text = self.body.trim();
@@ -213,6 +221,26 @@ pub fn kind_of_code(code: &str) -> Option<ErrorKind> {
         "request_too_large" => ErrorKind::InvalidRequest,
         _ => return None,
     })
+}
+
+/// What is wrong on our side: [`ErrorKind::Configuration`].
+pub fn configuration(text: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::Configuration, text)
+}
+
+/// What cannot be done with a model or API: [`ErrorKind::Unsupported`].
+pub fn unsupported(text: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::Unsupported, text)
+}
+
+/// What breaks a rule of an API for histories: [`ErrorKind::InvalidHistory`].
+pub fn invalid_history(text: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::InvalidHistory, text)
+}
+
+/// What a protocol does not know: [`ErrorKind::Malformed`].
+pub fn malformed(text: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Addresses that may be asked for, and where they lead.
 
-use std::fmt::Write as _;
-
 use attache_core::{FetchError, FetchErrorKind};
 use http::Uri;
 
 use super::guard::literal;
+use crate::request::percent_encoded_but;
 
 /// Longer ones are no addresses of documents.
 const LONGEST: usize = 16 << 10;
@@ -139,17 +138,7 @@ fn without_dots(path: &str) -> String {
 
 /// An address as it may stand in a request: what has to be percent-encoded is.
 fn encoded(url: &[u8]) -> String {
-    let mut encoded = String::with_capacity(url.len());
-    for byte in url {
-        match byte {
-            b'!'..=b'~' if !b"\"<>\\^`{|}".contains(byte) => encoded.push(char::from(*byte)),
-            _ => {
-                // Writing to a string cannot fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    encoded
+    percent_encoded_but(url, |byte| matches!(byte, b'!'..=b'~') && !b"\"<>\\^`{|}".contains(&byte))
 }
 
 fn refused(message: &str) -> FetchError {

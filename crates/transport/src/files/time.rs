@@ -1,5 +1,7 @@
 //! How long a file is kept, by the moments that an API tells.
 
+use crate::calendar::days_since_1970;
+
 /// The whole seconds from one moment to another, both as RFC 3339 writes them (`2026-11-01T12:00:00.5Z`,
 /// `2026-11-01T13:00:00+01:00`); `None` if either is none. Negative where the second comes first.
 ///
@@ -39,11 +41,6 @@ fn seconds(text: &str) -> Option<i64> {
         }
         _ => return None,
     };
-    // Years that begin in March have their leap day at the end.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year.div_euclid(4) - year.div_euclid(100)
-        + year.div_euclid(400)
-        + (153 * month + 2) / 5
-        + day;
+    let days = days_since_1970(year, month, day);
     Some(days * 86_400 + hour * 3600 + minute * 60 + second - offset)
 }

@@ -14,7 +14,7 @@ use super::jwt::Signer;
 use crate::body::EncodedBody;
 use crate::client::{HttpClient, Timeouts};
 use crate::error::ErrorResponse;
-use crate::request::{RequestParts, percent_encode};
+use crate::request::{RequestParts, percent_encoded};
 use crate::retry::RetryPolicy;
 use crate::token::{AccessToken, TokenSource};
 
@@ -197,7 +197,7 @@ fn form(url: &str, members: &[(&str, &str)]) -> RequestParts {
         }
         form.push_str(name);
         form.push('=');
-        percent_encode(value, &mut form);
+        form.push_str(&percent_encoded(value.as_bytes()));
     }
     let mut parts = RequestParts::get(url).with_header(CONTENT_TYPE, "application/x-www-form-urlencoded");
     parts.method = Method::POST;

@@ -4,13 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, ErrorKind, Message, OpaquePart, ProviderError, ReasoningPart,
-    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserOrigin, wire_name,
+    AssistantMessage, AssistantPart, Message, OpaquePart, ProviderError, ReasoningPart, ReasoningReplay,
+    ReplayData, StableHash, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserOrigin, wire_name,
 };
-use attache_transport::Codec as _;
+use attache_transport::claude::{CallIds, loop_began_with_thinking};
+use attache_transport::{Codec as _, count_seen, invalid_history};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::Ask;
 use crate::capabilities::{FAMILY, is_same_model};
 use crate::codec::MessagesCodec;
 use crate::response::CONTAINER;
@@ -22,10 +24,7 @@ pub(super) struct Plan {
     variants: Vec<u64>,
     /// System messages before everything else, which stand at the top level of the request.
     leading: usize,
-    /// Ids of calls on the wire.
-    ids: HashSet<String>,
-    /// The ids of calls whose provider's id cannot be used.
-    renamed: HashMap<ToolCallId, String>,
+    ids: CallIds,
     /// `toolset_name`s of calls, which their results repeat.
     toolsets: HashMap<ToolCallId, Box<RawValue>>,
     /// The assistant message whose calls have no results yet.
@@ -55,8 +54,7 @@ impl Plan {
         tools: &ToolSet,
         codec: &MessagesCodec,
     ) -> Result<(), ProviderError> {
-        let known = messages.iter().zip(&self.planned).take_while(|(a, b)| is_same(a, b)).count();
-        if known < self.planned.len() {
+        if count_seen(messages, &self.planned) < self.planned.len() {
             *self = Self::default();
         }
         for message in messages.iter().skip(self.planned.len()) {
@@ -81,9 +79,9 @@ impl Plan {
         self.leading
     }
 
-    /// The id of a call, where it is not the provider's own.
-    pub(super) fn renamed(&self, id: &ToolCallId) -> Option<&str> {
-        self.renamed.get(id).map(String::as_str)
+    /// The ids of calls on the wire.
+    pub(super) fn ids(&self) -> &CallIds {
+        &self.ids
     }
 
     /// The `toolset_name` that the result of a call repeats.
@@ -141,18 +139,20 @@ impl Plan {
         tools: &ToolSet,
         codec: &MessagesCodec,
     ) -> u64 {
-        let mut variant = Variant::default();
+        let mut variant = StableHash::new();
         for part in &message.parts {
             match part {
                 AssistantPart::ToolCall(call) => {
                     self.waiting = Some(index);
-                    self.call(call, &mut variant);
+                    variant = self.call(call, variant);
                     let name = tools.wire_name(&call.name);
                     if name != wire_name(&call.name) {
-                        variant.mix(&name);
+                        variant = variant.text(&name);
                     }
                 }
-                AssistantPart::Reasoning(part) if is_replayed(part, codec) => variant.mix("replayed"),
+                AssistantPart::Reasoning(part) if is_replayed(part, codec) => {
+                    variant = variant.text("replayed")
+                }
                 AssistantPart::Opaque(part) if is_block(part) => {
                     if let Some(id) = server_call(part) {
                         self.server_calls.push((index, id));
@@ -163,45 +163,20 @@ impl Plan {
                 _ => {}
             }
         }
-        variant.0
+        variant.finish()
     }
 
-    /// Settles the id under which a call stands on the wire: the provider's own where it is legal and was not used
-    /// before, otherwise ours, otherwise the legal one next to it.
-    fn call(&mut self, call: &ToolCall, variant: &mut Variant) {
-        let own = call.provider_id.as_ref().map(|id| id.as_str());
-        match own.filter(|id| is_legal(id) && !self.ids.contains(*id)) {
-            Some(id) => {
-                self.ids.insert(id.to_owned());
-            }
-            None => {
-                let id = self.free_id(own.unwrap_or_default(), call.id.as_str());
-                variant.mix(&id);
-                self.ids.insert(id.clone());
-                self.renamed.insert(call.id.clone(), id);
-            }
+    /// Settles the id of a call, and notes what its result repeats.
+    fn call(&mut self, call: &ToolCall, mut variant: StableHash) -> StableHash {
+        if let Some(id) = self.ids.settle(call, is_legal, legal) {
+            variant = variant.text(id);
         }
         if let Some(replay) = &call.replay
             && let Some(name) = replay.read::<CallReplay>(FAMILY).and_then(|replay| replay.toolset_name)
         {
             self.toolsets.insert(call.id.clone(), name);
         }
-    }
-
-    fn free_id(&self, theirs: &str, ours: &str) -> String {
-        let (theirs, stem) = (legal(theirs), legal(ours));
-        let near = [&*theirs, ours, &*stem];
-        if let Some(id) = near.into_iter().find(|id| is_legal(id) && !self.ids.contains(*id)) {
-            return id.to_owned();
-        }
-        let mut number = 2_u64;
-        loop {
-            let id = format!("{stem}_{number}");
-            if !self.ids.contains(&id) {
-                return id;
-            }
-            number += 1;
-        }
+        variant
     }
 
     fn results(
@@ -214,36 +189,29 @@ impl Plan {
             Some(Message::Assistant(assistant)) => assistant.tool_calls().collect(),
             _ => Vec::new(),
         };
-        let mut variant = Variant::default();
+        let mut variant = StableHash::new();
         let mut answered = HashSet::with_capacity(calls.len());
         for result in &message.results {
             let Some(call) = calls.iter().find(|call| call.id == result.call_id) else {
-                return Err(invalid(format!(
+                return Err(invalid_history(format!(
                     "the result of {} answers no call of the assistant message before it",
                     result.call_id
                 )));
             };
             if !answered.insert(&result.call_id) {
-                return Err(invalid(format!("the call {} has two results", result.call_id)));
+                return Err(invalid_history(format!("the call {} has two results", result.call_id)));
             }
-            // A result is rendered by itself; where it cannot tell the id of its call, the plan does.
-            if result.provider_id != call.provider_id
-                && let Some(id) = &call.provider_id
-                && !self.renamed.contains_key(&call.id)
-            {
-                self.renamed.insert(call.id.clone(), id.as_str().to_owned());
-            }
-            if let Some(id) = self.renamed.get(&call.id) {
-                variant.mix(id);
+            if let Some(id) = self.ids.answer(call, result) {
+                variant = variant.text(id);
             }
             if let Some(name) = self.toolsets.get(&call.id) {
-                variant.mix(name.get());
+                variant = variant.text(name.get());
             }
         }
         if answered.len() < calls.len() {
             return Err(unanswered(calls.into_iter().filter(|call| !answered.contains(&call.id))));
         }
-        Ok(variant.0)
+        Ok(variant.finish())
     }
 
     /// The user speaks: what server tools have not answered, they never will. (While client tools run, code at the
@@ -251,9 +219,7 @@ impl Plan {
     fn give_up_server_calls(&mut self) {
         for (index, id) in self.server_calls.drain(..) {
             if let Some(variant) = self.variants.get_mut(index) {
-                let mut changed = Variant(*variant);
-                changed.mix(&id);
-                *variant = changed.0;
+                *variant = StableHash::new().number(*variant).text(&id).finish();
             }
             self.orphans.insert(id);
         }
@@ -299,26 +265,13 @@ pub(super) fn container(messages: &[Arc<Message>]) -> Option<String> {
     })
 }
 
-/// Whether the model, asked to go on after these messages, finds the thinking that led to the tool calls it now
-/// gets the results of. True where there is no open tool loop.
-pub(super) fn loop_began_with_thinking(messages: &[Arc<Message>], codec: &MessagesCodec) -> bool {
-    let results = |message: &Arc<Message>| matches!(&**message, Message::ToolResults(results) if !results.results.is_empty());
-    let spoke = |message: &Arc<Message>| matches!(&**message, Message::Assistant(_));
-    let Some(last) = messages.iter().rposition(spoke) else { return true };
-    if !messages.get(last + 1).is_some_and(results) {
-        return true;
-    }
-    // The turn may be of several messages, and begin with parts that stay out.
-    let turn = messages.iter().take(last + 1).rev().take_while(|message| spoke(message));
-    let first = turn.filter_map(|message| match &**message {
-        Message::Assistant(message) => message.parts.iter().find(|part| match part {
-            AssistantPart::Reasoning(part) => is_replayed(part, codec),
-            AssistantPart::Opaque(part) => is_block(part),
-            _ => true,
-        }),
-        _ => None,
-    });
-    matches!(first.last(), None | Some(AssistantPart::Reasoning(_)))
+/// Whether the turn that the request goes on with began with thinking that goes back.
+pub(super) fn began_with_thinking(ask: Ask<'_>) -> bool {
+    loop_began_with_thinking(&ask.request.messages, |part| match part {
+        AssistantPart::Reasoning(part) => is_replayed(part, ask.codec),
+        AssistantPart::Opaque(part) => is_block(part),
+        _ => true,
+    })
 }
 
 #[derive(Deserialize)]
@@ -339,10 +292,6 @@ fn server_result(part: &OpaquePart) -> Option<String> {
     answers.then(|| part.replay.read::<ServerBlock>(FAMILY)).flatten()?.tool_use_id
 }
 
-fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
-    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
-}
-
 fn is_legal(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
@@ -352,26 +301,7 @@ fn legal(id: &str) -> String {
     id.chars().map(legal).collect()
 }
 
-fn invalid(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::InvalidHistory, message)
-}
-
 fn unanswered<'a>(calls: impl Iterator<Item = &'a ToolCall>) -> ProviderError {
     let calls: Vec<String> = calls.map(|call| format!("{} ({})", call.id, call.name)).collect();
-    invalid(format!("tool calls have no results directly after them: {}", calls.join(", ")))
-}
-
-/// FNV-1a, so that the number is the same in every process.
-#[derive(Default)]
-struct Variant(u64);
-
-impl Variant {
-    fn mix(&mut self, text: &str) {
-        let start = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
-        let mixed = text
-            .bytes()
-            .chain([0])
-            .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        self.0 = mixed;
-    }
+    invalid_history(format!("tool calls have no results directly after them: {}", calls.join(", ")))
 }

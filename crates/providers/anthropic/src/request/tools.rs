@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
-use attache_core::{
-    ModelSettings, ProviderError, ResponseFormat, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition,
-    ToolSet,
-};
-use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
+use attache_core::{ModelSettings, ProviderError, SchemaReport, ToolChoice, ToolSet};
+use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
+use attache_transport::{Codec as _, Refusals, StrictForms, forces_tool, strict_loosened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -39,7 +37,7 @@ pub(super) fn render(
         let strict = forms.and_then(|forms| forms.of_tool(definition));
         let input_schema = match strict {
             Some(strict) => Cow::Borrowed(strict.schema()),
-            None => compile(definition, tools.is_validated(), refusals)?.0,
+            None => plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)?.0,
         };
         let input_schema = &*input_schema;
         // Examples of another form would be refused.
@@ -62,47 +60,11 @@ pub(super) fn render(
 /// What the API does not take at the root of a tool's schema; one such tool would fail the whole request.
 const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
-/// The schema as the API takes it, and what it lost. What is lost needs leave, unless calls are held to it here.
-fn compile<'s>(
-    definition: &'s ToolDefinition,
-    validated: bool,
-    refusals: &mut Refusals<'_>,
-) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
-    let given = definition.input_schema();
-    let Some(plain) = plain_root(given, &NOT_AT_THE_ROOT) else {
-        return Ok((Cow::Borrowed(given), Vec::new()));
-    };
-    if !validated {
-        let what = plain.dropped.first().copied().unwrap_or_default();
-        let what =
-            if what == "type" { "is not of an object".to_owned() } else { format!("has {what} at its root") };
-        let why = format!("the schema of the tool {} {what}", definition.name());
-        refusals.refuse("tools", &why, "its branches were put side by side")?;
-    }
-    let loosened = plain.loosened(definition.name());
-    Ok((Cow::Owned(plain.schema), loosened))
-}
-
 /// What becomes of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-    let mut refusals = Refusals::new(codec.model(), config.unsupported);
-    if !tools.is_empty() && !codec.capabilities().tools {
-        let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
-        return refused
-            .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
-    }
-    let subset = codec.subset();
-    let forms = StrictForms::of_tools(
-        tools,
-        subset,
-        config.response_format.as_ref().and_then(ResponseFormat::schema),
-    );
-    check_tools(tools, None, |definition| {
-        let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
-        if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
-            loosened.extend(compile(definition, tools.is_validated(), &mut refusals)?.1);
-        }
-        Ok(loosened)
+    let (capabilities, subset) = (codec.capabilities(), codec.subset());
+    check_claude_tools(tools, capabilities, codec.model(), subset, config, |definition, refusals| {
+        Ok(plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)?.1)
     })
 }
 
@@ -121,7 +83,7 @@ pub(super) fn choice(
         ToolChoice::Tool(_) => "tool",
         _ => return Err(error::configuration("this choice of tools is not known here")),
     };
-    let forced = matches!(kind, "any" | "tool");
+    let forced = forces_tool(&request.tool_choice);
     let others = config.extra_body.get("tools").and_then(Value::as_array);
     if request.tools.is_empty() && others.is_none_or(Vec::is_empty) {
         return if forced {
@@ -134,17 +96,7 @@ pub(super) fn choice(
         // What that means for the tools themselves is decided with them.
         return Ok(None);
     }
-    let refused = if !forced {
-        None
-    } else if !codec.capabilities().forced_tools {
-        Some("the model cannot be forced to call a tool")
-    } else if manual_thinking {
-        Some("a tool cannot be forced while a thinking budget is set")
-    } else {
-        None
-    };
-    if let Some(why) = refused {
-        refusals.refuse("tool_choice", why, "the model decides")?;
+    if forced && force_refused(codec.capabilities(), manual_thinking, refusals)? {
         member.insert("type".to_owned(), json!("auto"));
     } else {
         member.insert("type".to_owned(), json!(kind));

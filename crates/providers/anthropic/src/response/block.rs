@@ -1,15 +1,12 @@
 //! One content block of a reply.
 
-use attache_core::{
-    Arguments, AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart, StreamChunk,
-    TextPart, ToolCall, ToolCallId, ToolSet,
-};
-use attache_transport::ChunkSink;
+use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError};
+use attache_transport::claude::{CallBlock, TextBlock, ThinkingBlock, read_block};
+use attache_transport::{ChunkSink, JsonStr, Members, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::splice::with_members;
-use super::{Origin, Piece, Text, malformed};
+use super::{Piece, malformed};
 
 /// A block and its place.
 #[derive(Debug)]
@@ -24,30 +21,15 @@ pub(super) enum Kind {
     Thinking(ThinkingBlock),
     /// Kept verbatim: it comes whole.
     Redacted(Box<RawValue>),
-    Call(CallBlock),
+    Call(Call),
     /// Any other block: of server tools, and whatever comes to exist.
     Opaque(OpaqueBlock),
 }
 
-#[derive(Debug, Default)]
-pub(super) struct TextBlock {
-    text: String,
-    citations: Vec<Box<RawValue>>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct ThinkingBlock {
-    text: String,
-    signature: String,
-}
-
+/// A call, and what the API wants back with it.
 #[derive(Debug)]
-pub(super) struct CallBlock {
-    slot: usize,
-    id: ToolCallId,
-    provider_id: Option<ProviderCallId>,
-    name: String,
-    arguments: String,
+pub(super) struct Call {
+    block: CallBlock,
     /// The `input` of the start, which counts where no pieces follow.
     input: Option<Box<RawValue>>,
     caller: Option<Box<RawValue>>,
@@ -68,13 +50,13 @@ pub(super) struct OpaqueBlock {
 #[derive(Deserialize)]
 struct KindOnly<'a> {
     #[serde(borrow, default, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct TextStart<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(default)]
     citations: Option<Vec<Box<RawValue>>>,
 }
@@ -82,57 +64,54 @@ struct TextStart<'a> {
 #[derive(Deserialize)]
 struct ThinkingStart<'a> {
     #[serde(borrow, default)]
-    thinking: Option<Text<'a>>,
+    thinking: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    signature: Option<Text<'a>>,
+    signature: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct CallStart<'a> {
     #[serde(borrow, default)]
-    id: Option<Text<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonStr<'a>>,
     #[serde(default)]
     input: Option<Box<RawValue>>,
     #[serde(default)]
     caller: Option<Box<RawValue>>,
     #[serde(borrow, default)]
-    toolset_name: Option<Text<'a>>,
+    toolset_name: Option<JsonStr<'a>>,
 }
 
 impl Block {
     /// The block that `raw` starts, or is. `slot` is the place of the next tool call.
     pub(super) fn open(index: u64, raw: &RawValue, slot: usize) -> Result<Self, ProviderError> {
-        let kind = read::<KindOnly<'_>>(raw)?.kind.and_then(Text::into_filled);
+        let kind = read_block::<KindOnly<'_>>(raw)?.kind.and_then(JsonStr::into_filled);
         let kind = kind.ok_or_else(|| malformed("a content block without a type"))?;
         let kind = match kind.as_str() {
             "text" => {
-                let start: TextStart<'_> = read(raw)?;
+                let start: TextStart<'_> = read_block(raw)?;
                 Kind::Text(TextBlock {
-                    text: owned(start.text),
+                    text: JsonStr::owned(start.text),
                     citations: start.citations.unwrap_or_default(),
                 })
             }
             "thinking" => {
-                let start: ThinkingStart<'_> = read(raw)?;
+                let start: ThinkingStart<'_> = read_block(raw)?;
                 Kind::Thinking(ThinkingBlock {
-                    text: owned(start.thinking),
-                    signature: owned(start.signature),
+                    text: JsonStr::owned(start.thinking),
+                    signature: JsonStr::owned(start.signature),
                 })
             }
             "redacted_thinking" => Kind::Redacted(raw.to_owned()),
             "tool_use" => {
-                let start: CallStart<'_> = read(raw)?;
-                Kind::Call(CallBlock {
-                    slot,
-                    id: ToolCallId::new(),
-                    provider_id: start.id.and_then(|id| ProviderCallId::parse(id.0)),
-                    name: owned(start.name),
-                    arguments: String::new(),
+                let start: CallStart<'_> = read_block(raw)?;
+                let id = start.id.and_then(|id| ProviderCallId::parse(id.0));
+                Kind::Call(Call {
+                    block: CallBlock::new(slot, id, JsonStr::owned(start.name), String::new()),
                     input: start.input,
                     caller: start.caller,
-                    toolset_name: start.toolset_name.and_then(Text::into_filled),
+                    toolset_name: start.toolset_name.and_then(JsonStr::into_filled),
                 })
             }
             _ => Kind::Opaque(OpaqueBlock {
@@ -166,9 +145,7 @@ impl Block {
         match &self.kind {
             Kind::Text(block) => out.content(&*block.text),
             Kind::Thinking(block) => out.thinking(&*block.text),
-            Kind::Call(call) => {
-                out.push(call.delta((!call.name.is_empty()).then(|| call.name.clone()), String::new()));
-            }
+            Kind::Call(call) => out.push(call.block.start(String::new())),
             Kind::Redacted(_) | Kind::Opaque(_) => {}
         }
     }
@@ -190,9 +167,7 @@ impl Block {
                 block.signature = signature.into_owned();
             }
             (Kind::Call(call), Piece::Json(json)) if !json.is_empty() => {
-                call.arguments.push_str(&json);
-                let delta = call.delta(None, json.into_owned());
-                out.push(delta);
+                out.push(call.block.extend(json.into_owned()));
             }
             (Kind::Opaque(block), piece) => block.extend(piece),
             _ => {}
@@ -202,64 +177,17 @@ impl Block {
     /// The end of the block. A call whose pieces were all empty has what its start said.
     pub(super) fn close(&mut self, out: &mut ChunkSink) {
         if let Kind::Call(call) = &mut self.kind
-            && call.arguments.is_empty()
+            && call.block.arguments.is_empty()
             && let Some(input) = call.input.take()
         {
-            call.arguments.push_str(input.get());
-            let delta = call.delta(None, input.get().to_owned());
-            out.push(delta);
+            out.push(call.block.extend(input.get().to_owned()));
         }
     }
 }
 
-impl TextBlock {
-    /// The text with the white space before it; nothing, and more white space, if it is blank.
-    pub(super) fn into_part(self, blank: &mut String, origin: &Origin) -> Option<AssistantPart> {
-        #[derive(Serialize)]
-        struct Replay {
-            citations: Vec<Box<RawValue>>,
-        }
-        let text = if blank.is_empty() { self.text } else { std::mem::take(blank) + &self.text };
-        if text.trim().is_empty() {
-            *blank = text;
-            return None;
-        }
-        let replay = (!self.citations.is_empty()).then_some(Replay { citations: self.citations });
-        let replay = replay.and_then(|replay| to_raw_value(&replay).ok()).map(|raw| origin.tag(raw));
-        TextPart::new(text).map(|part| AssistantPart::Text(part.with_replay(replay)))
-    }
-}
-
-impl ThinkingBlock {
-    /// Reasoning that can be replayed if it is signed; its text may be empty then.
-    pub(super) fn into_part(self, origin: &Origin) -> Option<AssistantPart> {
-        #[derive(Serialize)]
-        struct Replay<'a> {
-            signature: &'a str,
-        }
-        if self.text.is_empty() && self.signature.is_empty() {
-            return None;
-        }
-        let signed = !self.signature.trim().is_empty();
-        let replay = signed.then(|| to_raw_value(&Replay { signature: &self.signature }).ok()).flatten();
-        let part = ReasoningPart::new(self.text).with_replay(replay.map(|raw| origin.tag(raw)));
-        Some(AssistantPart::Reasoning(part))
-    }
-}
-
-impl CallBlock {
-    fn delta(&self, name: Option<String>, arguments_delta: String) -> StreamChunk {
-        StreamChunk::ToolCallDelta {
-            slot: self.slot,
-            id: self.id.clone(),
-            provider_id: self.provider_id.clone(),
-            name,
-            arguments_delta,
-        }
-    }
-
+impl Call {
     /// The call; `cut` if the reply ended in it.
-    pub(super) fn into_part(self, cut: bool, tools: &ToolSet, origin: &Origin) -> AssistantPart {
+    pub(super) fn into_part(self, cut: bool, reading: &Reading) -> AssistantPart {
         #[derive(Serialize)]
         struct Replay {
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -267,16 +195,10 @@ impl CallBlock {
             #[serde(skip_serializing_if = "Option::is_none")]
             toolset_name: Option<String>,
         }
-        let arguments =
-            if cut { Arguments::truncated(self.arguments) } else { Arguments::new(self.arguments) };
         let extra = self.caller.is_some() || self.toolset_name.is_some();
         let replay = Replay { caller: self.caller, toolset_name: self.toolset_name };
-        let replay = extra.then(|| to_raw_value(&replay).ok()).flatten().map(|raw| origin.tag(raw));
-        let call = ToolCall::new(tools.internal_name(&self.name), arguments)
-            .with_id(self.id)
-            .with_provider_id(self.provider_id)
-            .with_replay(replay);
-        AssistantPart::ToolCall(call)
+        let replay = extra.then(|| to_raw_value(&replay).ok()).flatten().map(|raw| reading.tag(raw));
+        AssistantPart::ToolCall(self.block.into_call(cut, &reading.tools).with_replay(replay))
     }
 }
 
@@ -292,27 +214,23 @@ impl OpaqueBlock {
     }
 
     /// The block as it came or, where pieces followed, with them in place.
-    pub(super) fn into_part(self, origin: &Origin) -> AssistantPart {
-        let mut members: Vec<(&str, Box<RawValue>)> = Vec::new();
+    pub(super) fn into_part(self, reading: &Reading) -> AssistantPart {
+        let mut pieces: Vec<(&str, Box<RawValue>)> = Vec::new();
         let input = RawValue::from_string(self.input).ok();
-        members.extend(input.map(|input| ("input", input)));
+        pieces.extend(input.map(|input| ("input", input)));
         if !self.text.is_empty() {
-            members.extend(to_raw_value(&self.text).ok().map(|text| ("text", text)));
+            pieces.extend(to_raw_value(&self.text).ok().map(|text| ("text", text)));
         }
-        members.extend(self.content.map(|content| ("content", content)));
+        pieces.extend(self.content.map(|content| ("content", content)));
         if !self.citations.is_empty() {
-            members.extend(to_raw_value(&self.citations).ok().map(|citations| ("citations", citations)));
+            pieces.extend(to_raw_value(&self.citations).ok().map(|citations| ("citations", citations)));
         }
-        let raw = with_members(self.start, &members);
-        AssistantPart::Opaque(OpaquePart::new(self.kind, origin.tag(raw)))
+        let members = Members::of(self.start.get()).filter(|_| !pieces.is_empty());
+        let whole = members.and_then(|mut members| {
+            pieces.iter().for_each(|(name, value)| members.set(name, value));
+            to_raw_value(&members).ok()
+        });
+        let raw = whole.unwrap_or(self.start);
+        AssistantPart::Opaque(OpaquePart::new(self.kind, reading.tag(raw)))
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ProviderError> {
-    serde_json::from_str(raw.get())
-        .map_err(|error| malformed("a content block is not as the API says").with_source(error))
-}
-
-fn owned(text: Option<Text<'_>>) -> String {
-    text.map(|text| text.0.into_owned()).unwrap_or_default()
 }

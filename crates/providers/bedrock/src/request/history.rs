@@ -1,18 +1,20 @@
 //! What a conversation decides before any of it is rendered: ids of calls, names of documents, and which messages
 //! share a turn.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use attache_core::{
     AssistantMessage, AssistantPart, Document, DocumentId, MediaKind, Message, ReasoningPart,
-    ReasoningReplay, ReplayData, ToolCall, ToolCallId, ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    ReasoningReplay, ReplayData, StableHash, ToolCall, ToolResultsMessage, ToolSet, UserMessage, UserPart,
     wire_name,
 };
-use attache_transport::{Codec as _, RoleTag};
+use attache_transport::claude::{CallIds, loop_began_with_thinking};
+use attache_transport::{Codec as _, RoleTag, count_seen};
 
-use super::ids::{Variant, hash, is_legal, legal};
-use crate::capabilities::{Beside, CallIds, FAMILY, Family, is_same_model};
+use super::Ask;
+use super::ids::{hash, is_legal, legal};
+use crate::capabilities::{Beside, FAMILY, Family, is_same_model};
 use crate::codec::ConverseCodec;
 
 pub(super) const USER: RoleTag = RoleTag::new(0);
@@ -27,10 +29,7 @@ pub(super) struct Plan {
     steps: Vec<Step>,
     /// System messages before everything else, which stand at the top level of the request.
     leading: usize,
-    /// Ids of calls on the wire.
-    ids: HashSet<String>,
-    /// The ids of calls where they are not the provider's own.
-    renamed: HashMap<ToolCallId, String>,
+    ids: CallIds,
     /// How often each name of a document stands in the conversation.
     names: HashMap<String, u32>,
     /// The tools that were called, by their names on the wire.
@@ -51,8 +50,7 @@ struct Step {
 impl Plan {
     /// Plans `messages`, going on where the last plan ended if it was of the same conversation.
     pub(super) fn extend(&mut self, messages: &[Arc<Message>], tools: &ToolSet, codec: &ConverseCodec) {
-        let known = messages.iter().zip(&self.planned).take_while(|(a, b)| is_same(a, b)).count();
-        if known < self.planned.len() {
+        if count_seen(messages, &self.planned) < self.planned.len() {
             *self = Self::default();
         }
         for message in messages.iter().skip(self.planned.len()) {
@@ -82,9 +80,9 @@ impl Plan {
         self.leading
     }
 
-    /// The id of a call, where it is not the provider's own.
-    pub(super) fn renamed(&self, id: &ToolCallId) -> Option<&str> {
-        self.renamed.get(id).map(String::as_str)
+    /// The ids of calls on the wire.
+    pub(super) fn ids(&self) -> &CallIds {
+        &self.ids
     }
 
     /// The tools that were called, by their names on the wire.
@@ -95,13 +93,12 @@ impl Plan {
     fn step(&mut self, message: &Message, tools: &ToolSet, codec: &ConverseCodec) -> Step {
         let family = codec.family();
         let mut step = Step::default();
-        let mut variant = Variant::default();
-        variant.mix_number(family.number());
+        let mut variant = StableHash::new().number(family.number());
         match message {
             Message::System(_) if family.system && self.planned.len() == self.leading => self.leading += 1,
             Message::System(_) => {
                 step.role = Some(self.user_role(family.beside_results != Beside::Nothing));
-                variant.mix("system");
+                variant = variant.text("system");
             }
             Message::User(message) => {
                 step.role = Some(self.user_role(may_share(message, family)));
@@ -109,20 +106,19 @@ impl Plan {
             }
             Message::Assistant(message) => {
                 self.beside_results = false;
-                self.assistant(message, tools, codec, &mut variant);
+                variant = self.assistant(message, tools, codec, variant);
             }
             Message::ToolResults(message) => {
                 self.beside_results |= !message.results.is_empty();
                 step.role = Some(RESULTS);
-                self.results(message, &mut variant);
+                variant = self.results(message, variant);
                 let attached = message.results.iter().flat_map(|result| files(result.attached()));
                 step.names = attached.map(|document| self.name(document.id())).collect();
             }
             _ => {}
         }
-        variant.mix_number(usize::from(step.role == Some(RESULTS)));
-        step.names.iter().for_each(|name| variant.mix(name));
-        step.variant = variant.number();
+        variant = variant.number(u64::from(step.role == Some(RESULTS)));
+        step.variant = step.names.iter().fold(variant, |variant, name| variant.text(name)).finish();
         step
     }
 
@@ -137,45 +133,36 @@ impl Plan {
         message: &AssistantMessage,
         tools: &ToolSet,
         codec: &ConverseCodec,
-        variant: &mut Variant,
-    ) {
+        mut variant: StableHash,
+    ) -> StableHash {
+        let rule = codec.family().call_ids;
         for part in &message.parts {
             match part {
                 AssistantPart::ToolCall(call) => {
-                    self.call(call, codec.family().call_ids, variant);
+                    if let Some(id) = self.ids.settle(call, |id| is_legal(id, rule), |id| legal(id, rule)) {
+                        variant = variant.text(id);
+                    }
                     let name = tools.wire_name(&call.name);
                     if name != wire_name(&call.name) {
-                        variant.mix(&name);
+                        variant = variant.text(&name);
                     }
                     if !self.called.contains(&name) {
                         self.called.push(name);
                     }
                 }
-                AssistantPart::Reasoning(part) if is_replayed(part, codec) => variant.mix("replayed"),
-                AssistantPart::Opaque(part) if is_of_model(&part.replay, codec) => variant.mix("replayed"),
+                AssistantPart::Reasoning(part) if is_replayed(part, codec) => {
+                    variant = variant.text("replayed");
+                }
+                AssistantPart::Opaque(part) if is_of_model(&part.replay, codec) => {
+                    variant = variant.text("replayed");
+                }
                 _ => {}
             }
         }
+        variant
     }
 
-    /// Settles the id under which a call stands on the wire: the provider's own where it is legal and was not used
-    /// before, otherwise the legal one next to it, or next to ours.
-    fn call(&mut self, call: &ToolCall, rule: CallIds, variant: &mut Variant) {
-        let own = call.provider_id.as_ref().map(|id| id.as_str());
-        if let Some(id) = own.filter(|id| is_legal(id, rule) && !self.ids.contains(*id)) {
-            self.ids.insert(id.to_owned());
-            return;
-        }
-        let near = own.into_iter().chain([call.id.as_str()]).map(|id| legal(id, rule));
-        let numbered = (2_u64..).map(|number| legal(&format!("{}_{number}", call.id), rule));
-        let Some(id) = near.chain(numbered).find(|id| !self.ids.contains(id)) else { return };
-        variant.mix(&id);
-        self.ids.insert(id.clone());
-        self.renamed.insert(call.id.clone(), id);
-    }
-
-    /// A result is rendered by itself; where it cannot tell the id of its call, the plan does.
-    fn results(&mut self, message: &ToolResultsMessage, variant: &mut Variant) {
+    fn results(&mut self, message: &ToolResultsMessage, mut variant: StableHash) -> StableHash {
         let asked = self.planned.last().map(Arc::clone);
         let calls: Vec<&ToolCall> = match asked.as_deref() {
             Some(Message::Assistant(asked)) => asked.tool_calls().collect(),
@@ -183,16 +170,11 @@ impl Plan {
         };
         for result in &message.results {
             let call = calls.iter().find(|call| call.id == result.call_id);
-            if let Some(id) = call.and_then(|call| call.provider_id.as_ref())
-                && result.provider_id.as_ref() != Some(id)
-                && !self.renamed.contains_key(&result.call_id)
-            {
-                self.renamed.insert(result.call_id.clone(), id.as_str().to_owned());
-            }
-            if let Some(id) = self.renamed.get(&result.call_id) {
-                variant.mix(id);
+            if let Some(id) = call.and_then(|call| self.ids.answer(call, result)) {
+                variant = variant.text(id);
             }
         }
+        variant
     }
 
     /// A name for a document that says nothing, is legal and stands nowhere else in the conversation. It is made of
@@ -248,30 +230,13 @@ pub(super) fn is_of_model(replay: &ReplayData, codec: &ConverseCodec) -> bool {
     replay.family() == FAMILY && is_same_model(replay.model(), codec.model())
 }
 
-/// Whether the model, asked to go on after these messages, finds the thinking that led to the tool calls it now
-/// gets the results of. True where there is no open tool loop.
-pub(super) fn loop_began_with_thinking(messages: &[Arc<Message>], codec: &ConverseCodec) -> bool {
-    let results = |message: &Arc<Message>| matches!(&**message, Message::ToolResults(results) if !results.results.is_empty());
-    let spoke = |message: &Arc<Message>| matches!(&**message, Message::Assistant(_));
-    let Some(last) = messages.iter().rposition(spoke) else { return true };
-    if !messages.get(last + 1).is_some_and(results) {
-        return true;
-    }
-    // The turn may be of several messages, and begin with parts that stay out.
-    let turn = messages.iter().take(last + 1).rev().take_while(|message| spoke(message));
-    let first = turn.filter_map(|message| match &**message {
-        Message::Assistant(message) => message.parts.iter().find(|part| match part {
-            AssistantPart::Reasoning(part) => is_replayed(part, codec),
-            AssistantPart::Opaque(part) => is_of_model(&part.replay, codec),
-            _ => true,
-        }),
-        _ => None,
-    });
-    matches!(first.last(), None | Some(AssistantPart::Reasoning(_)))
-}
-
-fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
-    Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
+/// Whether the turn that the request goes on with began with thinking that goes back.
+pub(super) fn began_with_thinking(ask: Ask<'_>) -> bool {
+    loop_began_with_thinking(&ask.request.messages, |part| match part {
+        AssistantPart::Reasoning(part) => is_replayed(part, ask.codec),
+        AssistantPart::Opaque(part) => is_of_model(&part.replay, ask.codec),
+        _ => true,
+    })
 }
 
 #[cfg(test)]

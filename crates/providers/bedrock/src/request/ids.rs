@@ -1,4 +1,6 @@
-//! Ids of calls as the API takes them, and numbers that are the same in every process.
+//! Ids of calls as the API takes them.
+
+use attache_core::StableHash;
 
 use crate::capabilities::CallIds;
 
@@ -40,34 +42,9 @@ pub(super) fn legal(id: &str, rule: CallIds) -> String {
     format!("{head}_{:016x}", hash(id))
 }
 
-/// A number for a text.
+/// A number for a text, the same in every process.
 pub(super) fn hash(text: &str) -> u64 {
-    let mut variant = Variant::default();
-    variant.mix(text);
-    variant.number()
-}
-
-/// FNV-1a, so that the number is the same in every process.
-#[derive(Default)]
-pub(super) struct Variant(u64);
-
-impl Variant {
-    pub(super) fn mix(&mut self, text: &str) {
-        let start = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
-        let mixed = text
-            .bytes()
-            .chain([0])
-            .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        self.0 = mixed;
-    }
-
-    pub(super) fn mix_number(&mut self, number: usize) {
-        self.mix(&number.to_string());
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.0
-    }
+    StableHash::new().bytes(text.as_bytes()).bytes(&[0]).finish()
 }
 
 #[cfg(test)]

@@ -1,18 +1,13 @@
 //! The options of a request as members of its body (bedrock.md 2, 5).
 
-use attache_core::schema::Subset;
-use attache_core::{
-    Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
-};
-use attache_transport::{Codec as _, Refusals, strict_answer};
+use attache_core::{ProviderError, Reasoning};
+use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
+use attache_transport::{Codec as _, Refusals, knows, set};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
-use super::history::loop_began_with_thinking;
-use crate::capabilities::{ReasoningFields, hides_thinking, knows, takes_temperature_with_top_p};
-
-/// The least thinking budget that Claude takes.
-const MIN_BUDGET: u32 = 1024;
+use super::history::began_with_thinking;
+use crate::capabilities::{ReasoningFields, takes_temperature_with_top_p};
 
 /// Options as body members, and what other parts of the request must know of them.
 #[derive(Debug, Default)]
@@ -32,26 +27,18 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     let mut options = Options::default();
     let thinks = reasoning(ask, &mut options, refusals)?;
     let mut inference = Map::new();
-    if let Some(tokens) = config.max_tokens {
-        inference.insert("maxTokens".to_owned(), json!(tokens));
-    }
+    set(&mut inference, "maxTokens", config.max_tokens);
     sampling(ask, thinks, &mut inference, &mut options.additional, refusals)?;
-    stops(config, &mut inference, refusals)?;
-    if !inference.is_empty() {
-        options.members.insert("inferenceConfig".to_owned(), Value::Object(inference));
-    }
-    for (option, set) in [
-        ("seed", config.seed.is_some()),
-        ("presence_penalty", config.presence_penalty.is_some()),
-        ("frequency_penalty", config.frequency_penalty.is_some()),
-    ] {
-        if set {
-            refusals.refuse(option, "the API has no such option", "it was left out")?;
-        }
-    }
-    if let Some(format) = format(config, ask.codec.capabilities(), refusals)? {
+    set(&mut inference, "stopSequences", stops(config, refusals)?);
+    set(&mut options.members, "inferenceConfig", (!inference.is_empty()).then_some(inference));
+    refuse_unknown(config, refusals)?;
+    // The schema stands in it as a string.
+    if let Some((name, schema)) = answer_schema(config, ask.codec.capabilities(), refusals)? {
         options.structured = true;
-        options.members.insert("outputConfig".to_owned(), json!({"textFormat": format}));
+        let mut definition = Map::from_iter([("schema".to_owned(), json!(schema.to_string()))]);
+        set(&mut definition, "name", (!name.trim().is_empty()).then_some(name));
+        let format = json!({"type": "json_schema", "structure": {"jsonSchema": definition}});
+        set(&mut options.members, "outputConfig", Some(json!({"textFormat": format})));
     }
     Ok(options)
 }
@@ -66,60 +53,20 @@ fn sampling(
     let (config, capabilities, family) = (ask.config, ask.codec.capabilities(), ask.codec.family());
     let thinks = thinks && family.reasoning == ReasoningFields::Thinking;
     let none = (!capabilities.sampling).then_some("the model takes no sampling options");
-    let left_out = "it was left out";
-    for (option, member, value) in
-        [("temperature", "temperature", config.temperature), ("top_p", "topP", config.top_p)]
-    {
-        let Some(value) = value else { continue };
-        let value = Refusals::finite(option, value)?;
-        if let Some(why) = none {
-            refusals.refuse(option, why, left_out)?;
-        } else if option == "temperature" && thinks && (value - 1.0).abs() > f64::EPSILON {
-            refusals.refuse(option, "it must be 1 while the model thinks", left_out)?;
-        } else if option == "top_p"
-            && inference.contains_key("temperature")
-            && !takes_temperature_with_top_p(capabilities)
-        {
-            refusals.refuse(option, "the model takes either temperature or top_p", left_out)?;
-        } else {
-            if !(0.0..=1.0).contains(&value) {
-                refusals.refuse(option, "it must lie between 0 and 1", "the nearest was taken")?;
-            }
-            inference.insert(member.to_owned(), json!(value.clamp(0.0, 1.0)));
-        }
-    }
-    if let Some(top_k) = config.top_k {
-        if let Some(why) = none {
-            refusals.refuse("top_k", why, left_out)?;
-        } else if thinks {
-            refusals.refuse("top_k", "it does not go with thinking", left_out)?;
-        } else {
-            match family.top_k {
-                [] => refusals.refuse("top_k", "the model has no such option", left_out)?,
-                [name] => {
-                    additional.insert((*name).to_owned(), json!(top_k));
-                }
-                [outer, inner, ..] => {
-                    additional.insert((*outer).to_owned(), json!({ (*inner): top_k }));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn stops(
-    config: &ModelSettings,
-    inference: &mut Map<String, Value>,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
-    let Some(stops) = &config.stop else { return Ok(()) };
-    let filled: Vec<&str> = stops.iter().map(String::as_str).filter(|stop| !stop.trim().is_empty()).collect();
-    if filled.len() < stops.len() {
-        refusals.refuse("stop", "a stop sequence must not be blank", "blank ones were left out")?;
-    }
-    if !filled.is_empty() {
-        inference.insert("stopSequences".to_owned(), json!(filled));
+    let cold = thinks && config.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
+    let why = none.or(cold.then_some("it must be 1 while the model thinks"));
+    let temperature = refusals.number("temperature", config.temperature, why, 0.0..=1.0)?;
+    let either = temperature.is_some() && !takes_temperature_with_top_p(capabilities);
+    let why = none.or(either.then_some("the model takes either temperature or top_p"));
+    let top_p = refusals.number("top_p", config.top_p, why, 0.0..=1.0)?;
+    set(inference, "temperature", temperature);
+    set(inference, "topP", top_p);
+    let why = none.or(thinks.then_some("it does not go with thinking"));
+    let why = why.or(family.top_k.is_empty().then_some("the model has no such option"));
+    match (refusals.keep("top_k", config.top_k, why)?, family.top_k) {
+        (Some(top_k), [outer, inner, ..]) => set(additional, outer, Some(json!({ (*inner): top_k }))),
+        (top_k, [name]) => set(additional, name, top_k),
+        _ => {}
     }
     Ok(())
 }
@@ -133,156 +80,45 @@ fn reasoning(
     let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
     let Some(wanted) = &ask.config.reasoning else { return Ok(false) };
     let fields = ask.codec.family().reasoning;
+    let always = ("the model always reasons", "it was left on");
     if capabilities.reasoning.is_empty() {
         // Where the model cannot reason there is nothing to switch off. Of one that no row is about nobody knows.
         let known = !matches!(capabilities.row.as_str(), "default" | "unknown");
         if *wanted != Reasoning::Off || !known {
-            refusals.refuse(option, "how the model reasons cannot be set", "it was left out")?;
+            refusals.leave_out(option, "how the model reasons cannot be set")?;
         }
         return Ok(false);
     }
     match (fields, wanted) {
-        (ReasoningFields::Thinking, wanted) => return thinking(ask, wanted, options, refusals),
-        (_, Reasoning::Off) if !knows(capabilities, "off") => {
-            refusals.refuse(option, "the model always reasons", "it was left on")?;
+        // Claude's, as its own API has it.
+        (ReasoningFields::Thinking, _) => {
+            let began = || began_with_thinking(ask);
+            let thinking = thinking(ask.config, capabilities, always, began, refusals)?;
+            let thinks = thinking.is_on();
+            options.manual_thinking = thinking.budget.is_some();
+            let effort = thinking.effort.map(|effort| json!({"effort": effort.as_str()}));
+            set(&mut options.additional, "output_config", effort);
+            set(&mut options.additional, "thinking", thinking.member);
+            return Ok(thinks);
         }
+        (_, Reasoning::Off) if !knows(capabilities, "off") => refusals.refuse(option, always.0, always.1)?,
         (ReasoningFields::Config, Reasoning::Off) => {
-            options.additional.insert("reasoningConfig".to_owned(), json!({"type": "disabled"}));
+            set(&mut options.additional, "reasoningConfig", Some(json!({"type": "disabled"})));
         }
         (_, Reasoning::Effort(wanted)) => {
             let effort = refusals.effort(*wanted, &capabilities.efforts, "it was left out")?;
-            match (fields, effort) {
-                (ReasoningFields::Config, Some(effort)) => {
-                    let value = json!({"type": "enabled", "maxReasoningEffort": effort.as_str()});
-                    options.additional.insert("reasoningConfig".to_owned(), value);
+            let Some(effort) = effort.map(|effort| effort.as_str()) else { return Ok(false) };
+            match fields {
+                ReasoningFields::Config => {
+                    let value = json!({"type": "enabled", "maxReasoningEffort": effort});
+                    set(&mut options.additional, "reasoningConfig", Some(value));
                 }
-                (ReasoningFields::Word(name), Some(effort)) => {
-                    options.additional.insert(name.to_owned(), json!(effort.as_str()));
-                }
+                ReasoningFields::Word(name) => set(&mut options.additional, name, Some(effort)),
                 _ => return Ok(false),
             }
             return Ok(true);
         }
-        _ => refusals.refuse(option, "the model takes no budget", "it was left out")?,
+        _ => refusals.leave_out(option, "the model takes no budget")?,
     }
     Ok(false)
-}
-
-/// Claude's thinking, as its own API has it.
-fn thinking(
-    ask: Ask<'_>,
-    wanted: &Reasoning,
-    options: &mut Options,
-    refusals: &mut Refusals<'_>,
-) -> Result<bool, ProviderError> {
-    let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
-    let mut budget = None;
-    let mut member = None;
-    match wanted {
-        Reasoning::Off if knows(capabilities, "off") => member = Some(json!({"type": "disabled"})),
-        Reasoning::Off => refusals.refuse(option, "the model always reasons", "it was left on")?,
-        Reasoning::Effort(wanted) => {
-            let only_budgets = capabilities.efforts.is_empty() && knows(capabilities, "budget");
-            let instead = if only_budgets { "a thinking budget was set" } else { "it was left out" };
-            let effort = refusals.effort(*wanted, &capabilities.efforts, instead)?;
-            if knows(capabilities, "adaptive") {
-                member = Some(adaptive(capabilities));
-            } else if only_budgets {
-                budget = Some(budget_for(*wanted));
-            }
-            if let Some(effort) = effort {
-                options.additional.insert("output_config".to_owned(), json!({"effort": effort.as_str()}));
-            }
-        }
-        Reasoning::Budget(wanted) if knows(capabilities, "budget") => budget = Some(*wanted),
-        Reasoning::Budget(_) => {
-            let why = "the model decides itself how much it reasons";
-            refusals.refuse(option, why, "it reasons as it sees fit")?;
-            member = Some(adaptive(capabilities));
-        }
-        _ => refusals.refuse(option, "this way of reasoning is not known here", "it was left out")?,
-    }
-    if let Some(wanted) = budget {
-        let fitting = fitting_budget(wanted, ask, refusals)?;
-        options.manual_thinking = fitting.is_some();
-        member = fitting.map(|budget| json!({"type": "enabled", "budget_tokens": budget}));
-    }
-    let thinks = member.as_ref().is_some_and(|member| member["type"] != "disabled");
-    options.additional.extend(member.map(|member| ("thinking".to_owned(), member)));
-    Ok(thinks)
-}
-
-/// Models that hide their thinking unless asked are asked for a summary: who sets an effort wants to see it.
-fn adaptive(capabilities: &ModelCapabilities) -> Value {
-    match hides_thinking(capabilities) {
-        true => json!({"type": "adaptive", "display": "summarized"}),
-        false => json!({"type": "adaptive"}),
-    }
-}
-
-/// What stands for an effort where a model takes only a budget and the caller allows the nearest.
-fn budget_for(effort: Effort) -> u32 {
-    match effort {
-        Effort::Minimal | Effort::Low => 2_048,
-        Effort::Medium => 8_192,
-        Effort::High => 16_384,
-        _ => 32_000,
-    }
-}
-
-/// The budget within its bounds; none if thinking cannot be on here.
-fn fitting_budget(
-    budget: u32,
-    ask: Ask<'_>,
-    refusals: &mut Refusals<'_>,
-) -> Result<Option<u32>, ProviderError> {
-    let (config, capabilities) = (ask.config, ask.codec.capabilities());
-    if !loop_began_with_thinking(&ask.request.messages, ask.codec) {
-        let why =
-            "the open tool calls came without thinking, so that it cannot be switched on before they end";
-        refusals.refuse("reasoning", why, "it is off for this request")?;
-        return Ok(None);
-    }
-    let most = config.max_tokens.map_or(capabilities.max_output_tokens.unwrap_or(u64::MAX), u64::from);
-    let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
-    if (MIN_BUDGET..=most).contains(&budget) {
-        return Ok(Some(budget));
-    }
-    let why = format!("a thinking budget must lie between {MIN_BUDGET} and max_tokens");
-    if most < MIN_BUDGET {
-        refusals.refuse("reasoning", &why, "it is off for this request")?;
-        return Ok(None);
-    }
-    refusals.refuse("reasoning", &why, "the nearest was taken")?;
-    Ok(Some(budget.clamp(MIN_BUDGET, most)))
-}
-
-/// The member `outputConfig.textFormat`. The schema stands in it as a string.
-fn format(
-    config: &ModelSettings,
-    capabilities: &ModelCapabilities,
-    refusals: &mut Refusals<'_>,
-) -> Result<Option<Value>, ProviderError> {
-    let (option, left_out) = ("response_format", "the answer has no set form");
-    match &config.response_format {
-        None | Some(ResponseFormat::Text) => Ok(None),
-        Some(ResponseFormat::JsonSchema { name, schema, .. }) => {
-            if capabilities.structured_output != StructuredOutput::JsonSchema {
-                refusals.refuse(option, "the model cannot be held to a schema", left_out)?;
-                return Ok(None);
-            }
-            let Some(schema) = strict_answer(schema, Subset::Anthropic, left_out, refusals)? else {
-                return Ok(None);
-            };
-            let mut definition = Map::from_iter([("schema".to_owned(), json!(schema.to_string()))]);
-            if !name.trim().is_empty() {
-                definition.insert("name".to_owned(), json!(name));
-            }
-            Ok(Some(json!({"type": "json_schema", "structure": {"jsonSchema": definition}})))
-        }
-        Some(_) => {
-            refusals.refuse(option, "the API knows no JSON without a schema", left_out)?;
-            Ok(None)
-        }
-    }
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ModelSettings, ProviderError, ResponseFormat, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition,
-    ToolSet,
+    ModelSettings, ProviderError, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition, ToolSet,
 };
-use attache_transport::{Codec as _, Refusals, StrictForms, check_tools, plain_root, strict_loosened};
+use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
+use attache_transport::{Codec as _, Refusals, StrictForms, described, strict_loosened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -56,14 +56,8 @@ pub(super) fn render(
             Some(strict) => Cow::Borrowed(strict.schema()),
             None => compile(definition, rule, tools.is_validated(), refusals)?.0,
         };
-        let mut description = definition.description().trim().to_owned();
-        // The API has no member for examples. Those of another form would mislead.
-        let shown = strict.is_none_or(Strict::keeps_form);
-        for (at, example) in definition.examples().iter().filter(|_| shown).enumerate() {
-            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
-            description.push_str(&example.to_string());
-        }
-        add(&mut text, name, description.trim_start(), &schema, strict.is_some())?;
+        let description = described(definition, strict.is_none_or(Strict::keeps_form));
+        add(&mut text, name, &description, &schema, strict.is_some())?;
     }
     Ok(text)
 }
@@ -105,23 +99,9 @@ fn compile<'s>(
     validated: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<(Cow<'s, Value>, Vec<SchemaLoosening>), ProviderError> {
-    let (name, given) = (definition.name(), definition.input_schema());
-    let (mut schema, mut loosened) = (Cow::Borrowed(given), Vec::new());
+    let name = definition.name();
     let refused = if rule == ToolSchema::Any { &[][..] } else { &NOT_AT_THE_ROOT[..] };
-    if let Some(plain) = plain_root(given, refused) {
-        if !validated {
-            let what = plain.dropped.first().copied().unwrap_or_default();
-            let what = if what == "type" {
-                "is not of an object".to_owned()
-            } else {
-                format!("has {what} at its root")
-            };
-            let why = format!("the schema of the tool {name} {what}");
-            refusals.refuse("tools", &why, "its branches were put side by side")?;
-        }
-        loosened = plain.loosened(name);
-        schema = Cow::Owned(plain.schema);
-    }
+    let (mut schema, mut loosened) = plain_tool(definition, refused, validated, refusals)?;
     if rule == ToolSchema::BareRoot {
         match bare_root(&schema) {
             Ok(bare) => {
@@ -155,25 +135,9 @@ fn constraints(schema: &Value) -> impl Iterator<Item = &str> {
 
 /// What becomes of the schemas, by the code that writes them.
 pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-    let mut refusals = Refusals::new(codec.model(), config.unsupported);
-    if !tools.is_empty() && !codec.capabilities().tools {
-        let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
-        return refused
-            .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
-    }
-    let rule = codec.family().tool_schema;
-    let subset = codec.subset();
-    let forms = StrictForms::of_tools(
-        tools,
-        subset,
-        config.response_format.as_ref().and_then(ResponseFormat::schema),
-    );
-    check_tools(tools, None, |definition| {
-        let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;
-        if forms.as_ref().and_then(|forms| forms.of_tool(definition)).is_none() {
-            loosened.extend(compile(definition, rule, tools.is_validated(), &mut refusals)?.1);
-        }
-        Ok(loosened)
+    let (capabilities, subset, rule) = (codec.capabilities(), codec.subset(), codec.family().tool_schema);
+    check_claude_tools(tools, capabilities, codec.model(), subset, config, |definition, refusals| {
+        Ok(compile(definition, rule, tools.is_validated(), refusals)?.1)
     })
 }
 
@@ -273,15 +237,7 @@ fn force(
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {
     let Ask { request, codec, .. } = ask;
-    let refused = if !codec.capabilities().forced_tools {
-        Some("the model cannot be forced to call a tool")
-    } else if manual_thinking {
-        Some("a tool cannot be forced while a thinking budget is set")
-    } else {
-        None
-    };
-    if let Some(why) = refused {
-        refusals.refuse("tool_choice", why, "the model decides")?;
+    if force_refused(codec.capabilities(), manual_thinking, refusals)? {
         return Ok(None);
     }
     let Some(name) = name else { return Ok(Some(json!({"any": {}}))) };

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use attache_core::{
-    Arguments, AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart, StreamChunk,
-    TextPart, ToolCall, ToolCallId, ToolSet,
-};
-use attache_transport::ChunkSink;
+use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError, ReasoningPart};
+use attache_transport::claude::{CallBlock, TextBlock, ThinkingBlock, read_block};
+use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Origin, Piece, Text, malformed};
+use super::Piece;
 
 /// A block and its place.
 #[derive(Debug)]
@@ -29,32 +27,11 @@ pub(super) enum Kind {
     Opaque(OpaqueBlock),
 }
 
-#[derive(Debug, Default)]
-pub(super) struct TextBlock {
-    text: String,
-    citations: Vec<Box<RawValue>>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct ThinkingBlock {
-    text: String,
-    signature: String,
-}
-
 /// Reasoning that the provider hides.
 #[derive(Debug, Default)]
 pub(super) struct RedactedBlock {
     /// Base64, of each piece for itself.
     pieces: Vec<String>,
-}
-
-#[derive(Debug)]
-pub(super) struct CallBlock {
-    slot: usize,
-    id: ToolCallId,
-    provider_id: Option<ProviderCallId>,
-    name: String,
-    arguments: String,
 }
 
 #[derive(Debug)]
@@ -73,30 +50,30 @@ pub(super) struct OpaqueBlock {
 #[serde(rename_all = "camelCase")]
 struct ToolUse<'a> {
     #[serde(borrow, default)]
-    tool_use_id: Option<Text<'a>>,
+    tool_use_id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonStr<'a>>,
     #[serde(borrow, default, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reasoning<'a> {
+struct Thought<'a> {
     #[serde(borrow, default)]
     reasoning_text: Option<ReasoningText<'a>>,
     #[serde(borrow, default)]
-    redacted_content: Option<Text<'a>>,
+    redacted_content: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct ReasoningText<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    signature: Option<Text<'a>>,
+    signature: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -110,7 +87,7 @@ struct Cited<'a> {
 #[derive(Deserialize)]
 struct CitedText<'a> {
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
 }
 
 /// The members of the union that are known, in the order in which one is looked for. Unknown ones may stand beside it.
@@ -122,21 +99,27 @@ impl Block {
     pub(super) fn whole(index: u64, raw: &RawValue, slot: usize) -> Result<Option<Self>, ProviderError> {
         let Some((member, value)) = member(raw)? else { return Ok(None) };
         let kind = match &*member {
-            "text" => Kind::Text(TextBlock { text: owned(Some(read(value)?)), citations: Vec::new() }),
+            "text" => Kind::Text(TextBlock {
+                text: JsonStr::owned(Some(read_block(value)?)),
+                citations: Vec::new(),
+            }),
             "citationsContent" => {
-                let Cited { content, citations } = read(value)?;
-                let texts = content.into_iter().flatten().map(|content| owned(content.text));
+                let Cited { content, citations } = read_block(value)?;
+                let texts = content.into_iter().flatten().map(|content| JsonStr::owned(content.text));
                 Kind::Text(TextBlock { text: texts.collect(), citations: citations.unwrap_or_default() })
             }
-            "reasoningContent" => match read(value)? {
-                Reasoning { redacted_content: Some(data), .. } => {
+            "reasoningContent" => match read_block(value)? {
+                Thought { redacted_content: Some(data), .. } => {
                     Kind::Redacted(RedactedBlock { pieces: vec![data.0.into_owned()] })
                 }
-                Reasoning { reasoning_text: Some(ReasoningText { text, signature }), .. } => {
-                    Kind::Thinking(ThinkingBlock { text: owned(text), signature: owned(signature) })
+                Thought { reasoning_text: Some(ReasoningText { text, signature }), .. } => {
+                    Kind::Thinking(ThinkingBlock {
+                        text: JsonStr::owned(text),
+                        signature: JsonStr::owned(signature),
+                    })
                 }
                 // A kind of reasoning of a later version of the API.
-                Reasoning { .. } => Kind::Opaque(OpaqueBlock::new(None, &member, value)),
+                Thought { .. } => Kind::Opaque(OpaqueBlock::new(None, &member, value)),
             },
             _ => Kind::started(&member, value, slot)?,
         };
@@ -165,10 +148,7 @@ impl Block {
         match &self.kind {
             Kind::Text(block) => out.content(&*block.text),
             Kind::Thinking(block) => out.thinking(&*block.text),
-            Kind::Call(call) => {
-                let name = (!call.name.is_empty()).then(|| call.name.clone());
-                out.push(call.delta(name, call.arguments.clone()));
-            }
+            Kind::Call(call) => out.push(call.start(call.arguments.clone())),
             Kind::Redacted(_) | Kind::Opaque(_) => {}
         }
     }
@@ -199,9 +179,7 @@ impl Block {
             (Kind::Thinking(block), Piece::Signature(signature)) => block.signature.push_str(&signature),
             (Kind::Redacted(block), Piece::Redacted(data)) => block.pieces.push(data.into_owned()),
             (Kind::Call(call), Piece::Json(json)) if !json.is_empty() => {
-                call.arguments.push_str(&json);
-                let delta = call.delta(None, json.into_owned());
-                out.push(delta);
+                out.push(call.extend(json.into_owned()));
             }
             (Kind::Opaque(block), piece) => block.extend(piece),
             _ => {}
@@ -215,88 +193,29 @@ impl Kind {
         if member != "toolUse" {
             return Ok(Self::Opaque(OpaqueBlock::new(None, member, value)));
         }
-        let start: ToolUse<'_> = read(value)?;
-        let kind = start.kind.and_then(Text::into_filled);
+        let start: ToolUse<'_> = read_block(value)?;
+        let kind = start.kind.and_then(JsonStr::into_filled);
         Ok(match kind.filter(|kind| kind.contains("server")) {
             // The provider runs it.
             Some(kind) => Self::Opaque(OpaqueBlock::new(Some(kind), member, value)),
-            None => Self::Call(CallBlock {
-                slot,
-                id: ToolCallId::new(),
-                provider_id: start.tool_use_id.and_then(|id| ProviderCallId::parse(id.0)),
-                name: owned(start.name),
-                arguments: start.input.map(|input| input.get().to_owned()).unwrap_or_default(),
-            }),
+            None => {
+                let id = start.tool_use_id.and_then(|id| ProviderCallId::parse(id.0));
+                let arguments = start.input.map(|input| input.get().to_owned()).unwrap_or_default();
+                Self::Call(CallBlock::new(slot, id, JsonStr::owned(start.name), arguments))
+            }
         })
     }
 }
 
-impl TextBlock {
-    /// The text with the white space before it; nothing, and more white space, if it is blank.
-    pub(super) fn into_part(self, blank: &mut String, origin: &Origin) -> Option<AssistantPart> {
-        #[derive(Serialize)]
-        struct Replay {
-            citations: Vec<Box<RawValue>>,
-        }
-        let text = if blank.is_empty() { self.text } else { std::mem::take(blank) + &self.text };
-        if text.trim().is_empty() {
-            *blank = text;
-            return None;
-        }
-        let replay = (!self.citations.is_empty()).then_some(Replay { citations: self.citations });
-        let replay = replay.and_then(|replay| to_raw_value(&replay).ok()).map(|raw| origin.tag(raw));
-        TextPart::new(text).map(|part| AssistantPart::Text(part.with_replay(replay)))
-    }
-}
-
-impl ThinkingBlock {
-    /// Reasoning that can be replayed if it is signed; its text may be empty then.
-    pub(super) fn into_part(self, origin: &Origin) -> Option<AssistantPart> {
-        #[derive(Serialize)]
-        struct Replay<'a> {
-            signature: &'a str,
-        }
-        if self.text.is_empty() && self.signature.is_empty() {
-            return None;
-        }
-        let signed = !self.signature.trim().is_empty();
-        let replay = signed.then(|| to_raw_value(&Replay { signature: &self.signature }).ok()).flatten();
-        let part = ReasoningPart::new(self.text).with_replay(replay.map(|raw| origin.tag(raw)));
-        Some(AssistantPart::Reasoning(part))
-    }
-}
-
 impl RedactedBlock {
-    pub(super) fn into_part(self, origin: &Origin) -> Option<AssistantPart> {
+    pub(super) fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Replay {
             redacted_content: String,
         }
         let raw = to_raw_value(&Replay { redacted_content: joined(self.pieces) }).ok()?;
-        Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(origin.tag(raw))))
-    }
-}
-
-impl CallBlock {
-    fn delta(&self, name: Option<String>, arguments_delta: String) -> StreamChunk {
-        StreamChunk::ToolCallDelta {
-            slot: self.slot,
-            id: self.id.clone(),
-            provider_id: self.provider_id.clone(),
-            name,
-            arguments_delta,
-        }
-    }
-
-    /// The call; `cut` if the reply ended in it.
-    pub(super) fn into_part(self, cut: bool, tools: &ToolSet) -> AssistantPart {
-        let arguments =
-            if cut { Arguments::truncated(self.arguments) } else { Arguments::new(self.arguments) };
-        let call = ToolCall::new(tools.internal_name(&self.name), arguments)
-            .with_id(self.id)
-            .with_provider_id(self.provider_id);
-        AssistantPart::ToolCall(call)
+        Some(AssistantPart::Reasoning(ReasoningPart::redacted().with_replay(reading.tag(raw))))
     }
 }
 
@@ -326,7 +245,7 @@ impl OpaqueBlock {
     }
 
     /// The block as it came or, where pieces followed, as it would have come whole.
-    pub(super) fn into_part(self, origin: &Origin) -> AssistantPart {
+    pub(super) fn into_part(self, reading: &Reading) -> AssistantPart {
         let mut value = self.start.get().trim().to_owned();
         let mut add = |name: &str, json: &str| {
             if value.ends_with('}') {
@@ -348,7 +267,7 @@ impl OpaqueBlock {
         }
         // The name of a member is plain, and everything else was JSON.
         let raw = RawValue::from_string(format!("{{\"{}\":{value}}}", self.member)).unwrap_or(self.start);
-        AssistantPart::Opaque(OpaquePart::new(self.kind, origin.tag(raw)))
+        AssistantPart::Opaque(OpaquePart::new(self.kind, reading.tag(raw)))
     }
 }
 
@@ -388,20 +307,11 @@ fn joined(mut pieces: Vec<String>) -> String {
 
 /// The member of a union that is set, and its value. Unknown ones may stand beside a known one.
 fn member(raw: &RawValue) -> Result<Option<(String, &RawValue)>, ProviderError> {
-    let mut members: BTreeMap<String, Option<&RawValue>> = read(raw)?;
+    let mut members: BTreeMap<String, Option<&RawValue>> = read_block(raw)?;
     for known in MEMBERS {
         if let Some(Some(value)) = members.remove(known) {
             return Ok(Some((known.to_owned(), value)));
         }
     }
     Ok(members.into_iter().find_map(|(name, value)| value.map(|value| (name, value))))
-}
-
-fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ProviderError> {
-    serde_json::from_str(raw.get())
-        .map_err(|error| malformed("a content block is not as the API says").with_source(error))
-}
-
-fn owned(text: Option<Text<'_>>) -> String {
-    text.map(|text| text.0.into_owned()).unwrap_or_default()
 }

@@ -66,7 +66,7 @@ fn paths_are_encoded_twice_and_queries_once() {
     assert_eq!(canonical_path("/a/./b/../c//d/"), "/a/c/d/");
     assert_eq!((canonical_path(""), canonical_path("/")), ("/".to_owned(), "/".to_owned()));
     assert_eq!(canonical_query("b=%3a&a&b=1"), "a=&b=%3A&b=1");
-    assert_eq!(encoded("ü a/b~".as_bytes()), "%C3%BC%20a%2Fb~");
+    assert_eq!(percent_encoded("ü a/b~".as_bytes()), "%C3%BC%20a%2Fb~");
 }
 
 #[test]

@@ -1,17 +1,20 @@
 //! Messages as the API wants them.
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, MediaType, MessageId,
-    Place, ProviderError, ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
+    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, Place, ProviderError,
+    ReasoningReplay, ReplayData, SystemMessage, TextPart, ToolCall, ToolResult, ToolResultsMessage, ToolSet,
+    UserMessage, UserPart,
 };
-use attache_transport::{Codec as _, ItemWriter, wire_ids};
-use serde_json::json;
+use attache_transport::{
+    Codec as _, ItemWriter, bytes_of, cannot_send, check_result_routed, check_routed, is_blank, joined,
+    place_of_result, place_of_user, set, unknown_part, wire_ids, with_text_of,
+};
+use serde_json::{Map, json};
 
 use super::invalid;
 use crate::capabilities::FAMILY;
 use crate::codec::CohereCodec;
-use crate::reply::{CITATIONS, TOOL_PLAN};
+use crate::stream::{CITATIONS, TOOL_PLAN};
 
 /// What the model reads where a failed call left no text.
 const FAILED: &str = "\"the tool failed\"";
@@ -26,12 +29,11 @@ pub(super) struct Renderer<'a> {
 impl Renderer<'_> {
     /// Writes instructions; `false` if there are none.
     pub(super) fn system(&self, message: &SystemMessage, out: &mut ItemWriter<'_>) -> bool {
-        let texts: Vec<&str> = message.parts.iter().map(TextPart::text).collect();
-        if texts.is_empty() {
+        if message.parts.is_empty() {
             return false;
         }
         out.raw(r#"{"role":"system","content":"#);
-        out.string(&texts.join("\n\n"));
+        joined(message.parts.iter().map(TextPart::text), "\n\n", out);
         out.raw("}");
         true
     }
@@ -42,15 +44,8 @@ impl Renderer<'_> {
         message: &UserMessage,
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
-        let holds_documents =
-            |part: &UserPart| matches!(part, UserPart::Object(tree) if !tree.documents().is_empty());
-        if message.routed.is_none() && message.parts.iter().any(holds_documents) {
-            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
-        }
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => Place::BesideResult,
-            _ => Place::User,
-        };
+        check_routed(message)?;
+        let place = place_of_user(message);
         let parts: Vec<&UserPart> = message.shown().iter().filter(|part| !is_blank(part)).collect();
         if parts.is_empty() {
             return Ok(false);
@@ -83,7 +78,7 @@ impl Renderer<'_> {
     ) -> Result<(), ProviderError> {
         let (media, capabilities) = (document.media_type(), self.codec.capabilities());
         if !capabilities.place(place).accepts(media) {
-            return Err(unsupported(document, "the model does not take this media type here"));
+            return Err(cannot_send(document, "the model does not take this media type here"));
         }
         match (media.kind(), document.source()) {
             (MediaKind::Image, DocumentSource::External { url }) if capabilities.takes_url(place, media) => {
@@ -92,8 +87,7 @@ impl Renderer<'_> {
                 out.raw("}}");
             }
             (MediaKind::Image, _) => {
-                let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
-                let bytes = bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?;
+                let bytes = bytes_of(document)?;
                 out.raw(r#"{"type":"image_url","image_url":{"url":"data:"#);
                 out.escaped(media.essence());
                 out.raw(";base64,");
@@ -101,8 +95,8 @@ impl Renderer<'_> {
                 out.base64(&bytes);
                 out.raw("\"}}");
             }
-            (MediaKind::Text, _) => text_block(&text_of(document)?, out),
-            _ => return Err(unsupported(document, "the API has no block for this media type")),
+            (MediaKind::Text, _) => with_text_of(document, |text| text_block(text, out))?,
+            _ => return Err(cannot_send(document, "the API has no block for this media type")),
         }
         Ok(())
     }
@@ -220,10 +214,7 @@ impl Renderer<'_> {
 
     /// The blocks of a result: its text, then what routing attached.
     fn result(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-        if result.is_unrouted() {
-            let text = format!("the result of call {} holds documents that were not routed", result.call_id);
-            return Err(invalid(text));
-        }
+        check_result_routed(result)?;
         out.raw(r#"{"type":"text","text":"#);
         if result.is_error() {
             // The API has no flag for failures.
@@ -233,7 +224,7 @@ impl Renderer<'_> {
             out.raw(&result.tree.model_text_literal());
         }
         out.raw("}");
-        let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+        let place = place_of_result(result);
         for content in result.attached().iter().filter(|content| !is_blank(content)) {
             out.raw(",");
             match content {
@@ -241,7 +232,7 @@ impl Renderer<'_> {
                 UserPart::Object(tree) => text_block(&tree.model_text(), out),
                 UserPart::Document(document) => {
                     if !self.codec.capabilities().place(place).accepts(document.media_type()) {
-                        return Err(unsupported(document, "a tool result takes only text"));
+                        return Err(cannot_send(document, "a tool result takes only text"));
                     }
                     document_block(document, out)?;
                 }
@@ -257,11 +248,6 @@ fn ids(calls: &[&ToolCall]) -> Vec<String> {
     wire_ids(calls, str::to_owned)
 }
 
-/// Nothing but a blank object says nothing; blank text cannot be made.
-fn is_blank(content: &UserPart) -> bool {
-    matches!(content, UserPart::Object(tree) if tree.is_blank())
-}
-
 fn text_block(text: &str, out: &mut ItemWriter<'_>) {
     out.raw(r#"{"type":"text","text":"#);
     out.string(text);
@@ -270,33 +256,13 @@ fn text_block(text: &str, out: &mut ItemWriter<'_>) {
 
 /// A text document in a tool result, as a block that the model can cite.
 fn document_block(document: &Document, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-    let text = text_of(document)?;
-    let data = match document.file_name() {
-        Some(name) => json!({"title": name, "text": text}),
-        None => json!({"text": text}),
-    };
+    let mut data = Map::new();
+    set(&mut data, "title", document.file_name());
+    with_text_of(document, |text| set(&mut data, "text", Some(text)))?;
     out.raw(r#"{"type":"document","document":"#);
     out.json(&json!({"id": document.id().as_str(), "data": data}))?;
     out.raw("}");
     Ok(())
-}
-
-fn text_of(document: &Document) -> Result<String, ProviderError> {
-    let bytes = document.bytes().ok_or_else(|| unsupported(document, "its content is not in memory"))?;
-    let text = String::from_utf8(bytes.to_vec()).ok().filter(|text| !text.trim().is_empty());
-    text.ok_or_else(|| unsupported(document, "it is not readable as text"))
-}
-
-fn unsupported(document: &Document, why: &str) -> ProviderError {
-    let name = document.file_name().unwrap_or_else(|| document.id().short());
-    let media: &MediaType = document.media_type();
-    ProviderError::new(ErrorKind::Unsupported, format!("cannot send {name} ({media}): {why}"))
-}
-
-/// A part of a kind that is newer than this renderer: it is refused rather than left out.
-fn unknown_part(message: &MessageId) -> ProviderError {
-    let text = format!("message {message} holds a part that this API does not know");
-    ProviderError::new(ErrorKind::Unsupported, text)
 }
 
 fn unsupported_content(result: &ToolResult) -> ProviderError {

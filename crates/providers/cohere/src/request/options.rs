@@ -1,17 +1,13 @@
 //! Options as members of the request body. One that cannot be honoured is refused, or left out where the caller
 //! allows it, which is then recorded (invariant 12).
 
-use std::ops::RangeInclusive;
-
 use attache_core::{
-    CachePolicy, ChatRequest, ErrorKind, ModelCapabilities, ModelSettings, ProviderError, Reasoning,
-    ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice,
+    CachePolicy, ChatRequest, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
+    StructuredOutput, ToolChoice,
 };
-use attache_transport::{Codec as _, Refusals};
+use attache_transport::{Codec as _, Refusals, can_reason, check_choice, forbid, knows, set};
 use serde_json::{Map, Value, json};
 
-use super::misused;
-use crate::capabilities::knows;
 use crate::codec::CohereCodec;
 
 /// The most stop sequences of a request.
@@ -42,12 +38,8 @@ pub(super) fn members(
     options.sampling(refusals)?;
     options.response_format(refusals)?;
     options.caching(refusals)?;
-    for (name, value) in &config.extra_body {
-        if matches!(name.as_str(), "model" | "messages" | "tools") {
-            return Err(misused(name, format!("extra_body cannot replace {name}")));
-        }
-        options.set(name, value.clone());
-    }
+    forbid(&config.extra_body, &["model", "messages", "tools"])?;
+    options.members.extend(config.extra_body.clone());
     Ok(options.members)
 }
 
@@ -68,35 +60,19 @@ impl Options<'_> {
         request: &ChatRequest,
         refusals: &mut Refusals<'_>,
     ) -> Result<(), ProviderError> {
-        if self.has_tools && !self.capabilities.tools {
-            let text = format!("{} does not call tools", self.capabilities.model);
-            return Err(ProviderError::new(ErrorKind::Unsupported, text).with_param("tools".to_owned()));
-        }
-        let invalid = |text: String| {
-            Err(ProviderError::new(ErrorKind::InvalidRequest, text).with_param("tool_choice".to_owned()))
-        };
+        check_choice(&request.tool_choice, &request.tools, self.has_tools, self.capabilities)?;
         let choice = match &request.tool_choice {
-            ToolChoice::Auto => None,
             ToolChoice::None => self.has_tools.then_some("NONE"),
-            ToolChoice::Required if !self.has_tools => {
-                return invalid("a tool is required, but none is offered".to_owned());
-            }
             ToolChoice::Required => Some("REQUIRED"),
-            ToolChoice::Tool(name) if request.tools.get(name).is_none() => {
-                return invalid(format!("the tool {name} is required, but not offered"));
-            }
             ToolChoice::Tool(_) => {
                 // Of one tool it is the same.
                 if request.tools.len() > 1 {
-                    refusals.refuse(
-                        "tool_choice",
-                        "no single tool can be forced",
-                        "any of them must be called",
-                    )?;
+                    let why = "no single tool can be forced";
+                    refusals.refuse("tool_choice", why, "any of them must be called")?;
                 }
                 Some("REQUIRED")
             }
-            _ => return invalid("this tool choice is unknown here".to_owned()),
+            _ => None,
         };
         match choice {
             Some(_) if !self.capabilities.forced_tools => {
@@ -108,19 +84,17 @@ impl Options<'_> {
         // Whether it makes several calls at a time is the model's own affair.
         let asked = self.config.parallel_tool_calls.filter(|_| self.has_tools);
         if asked.is_some_and(|parallel| parallel != self.capabilities.parallel_tools) {
-            refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?;
+            refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
         }
         Ok(())
     }
 
     fn reasoning(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
         let option = "reasoning";
-        let reasons = !self.capabilities.reasoning.is_empty()
-            || self.capabilities.reasoning_replay != ReasoningReplay::None;
         match &self.config.reasoning {
             None => {}
             // A model that cannot reason has it off already.
-            Some(Reasoning::Off) if !reasons => {}
+            Some(Reasoning::Off) if !can_reason(self.capabilities) => {}
             Some(Reasoning::Off) if knows(self.capabilities, "off") => {
                 self.set("thinking", json!({"type": "disabled"}));
             }
@@ -133,20 +107,16 @@ impl Options<'_> {
                 }
                 self.set("thinking", json!({"type": "enabled", "token_budget": (*budget).max(1)}));
             }
-            Some(Reasoning::Budget(_)) => refusals.refuse(option, "the model knows no budget", "left out")?,
-            Some(Reasoning::Effort(_)) => {
-                refusals.refuse(option, "the model knows no efforts", "left out")?
-            }
-            Some(_) => refusals.refuse(option, "this way of reasoning is unknown here", "left out")?,
+            Some(Reasoning::Budget(_)) => refusals.leave_out(option, "the model knows no budget")?,
+            Some(Reasoning::Effort(_)) => refusals.leave_out(option, "the model knows no efforts")?,
+            Some(_) => refusals.leave_out(option, "this way of reasoning is unknown here")?,
         }
         Ok(())
     }
 
     fn sampling(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
         let config = self.config;
-        if let Some(tokens) = config.max_tokens {
-            self.set("max_tokens", tokens);
-        }
+        set(&mut self.members, "max_tokens", config.max_tokens);
         let numbers = [
             ("temperature", "temperature", config.temperature, 0.0..=f64::INFINITY),
             ("top_p", "p", config.top_p, 0.01..=0.99),
@@ -154,24 +124,13 @@ impl Options<'_> {
             ("presence_penalty", "presence_penalty", config.presence_penalty, 0.0..=1.0),
         ];
         for (option, name, value, range) in numbers {
-            if let Some(value) = value {
-                let value = within(option, Refusals::finite(option, value)?, range, refusals)?;
-                self.set(name, value);
-            }
+            set(&mut self.members, name, refusals.number(option, value, None, range)?);
         }
-        if let Some(k) = config.top_k {
-            if k > MAX_K {
-                refusals.refuse(
-                    "top_k",
-                    &format!("the API takes at most {MAX_K}"),
-                    "the nearest was taken",
-                )?;
-            }
-            self.set("k", k.min(MAX_K));
+        if config.top_k.is_some_and(|k| k > MAX_K) {
+            refusals.refuse("top_k", &format!("the API takes at most {MAX_K}"), "the nearest was taken")?;
         }
-        if let Some(seed) = config.seed {
-            self.set("seed", seed);
-        }
+        set(&mut self.members, "k", config.top_k.map(|k| k.min(MAX_K)));
+        set(&mut self.members, "seed", config.seed);
         if let Some(stop) = config.stop.as_ref().filter(|stop| !stop.is_empty()) {
             if stop.len() > MAX_STOPS {
                 let why = format!("the API takes at most {MAX_STOPS}");
@@ -190,7 +149,7 @@ impl Options<'_> {
             Some(ResponseFormat::JsonSchema { schema, .. }) => {
                 json!({"type": "json_object", "json_schema": schema.value()})
             }
-            Some(_) => return refusals.refuse("response_format", "the API does not know it", "left out"),
+            Some(_) => return refusals.leave_out("response_format", "the API does not know it"),
         };
         let takes = match self.capabilities.structured_output {
             StructuredOutput::None => false,
@@ -204,7 +163,7 @@ impl Options<'_> {
         }
         let why =
             if self.has_tools { "it does not go with tools" } else { "the model promises no such form" };
-        refusals.refuse("response_format", why, "left out")
+        refusals.leave_out("response_format", why)
     }
 
     /// Prompts are cached by the provider itself; a stable prefix is all it needs.
@@ -217,21 +176,4 @@ impl Options<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// The value, or the nearest in `range` if the caller allows it.
-fn within(
-    option: &str,
-    value: f64,
-    range: RangeInclusive<f64>,
-    refusals: &mut Refusals<'_>,
-) -> Result<f64, ProviderError> {
-    if !range.contains(&value) {
-        let why = match range.end().is_finite() {
-            true => format!("it must lie between {} and {}", range.start(), range.end()),
-            false => format!("it must be at least {}", range.start()),
-        };
-        refusals.refuse(option, &why, "the nearest was taken")?;
-    }
-    Ok(value.clamp(*range.start(), *range.end()))
 }

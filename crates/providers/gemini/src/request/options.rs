@@ -1,14 +1,11 @@
 //! The options of a request as members of its body (gemini.md 2, 4, 6).
 
-use attache_core::{
-    Effort, ModelSettings, ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput,
-};
-use attache_transport::{Codec as _, Refusals};
+use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput};
+use attache_transport::{Codec as _, Refusals, can_reason, knows, set};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::schema::fit;
-use crate::capabilities::knows;
 
 /// The most stop sequences that the API takes.
 const MAX_STOPS: usize = 5;
@@ -20,100 +17,37 @@ pub(super) fn generation(
 ) -> Result<Map<String, Value>, ProviderError> {
     let config = ask.config;
     let mut members = Map::new();
-    if let Some(tokens) = config.max_tokens {
-        members.insert("maxOutputTokens".to_owned(), json!(tokens));
-    }
-    sampling(ask, &mut members, refusals)?;
-    stops(config, &mut members, refusals)?;
-    if let Some(seed) = config.seed {
-        match i32::try_from(seed) {
-            Ok(seed) => {
-                members.insert("seed".to_owned(), json!(seed));
-            }
-            Err(_) => refusals.refuse("seed", "it must be a number of 32 bits", "it was left out")?,
-        }
-    }
+    set(&mut members, "maxOutputTokens", config.max_tokens);
+    let none = (!ask.codec.capabilities().sampling).then_some("the model takes no sampling options");
+    set(&mut members, "temperature", refusals.number("temperature", config.temperature, none, 0.0..=2.0)?);
+    set(&mut members, "topP", refusals.number("top_p", config.top_p, none, 0.0..=1.0)?);
+    set(&mut members, "topK", refusals.keep("top_k", config.top_k, none)?);
+    set(&mut members, "stopSequences", stops(config, refusals)?);
+    let fits = config.seed.is_none_or(|seed| i32::try_from(seed).is_ok());
+    let why = (!fits).then_some("it must be a number of 32 bits");
+    set(&mut members, "seed", refusals.keep("seed", config.seed, why)?);
     for (option, name, value) in [
         ("presence_penalty", "presencePenalty", config.presence_penalty),
         ("frequency_penalty", "frequencyPenalty", config.frequency_penalty),
     ] {
-        if let Some(value) = value {
-            members.insert(name.to_owned(), json!(within(option, value, -2.0, 2.0, refusals)?));
-        }
+        set(&mut members, name, refusals.number(option, value, None, -2.0..=2.0)?);
     }
     format(ask, &mut members, refusals)?;
-    if let Some(thinking) = thinking(ask, refusals)? {
-        members.insert("thinkingConfig".to_owned(), thinking);
-    }
+    set(&mut members, "thinkingConfig", thinking(ask, refusals)?);
     Ok(members)
 }
 
-fn sampling(
-    ask: Ask<'_>,
-    members: &mut Map<String, Value>,
+fn stops<'c>(
+    config: &'c ModelSettings,
     refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
-    let config = ask.config;
-    if !ask.codec.capabilities().sampling {
-        for (option, set) in [
-            ("temperature", config.temperature.is_some()),
-            ("top_p", config.top_p.is_some()),
-            ("top_k", config.top_k.is_some()),
-        ] {
-            if set {
-                refusals.refuse(option, "the model takes no sampling options", "it was left out")?;
-            }
-        }
-        return Ok(());
-    }
-    if let Some(temperature) = config.temperature {
-        let temperature = within("temperature", temperature, 0.0, 2.0, refusals)?;
-        members.insert("temperature".to_owned(), json!(temperature));
-    }
-    if let Some(top_p) = config.top_p {
-        members.insert("topP".to_owned(), json!(within("top_p", top_p, 0.0, 1.0, refusals)?));
-    }
-    if let Some(top_k) = config.top_k {
-        members.insert("topK".to_owned(), json!(top_k));
-    }
-    Ok(())
-}
-
-/// The value, or the nearest that the API takes.
-fn within(
-    option: &str,
-    value: f64,
-    least: f64,
-    most: f64,
-    refusals: &mut Refusals<'_>,
-) -> Result<f64, ProviderError> {
-    let value = Refusals::finite(option, value)?;
-    if !(least..=most).contains(&value) {
-        let why = format!("it must lie between {least} and {most}");
-        refusals.refuse(option, &why, "the nearest was taken")?;
-    }
-    Ok(value.clamp(least, most))
-}
-
-fn stops(
-    config: &ModelSettings,
-    members: &mut Map<String, Value>,
-    refusals: &mut Refusals<'_>,
-) -> Result<(), ProviderError> {
-    let Some(stops) = &config.stop else { return Ok(()) };
-    let filled: Vec<&str> = stops.iter().map(String::as_str).filter(|stop| !stop.is_empty()).collect();
-    if filled.len() < stops.len() {
-        refusals.refuse("stop", "a stop sequence must not be empty", "empty ones were left out")?;
-    }
-    if filled.len() > MAX_STOPS {
+) -> Result<Option<Vec<&'c str>>, ProviderError> {
+    let mut stops = refusals.stops(config, "empty", str::is_empty)?;
+    if stops.len() > MAX_STOPS {
         let why = format!("there may be {MAX_STOPS} stop sequences");
         refusals.refuse("stop", &why, "the first were taken")?;
+        stops.truncate(MAX_STOPS);
     }
-    if !filled.is_empty() {
-        let filled = filled.get(..MAX_STOPS).unwrap_or(&filled);
-        members.insert("stopSequences".to_owned(), json!(filled));
-    }
-    Ok(())
+    Ok((!stops.is_empty()).then_some(stops))
 }
 
 fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
@@ -123,12 +57,7 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, 
     let refused = match &ask.config.reasoning {
         None => return Ok(None),
         // A model that cannot reason has it off already.
-        Some(Reasoning::Off)
-            if capabilities.reasoning.is_empty()
-                && capabilities.reasoning_replay == ReasoningReplay::None =>
-        {
-            return Ok(None);
-        }
+        Some(Reasoning::Off) if !can_reason(capabilities) => return Ok(None),
         Some(Reasoning::Off) if knows(capabilities, "off") => {
             return Ok(Some(json!({"thinkingBudget": 0})));
         }
@@ -170,7 +99,7 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, 
         Some(Reasoning::Effort(_) | Reasoning::Budget(_)) => "the model does not reason",
         Some(_) => "this way of reasoning is not known here",
     };
-    refusals.refuse(option, refused, "it was left out")?;
+    refusals.leave_out(option, refused)?;
     Ok(None)
 }
 

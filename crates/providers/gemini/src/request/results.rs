@@ -1,14 +1,14 @@
 //! The results of a turn, which stand together in one content (gemini.md 2, 3).
 
 use attache_core::{
-    AssistantMessage, ContentTree, Document, Place, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
+    AssistantMessage, ContentTree, Document, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
     ToolSet, UserPart,
 };
-use attache_transport::{ItemWriter, wire_ids};
+use attache_transport::{ItemWriter, Shown, check_result_routed, next, place_of_result, wire_ids};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::documents::{self, Shown, as_text, next, shown, write_media};
+use super::documents::{as_text, shown_filled, write_media};
 use crate::codec::GenerateCodec;
 use crate::error::configuration;
 
@@ -24,12 +24,7 @@ pub(super) fn render(
     let ids = wire_ids(&calls, str::to_owned);
     for (call, id) in calls.iter().zip(ids) {
         let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else { continue };
-        if result.is_unrouted() {
-            return Err(documents::unrouted(
-                &format!("the result of {}", result.call_id),
-                result.documents.len(),
-            ));
-        }
+        check_result_routed(result)?;
         let attached = attached(codec, result)?;
         next(item);
         item.raw(r#"{"functionResponse":{"id":"#);
@@ -54,18 +49,18 @@ pub(super) fn render(
 #[derive(Default)]
 struct Attached<'a> {
     texts: Vec<String>,
-    media: Vec<(&'a Document, Shown)>,
+    media: Vec<(&'a Document, Shown<'a>)>,
 }
 
 fn attached<'a>(codec: &GenerateCodec, result: &'a ToolResult) -> Result<Attached<'a>, ProviderError> {
-    let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+    let place = place_of_result(result);
     let mut attached = Attached::default();
     for content in result.attached() {
         match content {
             UserPart::Text(part) => attached.texts.push(part.text().to_owned()),
             UserPart::Object(tree) if tree.is_blank() => {}
             UserPart::Object(tree) => attached.texts.push(tree.model_text().into_owned()),
-            UserPart::Document(document) => match shown(codec, document, place, false)? {
+            UserPart::Document(document) => match shown_filled(codec, document, place, false, None)? {
                 Shown::Text(bytes) => {
                     attached.texts.push(as_text(codec, document, place, &bytes)?.to_owned());
                 }

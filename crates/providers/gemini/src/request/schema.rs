@@ -45,7 +45,13 @@ impl At {
         let mut at = self.clone();
         for part in [Some(keyword), index].into_iter().flatten() {
             at.pointer.push('/');
-            at.pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+            for c in part.chars() {
+                match c {
+                    '~' => at.pointer.push_str("~0"),
+                    '/' => at.pointer.push_str("~1"),
+                    c => at.pointer.push(c),
+                }
+            }
         }
         if let Some(name) = name {
             if !at.path.is_empty() {

@@ -4,7 +4,7 @@ use attache_core::{
     ModelSettings, ProviderError, SchemaLoosening, SchemaReport, StructuredOutput, ToolChoice,
     ToolDefinition, ToolSet,
 };
-use attache_transport::{Codec as _, Refusals, check_tools};
+use attache_transport::{Codec as _, Refusals, check_tools, described, forces_tool};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -25,16 +25,10 @@ pub(super) fn render(tools: &ToolSet) -> Result<String, ProviderError> {
     }
     let mut text = String::new();
     for (name, definition) in tools.iter() {
-        let mut description = definition.description().trim().to_owned();
-        // The API has no member for examples.
-        for (at, example) in definition.examples().iter().enumerate() {
-            description.push_str(if at == 0 { "\n\nExamples of arguments:\n" } else { "\n" });
-            description.push_str(&example.to_string());
-        }
+        let description = described(definition, true);
         // The model reads in descriptions what the API does not enforce, as it does for every other provider.
         let (schema, _) = compile(definition);
-        let declaration =
-            Declaration { name, description: description.trim_start(), parameters_json_schema: &schema };
+        let declaration = Declaration { name, description: &description, parameters_json_schema: &schema };
         let json = serde_json::to_string(&declaration).map_err(|cause| {
             let message = format!("the tool {} cannot be written as JSON", definition.name());
             configuration(message).with_source(cause)
@@ -102,7 +96,7 @@ fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Res
 /// The member `toolConfig`, if one is to be sent.
 pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
     let Ask { request, config, codec } = ask;
-    let forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
+    let forced = forces_tool(&request.tool_choice);
     if request.tools.is_empty() {
         // A choice without declarations is refused by the API; tools of its own are not chosen this way.
         return match forced {

@@ -1,7 +1,5 @@
 //! One candidate of a reply, put together piece by piece.
 
-use std::sync::Arc;
-
 use attache_core::{Document, ProviderCallId, ProviderError, StreamChunk, ToolCallId, ToolSet};
 use attache_transport::{ChunkSink, made_document};
 use serde_json::value::RawValue;
@@ -55,8 +53,6 @@ pub(super) struct Candidate {
     pub(super) index: u64,
     /// It is handed out as it comes.
     pub(super) shown: bool,
-    /// White space that was not handed out, since no text has followed yet. `None` once one has.
-    held: Option<String>,
     pub(super) pieces: Vec<Piece>,
     pub(super) calls: usize,
     pub(super) finish: Option<String>,
@@ -69,17 +65,17 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn new(index: u64, shown: bool) -> Self {
-        Self { index, shown, held: Some(String::new()), ..Self::default() }
+        Self { index, shown, ..Self::default() }
     }
 
     /// Takes what a chunk says of this candidate.
     pub(super) fn take(
         &mut self,
         given: wire::Candidate<'_>,
-        tools: &Arc<ToolSet>,
+        tools: &ToolSet,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        for raw in given.content.0.parts.0 {
+        for raw in given.content.0.unwrap_or_default().parts.0 {
             self.part(raw, tools, out)?;
         }
         self.finish = given.finish_reason.filled().or_else(|| self.finish.take());
@@ -113,18 +109,13 @@ impl Candidate {
         self.says_something() || self.pieces.iter().any(|piece| matches!(piece, Piece::Opaque { .. }))
     }
 
-    fn part(
-        &mut self,
-        raw: &RawValue,
-        tools: &Arc<ToolSet>,
-        out: &mut ChunkSink,
-    ) -> Result<(), ProviderError> {
+    fn part(&mut self, raw: &RawValue, tools: &ToolSet, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let part: Part<'_> = read(raw);
         let signature = part.thought_signature.filled();
         if let Some(call) = part.function_call {
             return self.call(read(call), signature, tools, out);
         }
-        let Some(text) = part.text.get() else {
+        let Some(text) = part.text.0 else {
             // One that the model only thinks of is no answer.
             let data = part.inline_data.filter(|_| !part.thought.0).map(read::<InlineData<'_>>);
             let made = data.and_then(|data| {
@@ -147,7 +138,7 @@ impl Candidate {
             if thought {
                 out.thinking(&*text);
             } else {
-                self.show(&text, out);
+                out.content(&*text);
             }
         }
         if signature.is_none() {
@@ -171,20 +162,12 @@ impl Candidate {
         self.add(if thought { Piece::Thought(words) } else { Piece::Text(words) })
     }
 
-    /// Hands out text. White space waits for the text that it stands before.
-    fn show(&mut self, text: &str, out: &mut ChunkSink) {
-        match &mut self.held {
-            Some(held) if text.trim().is_empty() => held.push_str(text),
-            held => out.content(held.take().unwrap_or_default() + text),
-        }
-    }
-
     /// A call comes whole, in one part.
     fn call(
         &mut self,
         call: FunctionCall<'_>,
         signature: Option<String>,
-        tools: &Arc<ToolSet>,
+        tools: &ToolSet,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
         if call.partial_args.is_some() || call.will_continue.0 {

@@ -1,17 +1,15 @@
 //! The message that the candidates of a reply make.
 
-use std::sync::Arc;
-
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, FinishReason, MadeDocument, OpaquePart, ReasoningPart,
     ReplayData, TextPart, ToolCall,
 };
-use attache_transport::ChunkSink;
+use attache_transport::{ChunkSink, Reading};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::candidate::{Call, Words};
-use super::{Candidate, Piece, Reading, finish_reason, is_known};
+use super::{Candidate, Piece, finish_reason, is_known};
 
 /// What goes back with a part: its signature and, where the part reads differently here, its own text.
 #[derive(Serialize)]
@@ -81,7 +79,7 @@ impl<'a> Message<'a> {
                     self.parts.push(self.call(call));
                 }
                 Piece::Document { document, signature } => {
-                    let replay = signature.and_then(|signature| self.reading.signed(&signature));
+                    let replay = signature.and_then(|signature| signed(self.reading, &signature));
                     let made = MadeDocument::new(document).with_replay(replay);
                     self.parts.push(AssistantPart::Document(made));
                 }
@@ -113,7 +111,7 @@ impl<'a> Message<'a> {
                 let replay = signature.and_then(|signed| {
                     let own = signed.text.as_deref().unwrap_or(text.text());
                     let replay = Replay { text: Some(own), signature: &signed.signature };
-                    self.reading.tag(to_raw_value(&replay).ok())
+                    Some(self.reading.tag(to_raw_value(&replay).ok()?))
                 });
                 if let Some(longer) = TextPart::new([text.text(), &blank].concat()) {
                     *text = longer.with_replay(replay);
@@ -132,7 +130,7 @@ impl<'a> Message<'a> {
         let blank = std::mem::take(&mut self.blank);
         let own = (!blank.is_empty()).then_some(&*text);
         let replay = signature.and_then(|signature| {
-            self.reading.tag(to_raw_value(&Replay { text: own, signature: &signature }).ok())
+            Some(self.reading.tag(to_raw_value(&Replay { text: own, signature: &signature }).ok()?))
         });
         self.has_text = true;
         let text = if blank.is_empty() { text } else { blank + &text };
@@ -140,7 +138,7 @@ impl<'a> Message<'a> {
     }
 
     fn thought(&self, words: Words) -> AssistantPart {
-        let replay = words.signature.and_then(|signature| self.reading.signed(&signature));
+        let replay = words.signature.and_then(|signature| signed(self.reading, &signature));
         AssistantPart::Reasoning(ReasoningPart::new(words.text).with_replay(replay))
     }
 
@@ -151,7 +149,7 @@ impl<'a> Message<'a> {
         let stopped = self.stopped || self.unexpected && is_known(&call.name, tools);
         let arguments =
             if stopped { Arguments::truncated(call.arguments) } else { Arguments::new(call.arguments) };
-        let replay = call.signature.and_then(|signature| self.reading.signed(&signature));
+        let replay = call.signature.and_then(|signature| signed(self.reading, &signature));
         let made = ToolCall::new(tools.internal_name(&call.name), arguments)
             .with_id(call.id)
             .with_provider_id(call.provider_id)
@@ -160,20 +158,13 @@ impl<'a> Message<'a> {
     }
 
     fn opaque(&mut self, kind: String, raw: Box<RawValue>) {
-        if let Some(replay) = self.reading.tag(Some(raw)) {
-            self.parts.push(AssistantPart::Opaque(OpaquePart::new(kind, replay)));
-        }
+        self.parts.push(AssistantPart::Opaque(OpaquePart::new(kind, self.reading.tag(raw))));
     }
 }
 
-impl Reading {
-    fn tag(&self, raw: Option<Box<RawValue>>) -> Option<ReplayData> {
-        raw.map(|raw| ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw))
-    }
-
-    fn signed(&self, signature: &str) -> Option<ReplayData> {
-        self.tag(to_raw_value(&Replay { text: None, signature }).ok())
-    }
+/// What goes back with a part that has this signature.
+fn signed(reading: &Reading, signature: &str) -> Option<ReplayData> {
+    Some(reading.tag(to_raw_value(&Replay { text: None, signature }).ok()?))
 }
 
 /// What went into a [`Replay`].

@@ -1,10 +1,11 @@
 //! Token counts, merged over a stream and normalised (gemini.md 7).
 
 use attache_core::{RawUsage, Usage};
+use attache_transport::lenient::Count;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::{Count, read};
+use super::wire::read;
 
 /// What the chunks of a reply say about its tokens.
 #[derive(Debug, Default)]

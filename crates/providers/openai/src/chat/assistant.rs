@@ -3,16 +3,15 @@
 use std::borrow::Cow;
 
 use attache_core::{AssistantMessage, AssistantPart, ProviderError, ReplayData, TextPart, ToolCall};
-use attache_transport::{ItemWriter, wire_ids};
+use attache_transport::{ItemWriter, joined, separate, unknown_part, wire_ids};
 use serde_json::Value;
 
 use super::beside::is_beside;
 use super::ids::legal;
 use super::messages::{Renderer, text_part};
 use super::reasoning::Origin;
-use super::turn::EXTRA_CONTENT;
+use super::response::EXTRA_CONTENT;
 use crate::profile::{EmptyContent, Profile, Replayed};
-use crate::render::{separate, string, unknown_part};
 
 impl Renderer<'_> {
     /// Whether anything of a reply goes back.
@@ -65,7 +64,7 @@ impl Renderer<'_> {
                 replay.tags.iter().flat_map(|(text, open, close)| [open.as_str(), text, close.as_str()]);
             if says || !replay.tags.is_empty() {
                 out.raw(r#","content":"#);
-                string(tagged.chain(texts().map(TextPart::text)), "", out);
+                joined(tagged.chain(texts().map(TextPart::text)), "", out);
                 return;
             }
             out.raw(match self.profile.empty_content {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::Delta;
-use crate::lenient::{Object, Text};
+use attache_transport::lenient::{Object, Text};
 
 const ANNOTATIONS: &str = "annotations";
 const IMAGES: &str = "images";

@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use attache_core::{
     AssistantMessage, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
     ModelCapabilities, PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
-use attache_transport::{ItemWriter, wire_ids};
+use attache_transport::{
+    ItemWriter, bytes_of, cannot_send, check_result_routed, is_blank, joined, place_of_user, plain_text,
+    separate, unknown_part, wire_ids, with_text_of,
+};
 
 use super::ids::legal;
 use crate::profile::{AudioForm, FileForm, Profile, SystemRole};
-use crate::render::{
-    check_routed, file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part,
-    unsupported,
-};
+use crate::render::{check_routed, file_name, open_result};
 
 pub(crate) const NOT_HERE: &str = "the model does not take this media type here";
 const NO_ADDRESS: &str = "an address cannot stand here";
@@ -64,7 +64,7 @@ impl Renderer<'_> {
         if self.marks {
             out.raw(r#"[{"type":"text","text":"#);
         }
-        string(message.parts.iter().map(TextPart::text), "\n\n", out);
+        joined(message.parts.iter().map(TextPart::text), "\n\n", out);
         out.raw(if self.marks { "}]}" } else { "}" });
         true
     }
@@ -128,10 +128,7 @@ impl Renderer<'_> {
         pieces: &mut Vec<(&'static str, Piece<'m>)>,
     ) -> Result<(), ProviderError> {
         check_routed(message)?;
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
-            _ => &self.capabilities.user,
-        };
+        let place = self.capabilities.place(place_of_user(message));
         let mut separator = "\n\n";
         for part in message.shown().iter().filter(|part| !is_blank(part)) {
             let piece = match (part, plain_text(part)) {
@@ -171,8 +168,8 @@ impl Renderer<'_> {
             {
                 Source::Url(url)
             }
-            DocumentSource::External { .. } => return Err(unsupported(document, NO_ADDRESS)),
-            _ if !place.accepts(media) => return Err(unsupported(document, NOT_HERE)),
+            DocumentSource::External { .. } => return Err(cannot_send(document, NO_ADDRESS)),
+            _ if !place.accepts(media) => return Err(cannot_send(document, NOT_HERE)),
             _ => Source::Bytes(bytes_of(document)?, essence),
         };
         match (media.kind(), &source) {
@@ -212,7 +209,7 @@ impl Renderer<'_> {
             (MediaKind::Pdf | MediaKind::Other, source) => {
                 let (open, uri, close) = match (self.profile.files, source) {
                     (FileForm::FileUrl, Source::Bytes(..)) => {
-                        return Err(unsupported(document, "the API takes files as addresses only"));
+                        return Err(cannot_send(document, "the API takes files as addresses only"));
                     }
                     (FileForm::FileUrl, source) => {
                         out.raw(r#"{"type":"file_url","file_url":{"url":"#);
@@ -233,7 +230,7 @@ impl Renderer<'_> {
                 source.uri(out);
                 out.raw(close);
             }
-            _ => return Err(unsupported(document, "the API has no part for this media type")),
+            _ => return Err(cannot_send(document, "the API has no part for this media type")),
         }
         Ok(())
     }
@@ -276,19 +273,10 @@ pub(crate) fn text_of(
     place: &PlaceCapabilities,
     write: impl FnOnce(&str),
 ) -> Result<(), ProviderError> {
-    if !place.accepts(document.media_type()) {
-        return Err(unsupported(document, NOT_HERE));
+    match place.accepts(document.media_type()) {
+        true => with_text_of(document, write),
+        false => Err(cannot_send(document, NOT_HERE)),
     }
-    match std::str::from_utf8(&bytes_of(document)?) {
-        Ok(text) if !text.trim().is_empty() => write(text),
-        _ => return Err(unsupported(document, "it is not readable as text")),
-    }
-    Ok(())
-}
-
-pub(crate) fn bytes_of(document: &Document) -> Result<bytes::Bytes, ProviderError> {
-    let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
-    bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))
 }
 
 /// Where the content of a document comes from.
@@ -318,12 +306,7 @@ impl Source<'_> {
 ///
 /// What follows the text stands on lines of its own.
 pub(crate) fn result_content(result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-    if result.is_unrouted() {
-        return Err(invalid(format!(
-            "the result of call {} holds documents that were not routed",
-            result.call_id
-        )));
-    }
+    check_result_routed(result)?;
     open_result(result, out);
     for content in result.attached() {
         if is_blank(content) {

@@ -3,6 +3,7 @@
 mod assistant;
 mod beside;
 mod content;
+mod endings;
 mod ids;
 mod messages;
 mod options;
@@ -12,15 +13,14 @@ mod request;
 mod response;
 mod stream;
 mod think;
-mod turn;
 mod turns;
 mod wire;
 
-pub(crate) use messages::{NOT_HERE, bytes_of, result_content, text_of};
+pub(crate) use endings::finish_reason;
+pub(crate) use messages::{NOT_HERE, result_content, text_of};
 pub(crate) use options::Offered;
 pub(crate) use reasons::Reasons;
 pub(crate) use request::before_messages;
-pub(crate) use response::finish_reason;
 
 use std::sync::Arc;
 
@@ -33,8 +33,9 @@ use attache_transport::{
     ReplyDecoder, note_made_documents,
 };
 
+use crate::error;
 use crate::profile::{FileForm, Profile};
-use crate::{capabilities, error, server};
+use crate::server::Server;
 
 pub(crate) use ids::legal;
 
@@ -68,51 +69,35 @@ pub type OpenAiChat = HttpModel<ChatCodec>;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChatCodec {
-    profile: Arc<Profile>,
-    model: Arc<str>,
-    family: Arc<str>,
-    capabilities: Arc<ModelCapabilities>,
+    server: Server,
 }
 
 impl ChatCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        let profile = profile.into().for_model(model);
-        let capabilities = Arc::new(capabilities::of(&profile, model));
-        Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
+        Self { server: Server::new(&profile.into(), model) }
     }
 
     /// Sets what the model can do, as a configured matrix says.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.capabilities = capabilities.into();
+        self.server.capabilities = capabilities.into();
         self
     }
 
     /// The profile as it is for the model.
     pub fn profile(&self) -> &Profile {
-        &self.profile
+        &self.server.profile
     }
 
     /// The model's id at the server.
     pub fn model(&self) -> &str {
-        &self.model
-    }
-
-    fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> turn::Reading {
-        turn::Reading {
-            family: Arc::clone(&self.family),
-            model: Arc::clone(&self.model),
-            think_tags: self.profile.think_tags,
-            reasoning_in_total: self.profile.reasoning_in_total,
-            tools,
-            degradations,
-        }
+        &self.server.model
     }
 
     /// The key under which a conversation keeps what this codec rendered of it.
     fn wire_key(&self) -> String {
-        format!("chat/{}/{}", self.profile.name, self.model)
+        format!("chat/{}", self.server.model_id())
     }
 }
 
@@ -125,27 +110,27 @@ impl From<&str> for ChatCodec {
 
 impl Codec for ChatCodec {
     fn model_id(&self) -> String {
-        format!("{}/{}", self.profile.name, self.model)
+        self.server.model_id()
     }
 
     fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
+        &self.server.capabilities
     }
 
     fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(&self.profile.family, &self.model));
+        self.server.set_matrix(matrix);
     }
 
     fn set_base_url(&mut self, url: String) {
-        Arc::make_mut(&mut self.profile).base_url = url;
+        self.server.set_base_url(url);
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        server::configure(&mut self.profile, &self.model, environment)
+        self.server.configure(environment)
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
-        server::check(&self.profile, &self.model, auth)
+        self.server.check(auth)
     }
 
     fn encode(
@@ -158,11 +143,12 @@ impl Codec for ChatCodec {
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        request::check(self, tools, config)
+        self.server.check_tools(tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        Box::new(ReplyDecoder::new(stream::Events::new(self.reading(tools, degradations))))
+        let reading = self.server.reading(tools, degradations);
+        Box::new(ReplyDecoder::new(stream::Events::new(reading, &self.server.profile)))
     }
 
     fn error_reader(&self) -> ErrorReader {
@@ -170,11 +156,11 @@ impl Codec for ChatCodec {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        crate::models::lists(&self.profile).then_some(self)
+        self.server.models()
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
         // Elsewhere a file stands in a form that has no id.
-        (self.profile.files == FileForm::File).then_some(self)
+        (self.server.profile.files == FileForm::File).then_some(&self.server)
     }
 }

@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::wire::Delta;
-use crate::lenient::{Count, Text};
+use attache_transport::lenient::{Count, Text};
 
 /// What is kept beside a reasoning part so that it goes back into the member that it came from.
 ///

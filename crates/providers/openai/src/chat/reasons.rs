@@ -1,7 +1,7 @@
 //! How reasoning is asked for.
 
-use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ReasoningReplay};
-use attache_transport::Refusals;
+use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning};
+use attache_transport::{Refusals, budget_for, can_reason, knows};
 use serde_json::{Map, Value};
 
 use crate::profile::Thinking;
@@ -35,16 +35,11 @@ impl Reasons {
         config: &ModelSettings,
         refusals: &mut Refusals<'_>,
     ) -> Result<Self, ProviderError> {
-        let knows = |word: &str| capabilities.reasoning.iter().any(|known| known == word);
+        let knows = |way: &str| knows(capabilities, way);
         let asked = match &config.reasoning {
             None => Asked::Nothing,
             // A model that cannot reason has it off already.
-            Some(Reasoning::Off)
-                if capabilities.reasoning.is_empty()
-                    && capabilities.reasoning_replay == ReasoningReplay::None =>
-            {
-                Asked::Nothing
-            }
+            Some(Reasoning::Off) if !can_reason(capabilities) => Asked::Nothing,
             Some(Reasoning::Off) if knows("off") => Asked::Off,
             Some(Reasoning::Off) => {
                 refusals.refuse(OPTION, "it cannot be switched off here", "it may reason")?;
@@ -72,7 +67,7 @@ impl Reasons {
             }
             Some(Reasoning::Budget(_)) => unmeasured("token budget", knows("adaptive"), refusals)?,
             Some(_) => {
-                refusals.refuse(OPTION, "this way of reasoning is unknown here", "left out")?;
+                refusals.leave_out(OPTION, "this way of reasoning is unknown here")?;
                 Asked::Nothing
             }
         };
@@ -115,16 +110,6 @@ fn unmeasured(measure: &str, can_be_on: bool, refusals: &mut Refusals<'_>) -> Re
     let instead = if can_be_on { "it was switched on" } else { "left out" };
     refusals.refuse(OPTION, &format!("it knows no {measure}"), instead)?;
     Ok(if can_be_on { Asked::On } else { Asked::Nothing })
-}
-
-/// What stands for an effort where a model takes only a budget.
-fn budget_for(effort: Effort) -> u32 {
-    match effort {
-        Effort::Minimal | Effort::Low => 2_048,
-        Effort::Medium => 8_192,
-        Effort::High => 16_384,
-        _ => 32_000,
-    }
 }
 
 /// What stands for a budget where a model takes only efforts.

@@ -1,26 +1,23 @@
 //! From a [`ChatRequest`] to an HTTP request.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError,
-    SchemaReport, SystemMessage, TextPart, ToolSet,
-};
+use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Marker, RoleTag, StrictForms,
-    check_pairing,
+    Codec as _, EncodedLog, EncodedRequest, Envelope, Marker, RequestParts, RoleTag, StrictForms, asked,
+    check_pairing, forbid, is_same, same_names, system_texts, tail, with_kept, write_json,
 };
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::ChatCodec;
 use super::messages::Renderer;
-use super::options::{CACHE_KEY, Offered, Options, options};
+use super::options::{Offered, Options, options};
 use super::turns::{Place, Turns};
-use crate::profile::{Profile, SystemPlace, ToolSchemas};
-use crate::render::{asked, invalid, same, same_names, write_json};
+use crate::head::Head;
+use crate::options::CACHE_KEY;
+use crate::profile::{Profile, ToolSchemas};
+use crate::render::invalid;
 use crate::server;
 use crate::tools::{self, Written};
 
@@ -30,86 +27,59 @@ static ENVELOPE: Envelope = Envelope::LIST;
 
 /// What is kept of a conversation between its requests.
 #[derive(Debug)]
-struct Memo {
+struct State {
     profile: Arc<Profile>,
     capabilities: Arc<ModelCapabilities>,
     /// The tools whose names the items use.
     tools: Arc<ToolSet>,
     log: EncodedLog,
     head: Option<Head>,
-}
-
-/// What stands before the items: model, tools, and instructions that are not part of the history.
-#[derive(Debug)]
-struct Head {
-    model: String,
+    /// What the head depends on besides.
     offered: Offered,
-    hosted: Vec<Value>,
     marker: Option<&'static str>,
-    system: String,
-    /// Up to the bracket that opens the messages.
-    before: String,
-    /// With the instructions, and with a comma if items follow.
-    alone: Bytes,
-    followed: Bytes,
-    cache_key: String,
 }
 
 impl ChatCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
     ///
     /// # Errors
-    /// Also [`ErrorKind::InvalidRequest`] for a tool choice that names no tool.
+    /// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
     pub(super) fn request(
         &self,
         request: &ChatRequest,
         config: &ModelSettings,
         key: Option<&attache_core::Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut parts = server::envelope(self.profile(), "chat/completions", config, key)?;
+        let parts = server::envelope(self.profile(), "chat/completions", config, key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.wire_key();
-        let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
-        let mut memo = memo
-            .filter(|memo| memo.fits(self, &request.tools))
-            .unwrap_or_else(|| Memo::new(self, &request.tools));
-        let encoded = self.body(&mut memo, request, config);
-        if let Some(transcript) = &request.transcript {
-            transcript.put(&wire_key, memo);
-        }
-        let (body, degradations, strict) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations).with_strict(strict))
+        let fits = |state: &State| state.fits(self, &request.tools);
+        let new = || State::new(self, &request.tools);
+        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, config, parts))
     }
 
     fn body(
         &self,
-        memo: &mut Memo,
+        state: &mut State,
         request: &ChatRequest,
         config: &ModelSettings,
-    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
-        let leading = match self.profile().system_place {
-            SystemPlace::Anywhere => 0,
-            SystemPlace::MergedFirst => {
-                request.messages.iter().take_while(|message| matches!(***message, Message::System(_))).count()
-            }
-        };
-        self.render(&mut memo.log, request, leading)?;
-        let has_items = memo.log.first_role().is_some();
+        mut parts: RequestParts,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let leading = self.server.count_leading(&request.messages);
+        self.render(&mut state.log, request, leading)?;
+        let has_items = state.log.first_role().is_some();
         let hosted = tools::hosted(self.profile(), config)?;
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
         let forms = StrictForms::of_tools(&request.tools, subset, None);
         let has_hosted = !hosted.is_empty();
         let mut options = options(self.profile(), self.capabilities(), request, config, has_hosted, forms)?;
-        let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
-        memo.tools = Arc::clone(&request.tools);
-        let known = memo.head.take().filter(|head| {
-            same_tools
-                && head.offered == options.offered
-                && head.marker == options.marker
-                && head.hosted.iter().eq(hosted.iter().copied())
-        });
-        let head = memo.head.insert(self.head(known, request, config, leading, &options, &hosted)?);
+        let is_known = Arc::ptr_eq(&state.tools, &request.tools)
+            && state.offered == options.offered
+            && state.marker == options.marker;
+        state.tools = Arc::clone(&request.tools);
+        (state.offered, state.marker) = (options.offered.clone(), options.marker);
+        let known = state.head.take().filter(|head| is_known && head.has(&hosted));
+        let head = state.head.insert(self.head(known, request, config, leading, &options, &hosted)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
@@ -117,22 +87,12 @@ impl ChatCodec {
         if let Some(key @ Value::Null) = options.members.get_mut(CACHE_KEY) {
             *key = Value::from(head.cache_key.as_str());
         }
-        if options.members.contains_key("messages") {
-            let error = ProviderError::new(ErrorKind::Configuration, "extra_body cannot replace messages");
-            return Err(error.with_param("messages".to_owned()));
-        }
-        let mut tail = String::from("]");
-        for (name, value) in &options.members {
-            tail.push(',');
-            write_json(name, &mut tail)?;
-            tail.push(':');
-            write_json(value, &mut tail)?;
-        }
-        tail.push('}');
-        let head = if has_items { &head.followed } else { &head.alone };
-        let markers = options.marker.map(|marker| markers(&request.messages, &memo.log, marker));
+        forbid(&options.members, &["messages"])?;
+        let tail = tail(&options.members)?;
+        let markers = options.marker.map(|marker| markers(&request.messages, &state.log, marker));
         let markers = markers.unwrap_or_default();
-        Ok((memo.log.body(head.clone(), tail, &markers), options.degradations, options.forms))
+        parts.body = state.log.body(head.bytes(has_items), tail, &markers);
+        Ok(EncodedRequest::new(parts, options.degradations).with_strict(options.forms))
     }
 
     fn render(
@@ -181,17 +141,8 @@ impl ChatCodec {
         options: &Options,
         hosted: &[&Value],
     ) -> Result<Head, ProviderError> {
-        let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
-            (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
-            _ => self.model(),
-        };
-        let mut texts: Vec<&str> =
-            config.system.as_deref().into_iter().filter(|text| !text.trim().is_empty()).collect();
-        for message in request.messages.iter().take(leading) {
-            if let Message::System(SystemMessage { parts, .. }) = &**message {
-                texts.extend(parts.iter().map(TextPart::text));
-            }
-        }
+        let model = self.server.named_model(config);
+        let mut texts: Vec<&str> = system_texts(config, &request.messages, leading).collect();
         texts.extend(options.instruction.as_deref());
         let system = texts.join("\n\n");
         let before = match known.filter(|head| head.model == model) {
@@ -209,11 +160,21 @@ impl ChatCodec {
                 )?
             }
         };
-        let role = self.renderer(request).system_role();
-        let mut head = Head::new(model, system, before, role, self.marks(), options.marker)?;
-        head.offered = options.offered.clone();
-        head.hosted = hosted.iter().copied().cloned().collect();
-        Ok(head)
+        let mut alone = before.clone();
+        if !system.is_empty() {
+            let marks = self.marks();
+            alone.push_str("{\"role\":\"");
+            alone.push_str(self.renderer(request).system_role());
+            alone.push_str(if marks { r#"","content":[{"type":"text","text":"# } else { r#"","content":"# });
+            write_json(&system, &mut alone)?;
+            if marks {
+                alone.push_str(options.marker.unwrap_or_default());
+                alone.push_str("}]");
+            }
+            alone.push('}');
+        }
+        let ends_in_item = !system.is_empty();
+        Ok(Head::new(model, hosted, system, before, alone, ends_in_item))
     }
 
     fn renderer<'a>(&'a self, request: &'a ChatRequest) -> Renderer<'a> {
@@ -229,7 +190,7 @@ impl ChatCodec {
 
     /// True if messages are lists of parts, for the sake of markers.
     fn marks(&self) -> bool {
-        Profile::covers(&self.profile.cache_markers, &self.model)
+        Profile::covers(&self.profile().cache_markers, self.model())
     }
 }
 
@@ -245,69 +206,24 @@ fn markers(messages: &[Arc<Message>], log: &EncodedLog, marker: &'static str) ->
     last.into_iter().chain(before).map(|at| Marker::new(at, marker)).collect()
 }
 
-/// What becomes of the schemas, by the code that writes them.
-pub(super) fn check(codec: &ChatCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-    tools::check(codec.capabilities(), codec.profile().tool_schemas, tools, config.unsupported)
-}
-
-impl Memo {
+impl State {
     fn new(codec: &ChatCodec, tools: &Arc<ToolSet>) -> Self {
         Self {
-            profile: Arc::clone(&codec.profile),
-            capabilities: Arc::clone(&codec.capabilities),
+            profile: Arc::clone(&codec.server.profile),
+            capabilities: Arc::clone(&codec.server.capabilities),
             tools: Arc::clone(tools),
             log: EncodedLog::new(&ENVELOPE),
             head: None,
+            offered: Offered::All,
+            marker: None,
         }
     }
 
     /// Whether this codec would render the same with these tools.
     fn fits(&self, codec: &ChatCodec, tools: &Arc<ToolSet>) -> bool {
-        same(&self.profile, &codec.profile)
-            && same(&self.capabilities, &codec.capabilities)
+        is_same(&self.profile, &codec.server.profile)
+            && is_same(&self.capabilities, &codec.server.capabilities)
             && same_names(&self.tools, tools)
-    }
-}
-
-impl Head {
-    fn new(
-        model: &str,
-        system: String,
-        before: String,
-        role: &str,
-        marks: bool,
-        marker: Option<&'static str>,
-    ) -> Result<Self, ProviderError> {
-        let mut alone = before.clone();
-        if !system.is_empty() {
-            alone.push_str("{\"role\":\"");
-            alone.push_str(role);
-            alone.push_str("\",\"content\":");
-            if marks {
-                alone.push_str(r#"[{"type":"text","text":"#);
-            }
-            write_json(&system, &mut alone)?;
-            if marks {
-                alone.push_str(marker.unwrap_or_default());
-                alone.push_str("}]");
-            }
-            alone.push('}');
-        }
-        let mut hasher = DefaultHasher::new();
-        alone.hash(&mut hasher);
-        let followed = if system.is_empty() { alone.clone() } else { format!("{alone},") };
-        Ok(Self {
-            model: model.to_owned(),
-            offered: Offered::All,
-            hosted: Vec::new(),
-            marker,
-            system,
-            before,
-            alone: alone.into(),
-            followed: followed.into(),
-            // The same for all conversations of an agent, whose common prefix it is.
-            cache_key: format!("attache-{:016x}", hasher.finish()),
-        })
     }
 }
 
@@ -346,8 +262,7 @@ pub(crate) fn before_messages(
         head.push_str(if count == 0 { ",\"tools\":[" } else { "," });
         count += 1;
         let Written { description, parameters, strict } = tools::written(tool, schemas, forms);
-        let function =
-            Function { name, description: description.trim_start(), parameters: &parameters, strict };
+        let function = Function { name, description: &description, parameters: &parameters, strict };
         write_json(&Tool { r#type: "function", function }, &mut head)?;
     }
     let hosted = if *offered == Offered::All { hosted } else { &[] };

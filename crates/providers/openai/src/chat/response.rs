@@ -1,56 +1,452 @@
-//! What answers say, apart from their content: how they ended, and errors in the place of an answer.
+//! One reply while it is read: what the deltas bring, and the message that they make.
 
-use attache_core::{FinishReason, ProviderError};
-use attache_transport::ErrorBody;
-use serde::Deserialize;
+use attache_core::{
+    Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, OpaquePart,
+    ProviderError, ReplayData, StreamChunk, TextPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
+};
+use attache_transport::lenient::Text;
+use attache_transport::{ChunkSink, Reading};
+use serde_json::value::RawValue;
 
-use super::wire::Chunk;
-use crate::error;
-use crate::lenient::{Count, Object};
+use super::beside::Beside;
+use super::content::Body;
+use super::endings::finish_reason;
+use super::reasoning::MemberReasoning;
+use super::wire::{Call, Choice, Chunk, Delta, Function};
+use crate::profile::{Profile, ThinkTags};
 
-/// The meaning of a finish reason. Servers have words of their own (openai.md A.5, C.1, C.2, C.6, C.9, C.10, D 60).
-pub(crate) fn finish_reason(word: &str) -> FinishReason {
-    match word {
-        "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
-        "length" | "model_length" | "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
-        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-        "content_filter" | "sensitive" => FinishReason::ContentFilter,
-        "refusal" => FinishReason::Refusal,
-        "error" | "network_error" | "insufficient_system_resource" => FinishReason::Error,
-        other => FinishReason::Other(other.to_owned()),
+/// The most generations of one reply.
+const MAX_CHOICES: usize = 128;
+/// The most tool calls of one generation.
+const MAX_CALLS: usize = 1_000;
+
+/// What kind of opaque part holds the member of the same name.
+pub(super) const EXTRA_CONTENT: &str = "extra_content";
+
+/// A reply, assembled from whole messages or deltas.
+///
+/// The generation that appears first is handed out as it comes. What others bring is kept until the end, when it is
+/// known whether they count.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    reading: Reading,
+    think_tags: ThinkTags,
+    reasoning_in_total: bool,
+    id: Option<String>,
+    model: Option<String>,
+    usage: Option<String>,
+    choices: Vec<Generation>,
+}
+
+#[derive(Debug, Default)]
+struct Generation {
+    index: u64,
+    /// It is handed out as it comes.
+    shown: bool,
+    reasoning: MemberReasoning,
+    body: Body,
+    refusal: String,
+    calls: ToolCallAssembler,
+    /// What must go back with a call, by its slot.
+    call_extras: Vec<(usize, Box<RawValue>)>,
+    /// What must go back with the message.
+    extra: Option<Box<RawValue>>,
+    beside: Beside,
+    finish: Option<String>,
+}
+
+impl Reply {
+    pub(super) fn new(reading: Reading, profile: &Profile) -> Self {
+        let (think_tags, reasoning_in_total) = (profile.think_tags, profile.reasoning_in_total);
+        Self { reading, think_tags, reasoning_in_total, ..Self::default() }
+    }
+
+    /// Whether any generation said that it is finished.
+    pub(super) fn is_finished(&self) -> bool {
+        self.choices.iter().any(|choice| choice.finish.is_some())
+    }
+
+    /// The error of a reply that failed before it said anything, where only its finish reason says so (openai.md
+    /// C.1, C.2).
+    pub(super) fn failed_silently(&self) -> Result<(), ProviderError> {
+        let silent = |choice: &Generation| !choice.says_something() && choice.calls.is_empty();
+        let mut words = self.choices.iter().rev().filter_map(|choice| choice.finish.as_deref());
+        match words.next() {
+            Some(word) if finish_reason(word) == FinishReason::Error && self.choices.iter().all(silent) => {
+                let text = format!("the server gave up before it answered: {word}");
+                Err(ProviderError::new(ErrorKind::Overloaded, text).with_code(word.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a chunk of a stream or, if `whole`, an answer in one piece.
+    pub(super) fn take(
+        &mut self,
+        chunk: &Chunk<'_>,
+        whole: bool,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        if self.id.is_none() {
+            self.id = chunk.id.get().map(str::to_owned);
+        }
+        if self.model.is_none() {
+            self.model = chunk.model.get().map(str::to_owned);
+        }
+        for (position, choice) in chunk.choices.0.iter().enumerate() {
+            if let Some(choice) = &choice.0 {
+                self.take_choice(position, choice, whole, out)?;
+            }
+        }
+        // openai.md D 58, D 59
+        let inner = || chunk.choices.0.iter().find_map(|choice| choice.0.as_ref()?.usage);
+        let groq = || chunk.x_groq.0.as_ref()?.usage;
+        if let Some(usage) = chunk.usage.or_else(inner).or_else(groq) {
+            self.usage = Some(usage.get().to_owned());
+        }
+        Ok(())
+    }
+
+    fn take_choice(
+        &mut self,
+        position: usize,
+        choice: &Choice<'_>,
+        whole: bool,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        let index = choice.index.0.unwrap_or(position as u64);
+        let at = match self.choices.iter().position(|known| known.index == index) {
+            Some(at) => at,
+            None if self.choices.len() < MAX_CHOICES => {
+                self.choices.push(Generation::new(index, self.choices.is_empty(), self.think_tags));
+                self.choices.len() - 1
+            }
+            None => return Err(too_many("choices")),
+        };
+        let Some(generation) = self.choices.get_mut(at) else { return Ok(()) };
+        let out = generation.shown.then_some(out);
+        let mut out = out;
+        if let Some(delta) = choice.delta.0.as_ref().filter(|_| !whole || choice.message.0.is_none()) {
+            generation.take(delta, out.as_deref_mut())?;
+        }
+        if let Some(message) = &choice.message.0 {
+            generation.complete(message, out)?;
+        }
+        if let Some(reason) = choice.finish_reason.get() {
+            generation.finish = Some(reason.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Ends the reply.
+    pub(super) fn finish(&mut self, out: &mut ChunkSink) {
+        let completion = self.completion(false, Some(out));
+        out.done(completion);
+    }
+
+    /// What has come of a reply that was cut or failed.
+    pub(super) fn partial(&mut self) -> Completion {
+        self.completion(true, None)
+    }
+
+    /// The message of the generations, merged by rows E05 to E11: with a call in any of them all are
+    /// merged, otherwise the first that says something counts. What was not handed out yet goes to `out`.
+    fn completion(&mut self, cut: bool, mut out: Option<&mut ChunkSink>) -> Completion {
+        let mut choices = std::mem::take(&mut self.choices);
+        for choice in &mut choices {
+            let out = out.as_deref_mut().filter(|_| choice.shown);
+            choice.body.finish(!choice.reasoning.is_empty(), out);
+        }
+        if !choices.iter().any(|choice| !choice.calls.is_empty()) {
+            let chosen = choices.iter().position(Generation::says_something).unwrap_or(0);
+            choices = choices.into_iter().skip(chosen).take(1).collect();
+        }
+        let mut merged = Merged::new(&self.reading, choices.len() > 1);
+        for choice in choices {
+            merged.add(choice, cut, out.as_deref_mut());
+        }
+        let raw_finish_reason = merged.finish.take();
+        let message = merged.into_message();
+        let reason = raw_finish_reason.as_deref().map_or(FinishReason::Stop, finish_reason);
+        let reason = match reason.for_message(message.has_tool_calls()) {
+            FinishReason::Stop if message.refusal().is_some() => FinishReason::Refusal,
+            reason => reason,
+        };
+        let in_total = self.reasoning_in_total;
+        let usage =
+            self.usage.as_deref().map_or_else(Usage::default, |json| crate::usage::normalise(json, in_total));
+        let mut completion = Completion::new(message, reason, usage);
+        completion.raw_finish_reason = raw_finish_reason;
+        completion.model = self.model.clone();
+        completion.response_id = self.id.clone();
+        completion.degradations = self.reading.degradations.clone();
+        completion
     }
 }
 
-/// The error that stands in an answer under a success status (openai.md D 38, D 39, D 50).
-pub(super) fn error_in(chunk: &Chunk<'_>, json: &[u8]) -> Option<ProviderError> {
-    let present = |raw: &str| !matches!(raw, "null" | "\"\"" | "false" | "{}");
-    let choices = || chunk.choices.0.iter().filter_map(|choice| choice.0.as_ref()?.error);
-    let groq = chunk.x_groq.0.as_ref().and_then(|groq| groq.error);
-    let inner = || choices().chain(groq).find(|raw| present(raw.get()));
-    if chunk.error.is_some_and(|raw| present(raw.get())) {
-        return Some(error::reported(json));
+impl Generation {
+    fn new(index: u64, shown: bool, tags: ThinkTags) -> Self {
+        Self { index, shown, body: Body::new(tags), ..Self::default() }
     }
-    if let Some(raw) = inner() {
-        return Some(error::reported(format!("{{\"error\":{}}}", raw.get()).as_bytes()));
+
+    /// Takes a message or a piece of one; within it reasoning comes before text and text before calls.
+    fn take(&mut self, delta: &Delta<'_>, mut out: Option<&mut ChunkSink>) -> Result<(), ProviderError> {
+        let thinking = self.reasoning.push(delta);
+        if let Some(out) = &mut out {
+            out.thinking(thinking);
+        }
+        self.body.take(&delta.content, !self.reasoning.is_empty(), out.as_deref_mut());
+        if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
+            self.body.speak(said, out.as_deref_mut());
+        }
+        if let Some(refusal) = delta.refusal.get() {
+            self.refusal.push_str(refusal);
+        }
+        for call in delta.tool_calls.0.iter().filter_map(|call| call.0.as_ref()) {
+            self.call(call, out.as_deref_mut())?;
+        }
+        if let (Some(function), true) = (&delta.function_call.0, delta.tool_calls.0.is_empty()) {
+            self.fragment(ToolCallFragment::new(), Some(&**function), None, out)?;
+        }
+        if let Some(extra) = delta.extra_content {
+            self.extra = Some(extra.to_owned());
+        }
+        Ok(())
     }
-    if chunk.base_resp.is_some_and(|raw| fails(raw.get())) {
-        return Some(error::reported(json));
+
+    /// Takes the whole message, as far as it has come, that stands beside or behind its pieces: it completes them and
+    /// repeats nothing (openai.md C.3).
+    fn complete(
+        &mut self,
+        message: &Delta<'_>,
+        mut out: Option<&mut ChunkSink>,
+    ) -> Result<(), ProviderError> {
+        if self.is_untouched() {
+            return self.take(message, out);
+        }
+        let thinking = self.reasoning.complete(message);
+        if let Some(out) = &mut out {
+            out.thinking(thinking);
+        }
+        self.body.complete(&message.content, !self.reasoning.is_empty(), out.as_deref_mut());
+        if let Some(rest) = message.refusal.get().and_then(|whole| whole.strip_prefix(&*self.refusal)) {
+            self.refusal.push_str(rest);
+        }
+        if let Some(said) = self.beside.complete(message).as_ref().and_then(Text::get) {
+            self.body.speak(said, out.as_deref_mut());
+        }
+        if let Some(extra) = message.extra_content.filter(|_| self.extra.is_none()) {
+            self.extra = Some(extra.to_owned());
+        }
+        self.complete_calls(message, out)
     }
-    // Flat error objects hold nothing of an answer.
-    let holds_nothing = chunk.choices.0.is_empty() && chunk.usage.is_none();
-    (holds_nothing
-        && chunk.base_resp.is_none()
-        && ErrorBody::parse(json).is_some_and(|body| body.message.is_some()))
-    .then(|| error::reported(json))
+
+    fn complete_calls(
+        &mut self,
+        message: &Delta<'_>,
+        mut out: Option<&mut ChunkSink>,
+    ) -> Result<(), ProviderError> {
+        let given = message.tool_calls.0.iter().filter_map(|call| call.0.as_ref());
+        let (mut calls, mut extras): (Vec<_>, Vec<_>) =
+            given.filter_map(|call| Some((call.whole()?, call.extra_content))).unzip();
+        if let (Some(function), true) = (&message.function_call.0, calls.is_empty()) {
+            calls.push(function.whole());
+            extras.push(None);
+        }
+        if calls.is_empty() {
+            return Ok(());
+        }
+        for ((slot, delta), extra) in self.calls.complete(&calls).into_iter().zip(extras) {
+            if let Some(extra) = extra.filter(|_| !self.call_extras.iter().any(|(known, _)| *known == slot)) {
+                self.call_extras.push((slot, extra.to_owned()));
+            }
+            if let (Some(out), Some(delta)) = (&mut out, delta) {
+                out.push(delta);
+            }
+        }
+        if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
+    }
+
+    /// True if nothing of the message has come.
+    fn is_untouched(&self) -> bool {
+        self.body.is_untouched()
+            && self.reasoning.is_empty()
+            && self.calls.is_empty()
+            && self.refusal.is_empty()
+            && self.beside.is_empty()
+    }
+
+    fn call(&mut self, call: &Call<'_>, out: Option<&mut ChunkSink>) -> Result<(), ProviderError> {
+        let fragment = ToolCallFragment::new().with_index(call.index.0).with_id(call.id.get());
+        let called = call.function.0.as_ref().or(call.custom.0.as_deref());
+        self.fragment(fragment, called, call.extra_content, out)
+    }
+
+    fn fragment(
+        &mut self,
+        fragment: ToolCallFragment<'_>,
+        function: Option<&Function<'_>>,
+        extra: Option<&RawValue>,
+        out: Option<&mut ChunkSink>,
+    ) -> Result<(), ProviderError> {
+        let name = function.and_then(|function| function.name.get());
+        let arguments = function.map(Function::given);
+        let text = arguments.and_then(|arguments| arguments.text());
+        let json = arguments.and_then(|arguments| arguments.json());
+        if fragment.id.is_none() && name.is_none() && text.is_none_or(str::is_empty) && json.is_none() {
+            return Ok(());
+        }
+        let delta = self.calls.push(&fragment.with_name(name).with_arguments(text).with_object(json));
+        if let (Some(extra), StreamChunk::ToolCallDelta { slot, .. }) = (extra, &delta)
+            && !self.call_extras.iter().any(|(known, _)| known == slot)
+        {
+            self.call_extras.push((*slot, extra.to_owned()));
+        }
+        if let Some(out) = out {
+            out.push(delta);
+        }
+        if self.calls.len() > MAX_CALLS { Err(too_many("tool calls")) } else { Ok(()) }
+    }
+
+    fn says_something(&self) -> bool {
+        !self.body.is_blank() || !self.refusal().trim().is_empty()
+    }
+
+    fn refusal(&self) -> &str {
+        if self.refusal.is_empty() { self.body.refusal() } else { &self.refusal }
+    }
 }
 
-/// Whether a `base_resp` says that the request failed (openai.md C.3).
-fn fails(json: &str) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct BaseResp {
-        status_code: Count,
+impl Call<'_> {
+    /// The call as one piece, if it says anything.
+    fn whole(&self) -> Option<ToolCallFragment<'_>> {
+        let function = self.function.0.as_ref().or(self.custom.0.as_deref())?;
+        let whole = function.whole().with_id(self.id.get());
+        (whole.id.is_some() || whole.name.is_some()).then_some(whole)
     }
-    let status = serde_json::from_str::<Object<BaseResp>>(json).ok().and_then(|base| base.0);
-    status.and_then(|base| base.status_code.0).is_some_and(|code| code != 0)
+}
+
+impl<'a> Function<'a> {
+    fn whole(&self) -> ToolCallFragment<'_> {
+        let given = self.given();
+        ToolCallFragment::new()
+            .with_name(self.name.get())
+            .with_arguments(given.text())
+            .with_object(given.json())
+    }
+
+    fn given(&self) -> &super::wire::Arguments<'a> {
+        match self.arguments {
+            super::wire::Arguments::None => &self.input,
+            _ => &self.arguments,
+        }
+    }
+}
+
+/// The parts of one message, out of one generation or several.
+struct Merged<'a> {
+    reading: &'a Reading,
+    /// There are several generations, whose texts are joined by line feeds.
+    several: bool,
+    before: Vec<AssistantPart>,
+    text: String,
+    refusal: String,
+    calls: Vec<ToolCall>,
+    after: Vec<AssistantPart>,
+    finish: Option<String>,
+}
+
+impl<'a> Merged<'a> {
+    fn new(reading: &'a Reading, several: bool) -> Self {
+        Self {
+            reading,
+            several,
+            before: Vec::new(),
+            text: String::new(),
+            refusal: String::new(),
+            calls: Vec::new(),
+            after: Vec::new(),
+            finish: None,
+        }
+    }
+
+    fn add(&mut self, generation: Generation, cut: bool, out: Option<&mut ChunkSink>) {
+        let (family, model) = (&*self.reading.family, &*self.reading.model);
+        let mut out = out.filter(|_| !generation.shown);
+        self.refusal.push_str(generation.refusal());
+        let answer = generation.body.answer();
+        let reasoning = generation.reasoning.part(family, model).map(AssistantPart::Reasoning);
+        let parts: Vec<_> = reasoning.into_iter().chain(generation.body.into_parts(family, model)).collect();
+        if let Some(out) = &mut out {
+            for part in &parts {
+                if let AssistantPart::Reasoning(reasoning) = part {
+                    out.thinking(reasoning.text());
+                }
+            }
+        }
+        if self.several {
+            let separator = if self.text.is_empty() || answer.is_empty() { "" } else { "\n" };
+            if let Some(out) = &mut out {
+                out.content(format!("{separator}{answer}"));
+            }
+            self.text.push_str(separator);
+            self.text.push_str(&answer);
+            self.before.extend(parts.into_iter().filter(|part| !matches!(part, AssistantPart::Text(_))));
+        } else {
+            if let Some(out) = &mut out {
+                out.content(answer);
+            }
+            self.before.extend(parts);
+        }
+        let cut = cut || generation.finish.as_deref().map(finish_reason).is_some_and(|reason| cuts(&reason));
+        let first = self.calls.len();
+        let calls = generation.calls.finish();
+        let last = calls.len();
+        for (at, call) in calls.into_iter().enumerate() {
+            let extra = generation.call_extras.iter().find(|(slot, _)| *slot == call.slot);
+            let replay = extra.map(|(_, json)| ReplayData::new(family, model, json.clone()));
+            let complete =
+                || call.arguments.raw().trim_start().starts_with(['{', '"']) && call.arguments.json().is_ok();
+            let arguments = if cut && at + 1 == last && !complete() {
+                Arguments::truncated(call.arguments.raw())
+            } else {
+                call.arguments
+            };
+            if let Some(out) = &mut out {
+                out.push(StreamChunk::ToolCallDelta {
+                    slot: first + at,
+                    id: call.id.clone(),
+                    provider_id: call.provider_id.clone(),
+                    name: Some(call.name.clone()),
+                    arguments_delta: arguments.raw().to_owned(),
+                });
+            }
+            let name = self.reading.tools.internal_name(&call.name).to_owned();
+            let call = ToolCall::new(name, arguments).with_id(call.id).with_provider_id(call.provider_id);
+            self.calls.push(call.with_replay(replay));
+        }
+        if let Some(extra) = generation.extra {
+            let opaque = OpaquePart::new(EXTRA_CONTENT, ReplayData::new(family, model, extra));
+            self.after.push(AssistantPart::Opaque(opaque));
+        }
+        self.after.extend(generation.beside.into_parts(family, model));
+        self.finish = generation.finish.or_else(|| self.finish.take());
+    }
+
+    fn into_message(self) -> AssistantMessage {
+        let refusal = TextPart::new(self.refusal).map(|text| AssistantPart::Text(text.as_refusal()));
+        let parts = self.before.into_iter().map(Some);
+        let parts = parts.chain([AssistantPart::text(self.text), refusal]);
+        let parts = parts.chain(self.calls.into_iter().map(Into::into));
+        AssistantMessage::new(parts.chain(self.after.into_iter().map(Some)))
+    }
+}
+
+/// Whether a reply that ended so may end in the middle of a call.
+fn cuts(reason: &FinishReason) -> bool {
+    matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error)
+}
+
+fn too_many(what: &str) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}"))
 }

@@ -1,23 +1,24 @@
 //! From the bytes of an answer to chunks.
 
 use attache_core::{Completion, ProviderError};
-use attache_transport::{ChunkSink, EventDecoder, SseEvent};
+use attache_transport::lenient::Object;
+use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
-use super::response::error_in;
-use super::turn::{Reading, Turn};
+use super::endings::error_in;
+use super::response::Reply;
 use super::wire::Chunk;
 use crate::error;
-use crate::lenient::Object;
+use crate::profile::Profile;
 
 /// Reads the events of a stream, or a whole answer.
 #[derive(Debug)]
 pub(super) struct Events {
-    turn: Turn,
+    reply: Reply,
 }
 
 impl Events {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self { turn: Turn::new(reading) }
+    pub(super) fn new(reading: Reading, profile: &Profile) -> Self {
+        Self { reply: Reply::new(reading, profile) }
     }
 
     fn read(&mut self, json: &[u8], whole: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
@@ -29,7 +30,7 @@ impl Events {
             // Scalars between the chunks of a stream are nobody's protocol and say nothing.
             return if whole { Err(error::no_answer(json)) } else { Ok(()) };
         };
-        self.turn.take(&chunk, whole, out)?;
+        self.reply.take(&chunk, whole, out)?;
         match error_in(&chunk, json) {
             Some(error) => Err(error),
             None if whole && chunk.is_nothing() => Err(error::no_answer(json)),
@@ -38,8 +39,8 @@ impl Events {
     }
 
     fn done(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.turn.failed_silently()?;
-        self.turn.finish(out);
+        self.reply.failed_silently()?;
+        self.reply.finish(out);
         Ok(())
     }
 }
@@ -65,10 +66,10 @@ impl EventDecoder for Events {
     }
 
     fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        if self.turn.is_finished() { self.done(out) } else { Ok(()) }
+        if self.reply.is_finished() { self.done(out) } else { Ok(()) }
     }
 
     fn partial(&mut self) -> Completion {
-        self.turn.partial()
+        self.reply.partial()
     }
 }

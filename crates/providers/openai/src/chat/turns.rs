@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{AssistantMessage, AssistantPart, Message};
-use attache_transport::ItemWriter;
+use attache_transport::{ItemWriter, behind};
 
 use super::messages::Renderer;
 use crate::profile::SystemPlace;
@@ -51,14 +51,11 @@ impl<'a> Turns<'a> {
 
     /// A number that differs where a message's neighbours make a difference to its rendering.
     pub(super) fn variant(&self, at: usize) -> u64 {
-        let mut hasher = DefaultHasher::new();
         match self.messages.get(at).map(|message| &**message) {
             Some(Message::System(_)) if at < self.leading => return IN_HEAD,
             // Results repeat the ids of the calls before them.
             Some(Message::ToolResults(_)) => {
-                let before = at.checked_sub(1).and_then(|at| self.messages.get(at));
-                before.map(|before| before.id()).hash(&mut hasher);
-                return hasher.finish();
+                return behind(self.messages, at);
             }
             _ => {}
         }
@@ -70,6 +67,7 @@ impl<'a> Turns<'a> {
             let followers: Vec<_> = self.members(at).into_iter().skip(1).collect();
             let bridged = self.is_bridged(at);
             if bridged || !followers.is_empty() {
+                let mut hasher = DefaultHasher::new();
                 (bridged, own == Place::AsUser).hash(&mut hasher);
                 for follower in followers {
                     (follower.id(), follower.stamp()).hash(&mut hasher);

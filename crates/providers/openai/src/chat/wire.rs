@@ -3,15 +3,13 @@
 //! What the deltas of a text do not have is boxed: these values are moved several times for each of them.
 
 use std::borrow::Cow;
-use std::fmt;
 
+use attache_transport::lenient::{Count, Lenient, List, Number, Object, Text, lenient};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess};
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-use crate::lenient::{Count, List, Object, Text, skip_members};
 
 /// A whole answer, or one chunk of a stream (openai.md A.5, A.7).
 #[derive(Debug, Default, Deserialize)]
@@ -174,110 +172,58 @@ impl Arguments<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
+impl<'a> Lenient<'a> for Content<'a> {
+    fn borrowed(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
+    fn text(text: &str) -> Self {
+        Self::Text(Cow::Owned(text.to_owned()))
+    }
+
+    fn number(number: Number) -> Self {
+        Self::Text(Cow::Owned(number.to_string()))
+    }
+
+    fn list<A: SeqAccess<'a>>(list: A) -> Result<Self, A::Error> {
+        List::list(list).map(|List(parts)| Self::Parts(parts))
     }
 }
 
-struct ContentVisitor;
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        lenient(deserializer)
+    }
+}
 
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("content")
+impl<'a> Lenient<'a> for Arguments<'a> {
+    fn borrowed(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
     }
 
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Borrowed(text)))
+    fn text(text: &str) -> Self {
+        Self::Text(Cow::Owned(text.to_owned()))
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(text.to_owned())))
+    fn boolean(value: bool) -> Self {
+        Self::Json(Box::new(value.into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut parts = Vec::new();
-        while let Some(part) = seq.next_element()? {
-            parts.push(part);
-        }
-        Ok(Content::Parts(parts))
+    fn number(number: Number) -> Self {
+        Self::Json(Box::new(number.into()))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        skip_members(map).map(|()| Content::None)
+    fn list<A: SeqAccess<'a>>(list: A) -> Result<Self, A::Error> {
+        Box::deserialize(SeqAccessDeserializer::new(list)).map(Self::Json)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(Content::None)
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Content::None)
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(number.to_string())))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(number.to_string())))
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(number.to_string())))
+    fn object<A: MapAccess<'a>>(object: A) -> Result<Self, A::Error> {
+        Box::deserialize(MapAccessDeserializer::new(object)).map(Self::Json)
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ArgumentsVisitor)
-    }
-}
-
-struct ArgumentsVisitor;
-
-impl<'de> Visitor<'de> for ArgumentsVisitor {
-    type Value = Arguments<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("arguments")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Arguments::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Arguments::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Box::deserialize(MapAccessDeserializer::new(map)).map(Arguments::Json)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        Box::deserialize(SeqAccessDeserializer::new(seq)).map(Arguments::Json)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        Ok(Arguments::None)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Arguments::Json(Box::new(value.into())))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Arguments::Json(Box::new(value.into())))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Arguments::Json(Box::new(value.into())))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Arguments::Json(Box::new(value.into())))
+        lenient(deserializer)
     }
 }

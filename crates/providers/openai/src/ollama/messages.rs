@@ -2,13 +2,15 @@
 
 use attache_core::{
     AssistantMessage, AssistantPart, Document, MediaKind, ModelCapabilities, PlaceCapabilities,
-    ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserOrigin, UserPart,
+    ProviderError, SystemMessage, TextPart, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
-use attache_transport::ItemWriter;
+use attache_transport::{
+    ItemWriter, bytes_of, cannot_send, check_routed, is_blank, joined, place_of_user, plain_text, separate,
+    unknown_part,
+};
 
 use super::NAME;
-use crate::chat::{NOT_HERE, bytes_of, result_content, text_of};
-use crate::render::{invalid, is_blank, plain_text, separate, unknown_part, unsupported};
+use crate::chat::{NOT_HERE, result_content, text_of};
 
 /// Writes messages for one model.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +25,9 @@ impl Renderer<'_> {
         if message.parts.is_empty() {
             return false;
         }
-        out.raw(r#"{"role":"system","content":""#);
-        for (at, part) in message.parts.iter().map(TextPart::text).enumerate() {
-            out.escaped(if at == 0 { "" } else { "\n\n" });
-            out.escaped(part);
-        }
-        out.raw("\"}");
+        out.raw(r#"{"role":"system","content":"#);
+        joined(message.parts.iter().map(TextPart::text), "\n\n", out);
+        out.raw("}");
         true
     }
 
@@ -38,15 +37,8 @@ impl Renderer<'_> {
         message: &UserMessage,
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
-        let unrouted =
-            |part: &UserPart| matches!(part, UserPart::Object(tree) if !tree.documents().is_empty());
-        if message.routed.is_none() && message.parts.iter().any(unrouted) {
-            return Err(invalid(format!("message {} holds documents that were not routed", message.id)));
-        }
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
-            _ => &self.capabilities.user,
-        };
+        check_routed(message)?;
+        let place = self.capabilities.place(place_of_user(message));
         let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
         if parts.is_empty() {
             return Ok(false);
@@ -87,7 +79,7 @@ impl Renderer<'_> {
     ) -> Result<(), ProviderError> {
         for (at, image) in images.iter().enumerate() {
             if !place.accepts(image.media_type()) {
-                return Err(unsupported(image, NOT_HERE));
+                return Err(cannot_send(image, NOT_HERE));
             }
             out.raw(if at == 0 { r#","images":[""# } else { ",\"" });
             out.base64(&bytes_of(image)?);

@@ -3,8 +3,8 @@
 mod messages;
 mod models;
 mod options;
-mod read;
 mod request;
+mod stream;
 mod wire;
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use attache_core::{
 };
 use attache_transport::{
     Auth, Codec, Decoder, EncodedRequest, Environment, ErrorReader, ErrorResponse, HttpModel, ModelApi,
+    Reading,
 };
 
 use crate::error;
@@ -142,7 +143,8 @@ impl Codec for OllamaCodec {
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        Box::new(read::Lines::new(read::Turn::new(Arc::clone(&self.model), tools, degradations)))
+        let reading = Reading::new(NAME, Arc::clone(&self.model), tools, degradations);
+        Box::new(stream::Lines::new(stream::Reply::new(reading)))
     }
 
     fn error_reader(&self) -> ErrorReader {

@@ -4,7 +4,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings, ProviderError,
     ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::Refusals;
+use attache_transport::{ANY, Refusals, set};
 use serde_json::{Map, Value, json};
 
 use crate::chat::Reasons;
@@ -27,19 +27,15 @@ pub(super) fn options(
     request: &ChatRequest,
     config: &ModelSettings,
 ) -> Result<Options, ProviderError> {
-    let mut refusals = Refusals::new(&capabilities.model, config.unsupported);
+    let mut refusals = Refusals::new(&capabilities.model, config.unsupported).saying("left out");
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
     // Left out it means that the server streams.
     let mut members = Map::from_iter([("stream".to_owned(), Value::from(request.streaming))]);
     let reasons = Reasons::new(false, capabilities, config, &mut refusals)?;
     reasons.write(&thinking(), &mut members);
-    if let Some(format) = format(capabilities, config, &mut refusals)? {
-        members.insert("format".to_owned(), format);
-    }
+    set(&mut members, "format", format(capabilities, config, &mut refusals)?);
     let sampling = sampling(capabilities, config, reasons.perhaps(), &mut refusals)?;
-    if !sampling.is_empty() {
-        members.insert("options".to_owned(), Value::Object(sampling));
-    }
+    set(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
     let offers_tools = tools(capabilities, request, config, &mut refusals)?;
     if config.cache == Some(CachePolicy::Long) {
         let why = "it keeps prompts as long as the model is loaded";
@@ -71,25 +67,17 @@ fn sampling(
         ("presence_penalty", config.presence_penalty),
         ("frequency_penalty", config.frequency_penalty),
     ];
+    let why = (reasons && !capabilities.sampling).then_some("it has none while the model reasons");
     for (name, value) in numbers {
-        let Some(value) = value else { continue };
-        let value = Refusals::finite(name, value)?;
-        if reasons && !capabilities.sampling {
-            refusals.refuse(name, "it has none while the model reasons", "left out")?;
-        } else {
-            options.insert(name.to_owned(), Value::from(value));
-        }
+        set(&mut options, name, refusals.number(name, value, why, ANY)?);
     }
     let stop = config.stop.as_ref().filter(|stop| !stop.is_empty());
-    let others = [
-        ("top_k", config.top_k.map(Value::from)),
-        ("seed", config.seed.map(Value::from)),
-        ("stop", stop.map(|stop| Value::from(stop.as_slice()))),
-        ("num_predict", config.max_tokens.map(Value::from)),
-        // The server's own default is small, and what is longer is cut in silence.
-        ("num_ctx", capabilities.context_window.map(Value::from)),
-    ];
-    options.extend(others.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    set(&mut options, "top_k", config.top_k);
+    set(&mut options, "seed", config.seed);
+    set(&mut options, "stop", stop.map(Vec::as_slice));
+    set(&mut options, "num_predict", config.max_tokens);
+    // The server's own default is small, and what is longer is cut in silence.
+    set(&mut options, "num_ctx", capabilities.context_window);
     Ok(options)
 }
 
@@ -119,7 +107,7 @@ fn tools(
         _ => refusals.refuse("tool_choice", "this choice is unknown here", "the model decides")?,
     }
     if has_tools && config.parallel_tool_calls == Some(false) {
-        refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?;
+        refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
     }
     Ok(has_tools)
 }
@@ -141,7 +129,7 @@ fn format(
             Some(schema.value().clone())
         }
         Some(_) => {
-            refusals.refuse("response_format", "it promises no form of answers", "left out")?;
+            refusals.leave_out("response_format", "it promises no form of answers")?;
             None
         }
     })

@@ -1,15 +1,13 @@
 //! From a [`ChatRequest`] to an HTTP request.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
-    ToolSet,
+    ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret, ToolSet,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, check_pairing,
-    join_url,
+    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, asked, behind,
+    check_pairing, forbid, is_same, join_url, own_system, same_names, tail, with_kept, write_json,
 };
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
@@ -19,7 +17,7 @@ use super::messages::Renderer;
 use super::options::options;
 use crate::chat::{Offered, before_messages};
 use crate::profile::ToolSchemas;
-use crate::render::{asked, invalid, same, same_names, write_json};
+use crate::render::invalid;
 use crate::tools;
 
 /// Every item is a message of its own, so the roles make no difference.
@@ -28,7 +26,7 @@ static ENVELOPE: Envelope = Envelope::LIST;
 
 /// What is kept of a conversation between its requests.
 #[derive(Debug)]
-struct Memo {
+struct State {
     capabilities: Arc<ModelCapabilities>,
     /// The tools whose names the items use.
     tools: Arc<ToolSet>,
@@ -72,31 +70,26 @@ impl OllamaCodec {
         config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut parts = addressed(self, "api/chat", config, key)?;
+        let parts = addressed(self, "api/chat", config, key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.model_id();
-        let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
-        let fits = |memo: &Memo| {
-            same(&memo.capabilities, &self.capabilities) && same_names(&memo.tools, &request.tools)
+        let fits = |state: &State| {
+            is_same(&state.capabilities, &self.capabilities) && same_names(&state.tools, &request.tools)
         };
-        let mut memo = memo.filter(fits).unwrap_or_else(|| Memo {
+        let new = || State {
             capabilities: Arc::clone(&self.capabilities),
             tools: Arc::clone(&request.tools),
             log: EncodedLog::new(&ENVELOPE),
             head: None,
-        });
-        if !Arc::ptr_eq(&memo.tools, &request.tools) {
-            memo.tools = Arc::clone(&request.tools);
-            memo.head = None;
-        }
-        let rendered = self.render(&mut memo.log, request);
-        let encoded = rendered.and_then(|()| self.body(&mut memo, request, config));
-        if let Some(transcript) = &request.transcript {
-            transcript.put(&wire_key, memo);
-        }
-        let (body, degradations) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
+        };
+        with_kept(request, &wire_key, fits, new, |state| {
+            if !Arc::ptr_eq(&state.tools, &request.tools) {
+                state.tools = Arc::clone(&request.tools);
+                state.head = None;
+            }
+            self.render(&mut state.log, request)?;
+            self.body(state, request, config, parts)
+        })
     }
 
     fn render(&self, log: &mut EncodedLog, request: &ChatRequest) -> Result<(), ProviderError> {
@@ -104,12 +97,7 @@ impl OllamaCodec {
         let renderer = Renderer { capabilities: self.capabilities(), tools: &request.tools };
         // Results name the calls before them.
         let variant = |at: usize, message: &Message| match message {
-            Message::ToolResults(_) => {
-                let before = at.checked_sub(1).and_then(|at| messages.get(at));
-                let mut hasher = DefaultHasher::new();
-                before.map(|before| before.id()).hash(&mut hasher);
-                hasher.finish()
-            }
+            Message::ToolResults(_) => behind(messages, at),
             _ => 0,
         };
         log.sync(messages, variant, |at, message, out| {
@@ -129,21 +117,17 @@ impl OllamaCodec {
 
     fn body(
         &self,
-        memo: &mut Memo,
+        state: &mut State,
         request: &ChatRequest,
         config: &ModelSettings,
-    ) -> Result<(EncodedBody, Vec<attache_core::Degradation>), ProviderError> {
+        mut parts: RequestParts,
+    ) -> Result<EncodedRequest, ProviderError> {
         let mut options = options(self.capabilities(), request, config)?;
         let offered = if options.offers_tools { Offered::All } else { Offered::None };
         let model = options.members.remove("model");
         let model = model.as_ref().and_then(serde_json::Value::as_str).unwrap_or(self.model());
-        for name in ["messages", "tools"] {
-            if options.members.contains_key(name) {
-                let text = format!("extra_body cannot replace {name}");
-                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
-            }
-        }
-        let known = memo.head.take().filter(|head| head.model == model && head.offered == offered);
+        forbid(&options.members, &["messages", "tools"])?;
+        let known = state.head.take().filter(|head| head.model == model && head.offered == offered);
         let known = match known {
             Some(head) => head,
             None => {
@@ -151,9 +135,9 @@ impl OllamaCodec {
                 Head { model: model.to_owned(), offered, text }
             }
         };
-        let mut head = memo.head.insert(known).text.clone();
-        let has_items = memo.log.first_role().is_some();
-        match config.system.as_deref().filter(|text| !text.trim().is_empty()) {
+        let mut head = state.head.insert(known).text.clone();
+        let has_items = state.log.first_role().is_some();
+        match own_system(config) {
             Some(system) => {
                 head.push_str(r#"{"role":"system","content":"#);
                 write_json(system, &mut head)?;
@@ -162,14 +146,7 @@ impl OllamaCodec {
             None if has_items => {}
             None => return Err(invalid("there is no message to send")),
         }
-        let mut tail = String::from("]");
-        for (name, value) in &options.members {
-            tail.push(',');
-            write_json(name, &mut tail)?;
-            tail.push(':');
-            write_json(value, &mut tail)?;
-        }
-        tail.push('}');
-        Ok((memo.log.body(head, tail, &[]), options.degradations))
+        parts.body = state.log.body(head, tail(&options.members)?, &[]);
+        Ok(EncodedRequest::new(parts, options.degradations))
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::lenient::{Count, List, Object, Text};
+use attache_transport::lenient::{Count, List, Object, Text};
 
 /// One line of a stream, or a whole answer.
 #[derive(Debug, Default, Deserialize)]

@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use attache_core::{
     AssistantMessage, AssistantPart, OpaquePart, ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
 };
-use attache_transport::ItemWriter;
+use attache_transport::{ItemWriter, joined, separate, unknown_part};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::items::Renderer;
+use super::messages::Renderer;
 use super::rules::{ItemIds, ReasoningItems, ResponsesRules};
-use crate::render::{separate, string, unknown_part};
 
 /// The member that a text has for itself among those of its message.
 const ANNOTATIONS: &str = "annotations";
@@ -138,7 +137,7 @@ impl Renderer<'_> {
         out.raw(r#","content":"#);
         let refuses = self.profile.refusal_parts && texts.iter().any(|text| text.is_refusal());
         if id.is_none() && !refuses && (texts.len() == 1 || self.profile.joined_texts) {
-            string(texts.iter().map(|text| text.text()), "", out);
+            joined(texts.iter().map(|text| text.text()), "", out);
         } else {
             out.raw("[");
             let mut first = true;

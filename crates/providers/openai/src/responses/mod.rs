@@ -2,14 +2,13 @@
 
 mod assistant;
 mod ids;
-mod items;
-mod members;
+mod messages;
 mod options;
 mod output;
 mod request;
+mod response;
 mod rules;
 mod stream;
-mod turn;
 mod wire;
 
 use std::sync::Arc;
@@ -23,8 +22,9 @@ use attache_transport::{
     ModelApi, ReplyDecoder, join_url, note_made_documents,
 };
 
+use crate::error;
 use crate::profile::Profile;
-use crate::{capabilities, error, server};
+use crate::server::Server;
 
 pub use rules::{ItemIds, ReasoningItems, ResponsesRules};
 
@@ -48,35 +48,30 @@ pub type OpenAi = HttpModel<ResponsesCodec>;
 /// caller's policy.
 #[derive(Clone, Debug)]
 pub struct ResponsesCodec {
-    profile: Arc<Profile>,
-    model: Arc<str>,
-    family: Arc<str>,
-    capabilities: Arc<ModelCapabilities>,
+    server: Server,
 }
 
 impl ResponsesCodec {
     /// The codec for a model, with what the bundled matrix knows of it.
     pub fn new(profile: impl Into<Arc<Profile>>, model: &str) -> Self {
-        let profile = profile.into().for_model(model);
-        let capabilities = Arc::new(capabilities::of(&profile, model));
-        Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
+        Self { server: Server::new(&profile.into(), model) }
     }
 
     /// Sets what the model can do, as a configured matrix says.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.capabilities = capabilities.into();
+        self.server.capabilities = capabilities.into();
         self
     }
 
     /// The profile as it is for the model.
     pub fn profile(&self) -> &Profile {
-        &self.profile
+        &self.server.profile
     }
 
     /// The model's id at the server.
     pub fn model(&self) -> &str {
-        &self.model
+        &self.server.model
     }
 
     /// The request that counts the tokens of another.
@@ -96,7 +91,7 @@ impl ResponsesCodec {
             "reasoning",
             "text",
         ];
-        let url = join_url(&self.profile.base_url, "responses/input_tokens")?;
+        let url = join_url(&self.server.profile.base_url, "responses/input_tokens")?;
         CountRequest::of(self.encode(request, config, key)?, url, "/input_tokens", |mut members| {
             members.retain(|name, _| KNOWN.contains(&name.as_str()));
             serde_json::Value::Object(members)
@@ -113,27 +108,27 @@ impl From<&str> for ResponsesCodec {
 
 impl Codec for ResponsesCodec {
     fn model_id(&self) -> String {
-        format!("{}/{}", self.profile.name, self.model)
+        self.server.model_id()
     }
 
     fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
+        &self.server.capabilities
     }
 
     fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(&self.profile.family, &self.model));
+        self.server.set_matrix(matrix);
     }
 
     fn set_base_url(&mut self, url: String) {
-        Arc::make_mut(&mut self.profile).base_url = url;
+        self.server.set_base_url(url);
     }
 
     fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        server::configure(&mut self.profile, &self.model, environment)
+        self.server.configure(environment)
     }
 
     fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
-        server::check(&self.profile, &self.model, auth)
+        self.server.check(auth)
     }
 
     fn encode(
@@ -143,7 +138,7 @@ impl Codec for ResponsesCodec {
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let goes_back = |made: &MadeDocument| {
-            let is_own = |replay: &ReplayData| replay.family() == &*self.family;
+            let is_own = |replay: &ReplayData| replay.family() == &*self.server.family;
             made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
         };
         self.request(&note_made_documents(request, goes_back), config, key)
@@ -155,20 +150,15 @@ impl Codec for ResponsesCodec {
         config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
-        self.profile.responses.counts_tokens.then(|| self.counting(request, config, key))
+        self.server.profile.responses.counts_tokens.then(|| self.counting(request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        request::check(self, tools, config)
+        self.server.check_tools(tools, config)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = turn::Reading {
-            family: Arc::clone(&self.family),
-            model: Arc::clone(&self.model),
-            tools,
-            degradations,
-        };
+        let reading = self.server.reading(tools, degradations);
         Box::new(ReplyDecoder::new(stream::Events::new(reading)))
     }
 
@@ -177,10 +167,10 @@ impl Codec for ResponsesCodec {
     }
 
     fn models(&self) -> Option<&dyn ModelApi> {
-        crate::models::lists(&self.profile).then_some(self)
+        self.server.models()
     }
 
     fn files(&self) -> Option<&dyn FileApi> {
-        Some(self)
+        Some(&self.server)
     }
 }

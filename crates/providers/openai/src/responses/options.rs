@@ -1,14 +1,13 @@
 //! Options as members of the request body (openai.md B.1, B.4, B.5).
 
 use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings,
-    ProviderError, Reasoning, ReasoningReplay, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
-    wire_name,
+    ChatRequest, Degradation, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
+    StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{Refusals, StrictForms};
+use attache_transport::{ANY, StrictForms, can_reason, check_choice, forces_tool, knows, set};
 use serde_json::{Map, Value, json};
 
-use super::rules::ResponsesRules;
+use crate::options::{Writer, any_object};
 use crate::profile::Profile;
 use crate::tools;
 
@@ -21,8 +20,8 @@ pub(super) struct Options {
     pub(super) degradations: Vec<Degradation>,
 }
 
-/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One that cannot be honoured is an error, or recorded where the caller allowed to
-/// leave it out (invariant 12).
+/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One
+/// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
@@ -32,28 +31,25 @@ pub(super) fn options(
     forms: Option<&StrictForms>,
     cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
-    let mut writer = Writer {
-        profile,
-        rules: &profile.responses,
-        capabilities,
-        config,
-        has_tools: !request.tools.is_empty() || has_hosted,
-        members: Map::new(),
-        strict_answer: false,
-        refusals: Refusals::new(&capabilities.model, config.unsupported),
-    };
+    let has_tools = !request.tools.is_empty() || has_hosted;
+    let mut writer = Writer::new(profile, capabilities, config, has_tools);
     tools::may_loosen(capabilities, &request.tools, profile.tool_schemas, forms, &mut writer.refusals)?;
-    writer.state();
+    // Nothing is kept at the server, so reasoning comes to us, encrypted, and goes back (openai.md B.7, D 24).
+    if profile.responses.stores {
+        writer.set("store", false);
+    }
+    if profile.responses.encrypted_reasoning && can_reason(capabilities) {
+        writer.set("include", json!(["reasoning.encrypted_content"]));
+    }
     if request.streaming {
         writer.set("stream", true);
     }
-    writer.limits()?;
-    let reasons = writer.reasoning()?;
-    writer.sampling(reasons)?;
-    writer.unknown()?;
-    writer.tool_choice(request)?;
-    writer.format()?;
-    writer.caching(cache_key)?;
+    limits(&mut writer)?;
+    let reasons = reasoning(&mut writer)?;
+    sampling(&mut writer, reasons)?;
+    tool_choice(&mut writer, request)?;
+    format(&mut writer)?;
+    writer.caching(|| Value::from(cache_key()))?;
     merge_members(&mut writer.members, &profile.extra_body);
     merge_members(&mut writer.members, &config.extra_body);
     writer.members.shift_remove("tools");
@@ -67,241 +63,112 @@ pub(super) fn is_stored(profile: &Profile, config: &ModelSettings) -> bool {
     profile.responses.stores && said == Some(&Value::Bool(true))
 }
 
-struct Writer<'a> {
-    profile: &'a Profile,
-    rules: &'a ResponsesRules,
-    capabilities: &'a ModelCapabilities,
-    config: &'a ModelSettings,
-    has_tools: bool,
-    members: Map<String, Value>,
-    strict_answer: bool,
-    refusals: Refusals<'a>,
+fn limits(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+    let Some(tokens) = writer.config.max_tokens else { return Ok(()) };
+    let least = writer.profile.responses.least_tokens;
+    if tokens < least {
+        let why = format!("the API knows no limit below {least}");
+        writer.refusals.refuse("max_tokens", &why, &format!("{least} was taken"))?;
+    }
+    writer.set("max_output_tokens", tokens.max(least));
+    Ok(())
 }
 
-impl Writer<'_> {
-    fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.members.insert(name.to_owned(), value.into());
-    }
-
-    fn covers(&self, models: &[String]) -> bool {
-        Profile::covers(models, &self.capabilities.model)
-    }
-
-    /// Whether the model can reason. Others refuse every member that has to do with it.
-    fn can_reason(&self) -> bool {
-        !self.capabilities.reasoning.is_empty() || self.capabilities.reasoning_replay != ReasoningReplay::None
-    }
-
-    /// Nothing is kept at the server, so reasoning comes to us, encrypted, and goes back (openai.md B.7, D 24).
-    fn state(&mut self) {
-        if self.rules.stores {
-            self.set("store", false);
+/// Sets effort and summary. Yields whether the model reasons then.
+fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
+    let (option, capabilities) = ("reasoning", writer.capabilities);
+    let knows_off = knows(capabilities, "off");
+    let mut effort = None;
+    match &writer.config.reasoning {
+        None => {}
+        // A model that cannot reason has it off already.
+        Some(Reasoning::Off) if !can_reason(capabilities) => {}
+        Some(Reasoning::Off) if knows_off => {
+            writer.set(option, json!({"effort": "none"}));
+            return Ok(false);
         }
-        if self.rules.encrypted_reasoning && self.can_reason() {
-            self.set("include", json!(["reasoning.encrypted_content"]));
+        Some(Reasoning::Off) => {
+            writer.refusals.refuse(option, "it cannot be switched off here", "it may reason")?
         }
+        Some(Reasoning::Effort(asked)) if knows(capabilities, "effort") => {
+            effort = writer.refusals.effort(*asked, &capabilities.efforts, "left out")?;
+        }
+        Some(Reasoning::Effort(_)) => writer.refusals.leave_out(option, "it knows no effort")?,
+        Some(Reasoning::Budget(_)) => writer.refusals.leave_out(option, "it knows no token budget")?,
+        Some(_) => writer.refusals.leave_out(option, "this way of reasoning is unknown here")?,
     }
-
-    fn limits(&mut self) -> Result<(), ProviderError> {
-        let Some(tokens) = self.config.max_tokens else { return Ok(()) };
-        let least = self.rules.least_tokens;
-        if tokens < least {
-            let why = format!("the API knows no limit below {least}");
-            self.refusals.refuse("max_tokens", &why, &format!("{least} was taken"))?;
-        }
-        self.set("max_output_tokens", tokens.max(least));
-        Ok(())
+    if let Some(effort) = effort {
+        let mut members = Map::from_iter([("effort".to_owned(), Value::from(effort.as_str()))]);
+        // Summaries are for organisations that OpenAI has verified, so only who asks for reasoning asks for them.
+        set(&mut members, "summary", writer.profile.responses.summaries.then_some("auto"));
+        writer.set(option, members);
     }
+    let on_request = knows_off && writer.is(&writer.profile.responses.reasons_on_request);
+    Ok(can_reason(capabilities) && (effort.is_some() || !on_request))
+}
 
-    /// Sets effort and summary. Yields whether the model reasons then.
-    fn reasoning(&mut self) -> Result<bool, ProviderError> {
-        let knows = |word: &str| self.capabilities.reasoning.iter().any(|known| known == word);
-        let (knows_off, knows_effort) = (knows("off"), knows("effort"));
-        let mut effort = None;
-        match &self.config.reasoning {
-            None => {}
-            // A model that cannot reason has it off already.
-            Some(Reasoning::Off) if !self.can_reason() => {}
-            Some(Reasoning::Off) if knows_off => {
-                self.set("reasoning", json!({"effort": "none"}));
-                return Ok(false);
-            }
-            Some(Reasoning::Off) => {
-                self.refusals.refuse("reasoning", "it cannot be switched off here", "it may reason")?
-            }
-            Some(Reasoning::Effort(asked)) if knows_effort => {
-                effort = self.refusals.effort(*asked, &self.capabilities.efforts, "left out")?;
-            }
-            Some(Reasoning::Effort(_)) => {
-                self.refusals.refuse("reasoning", "it knows no effort", "left out")?
-            }
-            Some(Reasoning::Budget(_)) => {
-                self.refusals.refuse("reasoning", "it knows no token budget", "left out")?
-            }
-            Some(_) => {
-                self.refusals.refuse("reasoning", "this way of reasoning is unknown here", "left out")?
-            }
-        }
-        if let Some(effort) = effort {
-            // Summaries are for organisations that OpenAI has verified, so only who asks for reasoning asks for them.
-            let reasoning = if self.rules.summaries {
-                json!({"effort": effort.as_str(), "summary": "auto"})
-            } else {
-                json!({"effort": effort.as_str()})
-            };
-            self.set("reasoning", reasoning);
-        }
-        let on_request = knows_off && self.covers(&self.rules.reasons_on_request);
-        Ok(self.can_reason() && (effort.is_some() || !on_request))
+/// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6, D 21). The
+/// others only Chat Completions has.
+fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError> {
+    let config = writer.config;
+    let refuses = reasons && !writer.capabilities.sampling;
+    let why = refuses.then_some("it has none while the model reasons");
+    for (name, value) in [("temperature", config.temperature), ("top_p", config.top_p)] {
+        let value = writer.refusals.number(name, value, why, ANY)?;
+        set(&mut writer.members, name, value);
     }
+    let unknown = Some("the API does not know it");
+    let refusals = &mut writer.refusals;
+    refusals.number("presence_penalty", config.presence_penalty, unknown, ANY)?;
+    refusals.number("frequency_penalty", config.frequency_penalty, unknown, ANY)?;
+    refusals.keep("top_k", config.top_k, unknown)?;
+    refusals.keep("seed", config.seed, unknown)?;
+    refusals.keep("stop", config.stop.as_ref().filter(|stop| !stop.is_empty()), unknown)?;
+    Ok(())
+}
 
-    /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6, D 21).
-    fn sampling(&mut self, reasons: bool) -> Result<(), ProviderError> {
-        let refuses = reasons && !self.capabilities.sampling;
-        for (name, value) in [("temperature", self.config.temperature), ("top_p", self.config.top_p)] {
-            let Some(value) = value else { continue };
-            let value = Refusals::finite(name, value)?;
-            if refuses {
-                self.refusals.refuse(name, "it has none while the model reasons", "left out")?;
-            } else {
-                self.set(name, value);
-            }
-        }
-        Ok(())
+fn tool_choice(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<(), ProviderError> {
+    check_choice(&request.tool_choice, &request.tools, writer.has_tools, writer.capabilities)?;
+    let choice = match &request.tool_choice {
+        ToolChoice::None => writer.has_tools.then(|| Value::from("none")),
+        ToolChoice::Required => Some(Value::from("required")),
+        ToolChoice::Tool(name) => Some(json!({"type": "function", "name": request.tools.wire_name(name)})),
+        _ => None,
+    };
+    if forces_tool(&request.tool_choice) && !writer.capabilities.forced_tools {
+        // openai.md D 2
+        writer.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
+    } else {
+        set(&mut writer.members, "tool_choice", choice);
     }
+    writer.parallel(writer.config.parallel_tool_calls)
+}
 
-    /// What only Chat Completions has.
-    fn unknown(&mut self) -> Result<(), ProviderError> {
-        let config = self.config;
-        for (name, value) in
-            [("presence_penalty", config.presence_penalty), ("frequency_penalty", config.frequency_penalty)]
+fn format(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
+    let option = "response_format";
+    let takes = match writer.capabilities.structured_output {
+        _ if !writer.profile.responses.text_format => StructuredOutput::None,
+        StructuredOutput::JsonSchemaAlone if writer.has_tools => StructuredOutput::JsonObject,
+        StructuredOutput::JsonSchemaAlone => StructuredOutput::JsonSchema,
+        takes => takes,
+    };
+    let takes_object = takes != StructuredOutput::None;
+    let format = match &writer.config.response_format {
+        None | Some(ResponseFormat::Text) => return Ok(()),
+        Some(ResponseFormat::JsonObject) if takes_object => any_object(),
+        Some(ResponseFormat::JsonSchema { name, schema, strict })
+            if takes == StructuredOutput::JsonSchema =>
         {
-            if let Some(value) = value {
-                Refusals::finite(name, value)?;
-            }
+            let mut format = Map::from_iter([("type".to_owned(), Value::from("json_schema"))]);
+            format.extend(writer.schema(name, schema, *strict)?);
+            Value::Object(format)
         }
-        for (name, asked) in [
-            ("presence_penalty", config.presence_penalty.is_some()),
-            ("frequency_penalty", config.frequency_penalty.is_some()),
-            ("top_k", config.top_k.is_some()),
-            ("seed", config.seed.is_some()),
-            ("stop", config.stop.as_ref().is_some_and(|stop| !stop.is_empty())),
-        ] {
-            if asked {
-                self.refusals.refuse(name, "the API does not know it", "left out")?;
-            }
+        Some(ResponseFormat::JsonSchema { .. }) if takes_object => {
+            writer.refusals.refuse(option, "it takes no schema here", "a JSON object of any form")?;
+            any_object()
         }
-        Ok(())
-    }
-
-    fn tool_choice(&mut self, request: &ChatRequest) -> Result<(), ProviderError> {
-        let invalid = |text: String| {
-            Err(ProviderError::new(ErrorKind::InvalidRequest, text).with_param("tool_choice".to_owned()))
-        };
-        if self.has_tools && !self.capabilities.tools {
-            let text = format!("{} does not call tools", self.capabilities.model);
-            return Err(ProviderError::new(ErrorKind::Unsupported, text).with_param("tools".to_owned()));
-        }
-        let choice = match &request.tool_choice {
-            ToolChoice::Auto => None,
-            ToolChoice::None => self.has_tools.then(|| Value::from("none")),
-            ToolChoice::Required if !self.has_tools => {
-                return invalid("a tool is required, but none is offered".to_owned());
-            }
-            ToolChoice::Required => Some(Value::from("required")),
-            ToolChoice::Tool(name) if request.tools.get(name).is_none() => {
-                return invalid(format!("the tool {name} is required, but not offered"));
-            }
-            ToolChoice::Tool(name) => {
-                Some(json!({"type": "function", "name": request.tools.wire_name(name)}))
-            }
-            _ => return invalid("this tool choice is unknown here".to_owned()),
-        };
-        let forces = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
-        if forces && !self.capabilities.forced_tools {
-            // openai.md D 2
-            self.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
-        } else if let Some(choice) = choice {
-            self.set("tool_choice", choice);
-        }
-        let Some(parallel) = self.config.parallel_tool_calls.filter(|_| self.has_tools) else {
-            return Ok(());
-        };
-        let known = !self.covers(&self.profile.no_parallel_tool_calls);
-        match (parallel, self.capabilities.parallel_tools) {
-            // One call at a time is all that such a model does.
-            (false, false) => {}
-            (true, false) => {
-                self.refusals.refuse("parallel_tool_calls", "it makes one call at a time", "left out")?
-            }
-            (_, true) if known => self.set("parallel_tool_calls", parallel),
-            (_, true) => self.refusals.refuse("parallel_tool_calls", "it cannot be chosen", "left out")?,
-        }
-        Ok(())
-    }
-
-    fn format(&mut self) -> Result<(), ProviderError> {
-        let takes = match self.capabilities.structured_output {
-            _ if !self.rules.text_format => StructuredOutput::None,
-            StructuredOutput::JsonSchemaAlone if self.has_tools => StructuredOutput::JsonObject,
-            StructuredOutput::JsonSchemaAlone => StructuredOutput::JsonSchema,
-            takes => takes,
-        };
-        let takes_object = takes != StructuredOutput::None;
-        let format = match &self.config.response_format {
-            None | Some(ResponseFormat::Text) => return Ok(()),
-            Some(ResponseFormat::JsonObject) if takes_object => json!({"type": "json_object"}),
-            Some(ResponseFormat::JsonSchema { name, schema, strict })
-                if takes == StructuredOutput::JsonSchema =>
-            {
-                let fitted = tools::answer(schema, *strict, self.profile.tool_schemas, &mut self.refusals)?;
-                self.strict_answer = fitted.is_some();
-                let (schema, strict) = (fitted.unwrap_or(schema.value()), self.strict_answer);
-                json!({"type": "json_schema", "name": wire_name(name), "schema": schema, "strict": strict})
-            }
-            Some(ResponseFormat::JsonSchema { .. }) if takes_object => {
-                self.refusals.refuse(
-                    "response_format",
-                    "it takes no schema here",
-                    "a JSON object of any form",
-                )?;
-                json!({"type": "json_object"})
-            }
-            Some(_) => {
-                return self.refusals.refuse("response_format", "it promises no form of answers", "left out");
-            }
-        };
-        self.set("text", json!({"format": format}));
-        Ok(())
-    }
-
-    /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
-    fn caching(&mut self, cache_key: impl FnOnce() -> String) -> Result<(), ProviderError> {
-        let policy = match self.config.cache {
-            None | Some(CachePolicy::Off) => return Ok(()),
-            Some(policy) => policy,
-        };
-        if self.capabilities.caching != Caching::Automatic {
-            return self.refusals.refuse(
-                "cache",
-                "it caches no prompts, or only by markers that this API has not",
-                "left out",
-            );
-        }
-        if self.profile.prompt_cache_key {
-            self.set("prompt_cache_key", cache_key());
-        }
-        if policy == CachePolicy::Long {
-            if self.covers(&self.profile.day_long_cache) {
-                self.set("prompt_cache_retention", "24h");
-            } else {
-                self.refusals.refuse(
-                    "cache",
-                    "it chooses itself how long it keeps prompts",
-                    "kept as long as it does",
-                )?;
-            }
-        }
-        Ok(())
-    }
+        Some(_) => return writer.refusals.leave_out(option, "it promises no form of answers"),
+    };
+    writer.set("text", json!({"format": format}));
+    Ok(())
 }

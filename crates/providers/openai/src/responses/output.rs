@@ -1,18 +1,15 @@
 //! One item of an answer while it is read.
 
-use std::sync::Arc;
-
 use attache_core::{
     Arguments, AssembledCall, AssistantPart, MadeDocument, OpaquePart, ProviderCallId, ProviderError,
     ReasoningPart, ReplayData, TextPart, ToolCall,
 };
-use attache_transport::{ChunkSink, made_document};
+use attache_transport::lenient::{List, Object};
+use attache_transport::{ChunkSink, Members, Reading, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::members::Members;
-use super::turn::{Reading, too_many};
+use super::response::too_many;
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
-use crate::lenient::{List, Object};
 
 /// The most parts of an item.
 const MAX_PARTS: usize = 1024;
@@ -282,9 +279,7 @@ impl Item {
         reading: &Reading,
         parts: &mut Vec<AssistantPart>,
     ) {
-        let replay = |json: Box<RawValue>| {
-            ReplayData::new(Arc::clone(&reading.family), Arc::clone(&reading.model), json)
-        };
+        let replay = |json: Box<RawValue>| reading.tag(json);
         if let Some(call) = call {
             parts.push(AssistantPart::ToolCall(self.call(call, cut, reading, replay)));
             return;

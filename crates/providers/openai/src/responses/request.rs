@@ -4,22 +4,22 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Message, ModelCapabilities, ModelSettings, ProviderError,
-    ResponseFormat, SchemaReport, Secret, SystemMessage, TextPart, ToolSet,
+    ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, ResponseFormat, Secret, ToolSet,
 };
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, RoleTag, StrictForms, check_pairing,
+    Codec as _, EncodedLog, EncodedRequest, Envelope, RequestParts, RoleTag, StrictForms, asked, behind,
+    check_pairing, forbid, is_same, same_names, system_texts, tail, with_kept, write_json,
 };
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::ResponsesCodec;
 use super::ids::WireIds;
-use super::items::Renderer;
+use super::messages::Renderer;
 use super::options::{is_stored, options};
+use crate::head::Head;
 use crate::profile::{Profile, SystemPlace};
-use crate::render::{asked, invalid, same, same_names, write_json};
+use crate::render::invalid;
 use crate::{server, tools};
 
 /// Items are separated by commas whatever their roles.
@@ -28,7 +28,7 @@ static ENVELOPE: Envelope = Envelope::LIST;
 
 /// What is kept of a conversation between its requests.
 #[derive(Debug)]
-struct Memo {
+struct State {
     profile: Arc<Profile>,
     capabilities: Arc<ModelCapabilities>,
     /// The tools whose names the items use.
@@ -36,106 +36,81 @@ struct Memo {
     stored: bool,
     ids: WireIds,
     log: EncodedLog,
+    /// What stands before the items.
+    ///
+    /// Instructions of the configuration stand in `instructions`, which the server puts before all items; they are the
+    /// same through a run. Those of the history stay items in their places, so that a history which grows by one keeps
+    /// its beginning, as the prompt cache wants it. Where a server takes instructions only at the start, those at the
+    /// start of the history join the others.
     head: Option<Head>,
-}
-
-/// What stands before the items: model, tools, and instructions that are not part of the history.
-///
-/// Those of the configuration stand in `instructions`, which the server puts before all items; they are the same
-/// through a run. Instructions of the history stay items in their places, so that a history which grows by one keeps
-/// its beginning, as the prompt cache wants it. Where a server takes instructions only at the start, those at the start
-/// of the history join the others.
-#[derive(Debug)]
-struct Head {
-    model: String,
-    hosted: Vec<Value>,
-    system: String,
+    /// Whether the instructions in the head are an item.
     as_item: bool,
-    /// Model and tools.
-    before: String,
-    /// With the instructions and the bracket that opens the items, and with a comma if items follow.
-    alone: Bytes,
-    followed: Bytes,
-    cache_key: String,
 }
 
-/// How a message is rendered beside its own content.
-mod variant {
-    use super::{Arc, DefaultHasher, Hash, Hasher, Message};
+/// How a message is rendered beside its own content: in its place, merged with the instructions before the items, or
+/// as instructions in the words of the user.
+const PLAIN: u64 = 0;
+const IN_HEAD: u64 = 1;
+const AS_USER: u64 = 2;
 
-    /// In its place.
-    pub(super) const PLAIN: u64 = 0;
-    /// Instructions that are merged with those before the items.
-    pub(super) const IN_HEAD: u64 = 1;
-    /// Instructions in the words of the user.
-    pub(super) const AS_USER: u64 = 2;
-
-    /// With these ids of its calls, which are not its own.
-    pub(super) fn renamed(ids: &[String]) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        ids.hash(&mut hasher);
-        hasher.finish()
-    }
-
-    /// Behind this message, whose calls have these ids if not their own.
-    pub(super) fn behind(before: Option<&Arc<Message>>, ids: Option<&[String]>) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (before.map(|before| before.id()), ids).hash(&mut hasher);
-        hasher.finish()
-    }
+/// With ids of calls which are not its own.
+fn renamed(ids: Option<&[String]>) -> u64 {
+    let Some(ids) = ids else { return PLAIN };
+    let mut hasher = DefaultHasher::new();
+    ids.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl ResponsesCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
     ///
     /// # Errors
-    /// Also [`ErrorKind::InvalidRequest`] for a tool choice that names no tool.
+    /// Also [`ErrorKind::InvalidRequest`](attache_core::ErrorKind::InvalidRequest) for a tool choice that names no tool.
     pub(super) fn request(
         &self,
         request: &ChatRequest,
         config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut parts = server::envelope(self.profile(), "responses", config, key)?;
+        let parts = server::envelope(self.profile(), "responses", config, key)?;
         check_pairing(&request.messages)?;
-        let wire_key = format!("responses/{}/{}", self.profile.name, self.model);
+        let wire_key = format!("responses/{}", self.model_id());
         let stored = is_stored(self.profile(), config);
-        let memo = request.transcript.as_ref().and_then(|transcript| transcript.take::<Memo>(&wire_key));
-        let mut memo = memo
-            .filter(|memo| memo.fits(self, &request.tools, stored))
-            .unwrap_or_else(|| Memo::new(self, &request.tools, stored));
-        let encoded = self.body(&mut memo, request, config);
-        if let Some(transcript) = &request.transcript {
-            transcript.put(&wire_key, memo);
-        }
-        let (body, degradations, strict) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations).with_strict(strict))
+        let fits = |state: &State| state.fits(self, &request.tools, stored);
+        let new = || State::new(self, &request.tools, stored);
+        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, config, parts))
     }
 
     fn body(
         &self,
-        memo: &mut Memo,
+        state: &mut State,
         request: &ChatRequest,
         config: &ModelSettings,
-    ) -> Result<(EncodedBody, Vec<Degradation>, Option<StrictForms>), ProviderError> {
-        let leading = match self.profile().system_place {
-            SystemPlace::Anywhere => 0,
-            SystemPlace::MergedFirst => {
-                request.messages.iter().take_while(|message| matches!(***message, Message::System(_))).count()
-            }
-        };
-        self.render(memo, request, leading)?;
-        let has_items = memo.log.first_role().is_some();
-        let same_tools = Arc::ptr_eq(&memo.tools, &request.tools);
-        memo.tools = Arc::clone(&request.tools);
+        mut parts: RequestParts,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let leading = self.server.count_leading(&request.messages);
+        self.render(state, request, leading)?;
+        let has_items = state.log.first_role().is_some();
+        let same_tools = Arc::ptr_eq(&state.tools, &request.tools);
+        state.tools = Arc::clone(&request.tools);
         let hosted = tools::hosted(self.profile(), config)?;
-        let known =
-            memo.head.take().filter(|head| same_tools && head.hosted.iter().eq(hosted.iter().copied()));
+        // An answer of JSON without a schema is given only if an item asks for it, and `instructions` are none.
+        // (openai.md A.4)
+        let as_item = !self.profile().responses.instructions
+            || matches!(config.response_format, Some(ResponseFormat::JsonObject));
+        let is_known = same_tools && std::mem::replace(&mut state.as_item, as_item) == as_item;
+        let known = state.head.take().filter(|head| is_known && head.has(&hosted));
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
         let mut forms = StrictForms::of_tools(&request.tools, subset, None);
-        let head = memo.head.insert(self.head(known, request, config, leading, &hosted, forms.as_ref())?);
-        let has_instructions = head.as_item && !head.system.is_empty();
+        let head = state.head.insert(self.head(
+            known,
+            request,
+            config,
+            (leading, as_item),
+            &hosted,
+            forms.as_ref(),
+        )?);
+        let has_instructions = as_item && !head.system.is_empty();
         if !has_items && !has_instructions {
             return Err(invalid("there is no message to send"));
         }
@@ -144,45 +119,34 @@ impl ResponsesCodec {
         let mut options =
             options(self.profile(), self.capabilities(), request, config, has_hosted, forms.as_ref(), key)?;
         options.members.remove("model");
-        for name in ["input", "instructions"] {
-            if options.members.contains_key(name) {
-                let text = format!("extra_body cannot replace {name}");
-                return Err(ProviderError::new(ErrorKind::Configuration, text).with_param(name.to_owned()));
-            }
-        }
-        let mut tail = String::from("]");
-        for (name, value) in &options.members {
-            tail.push(',');
-            write_json(name, &mut tail)?;
-            tail.push(':');
-            write_json(value, &mut tail)?;
-        }
-        tail.push('}');
-        let head = if has_items { &head.followed } else { &head.alone };
+        forbid(&options.members, &["input", "instructions"])?;
+        let tail = tail(&options.members)?;
         if options.strict_answer {
             forms = Some(StrictForms::with_answer(forms, self.profile().tool_schemas.subset()));
         }
-        Ok((memo.log.body(head.clone(), tail, &[]), options.degradations, forms))
+        parts.body = state.log.body(head.bytes(has_items), tail, &[]);
+        Ok(EncodedRequest::new(parts, options.degradations).with_strict(forms))
     }
 
-    fn render(&self, memo: &mut Memo, request: &ChatRequest, leading: usize) -> Result<(), ProviderError> {
+    fn render(&self, state: &mut State, request: &ChatRequest, leading: usize) -> Result<(), ProviderError> {
         let place = self.profile().system_place;
         let rule = self.profile().call_ids;
-        memo.ids.sync(&request.messages, rule);
-        let ids = &memo.ids;
+        state.ids.sync(&request.messages, rule);
+        let ids = &state.ids;
         let variant = |at: usize, message: &Message| match (message, place) {
-            (Message::System(_), SystemPlace::MergedFirst) if at < leading => variant::IN_HEAD,
-            (Message::System(_), SystemPlace::MergedFirst) => variant::AS_USER,
-            (Message::Assistant(_), _) => ids.renamed(at).map_or(variant::PLAIN, variant::renamed),
+            (Message::System(_), SystemPlace::MergedFirst) if at < leading => IN_HEAD,
+            (Message::System(_), SystemPlace::MergedFirst) => AS_USER,
+            (Message::Assistant(_), _) => renamed(ids.renamed(at)),
             // Results repeat the ids of the calls before them.
-            (Message::ToolResults(_), _) => at.checked_sub(1).map_or(variant::PLAIN, |before| {
-                variant::behind(request.messages.get(before), ids.renamed(before))
-            }),
-            _ => variant::PLAIN,
+            (Message::ToolResults(_), _) => {
+                let before = at.checked_sub(1).and_then(|before| ids.renamed(before));
+                behind(&request.messages, at) ^ renamed(before)
+            }
+            _ => PLAIN,
         };
         let variant = |at: usize, message: &Message| variant(at, message) ^ request.files.variant(message);
-        let renderer = self.renderer(request, memo.stored);
-        memo.log.sync(&request.messages, variant, |at, message, out| {
+        let renderer = self.renderer(request, state.stored);
+        state.log.sync(&request.messages, variant, |at, message, out| {
             let written = match message {
                 Message::System(_) if at < leading => false,
                 Message::System(system) if place == SystemPlace::MergedFirst => {
@@ -211,35 +175,34 @@ impl ResponsesCodec {
         known: Option<Head>,
         request: &ChatRequest,
         config: &ModelSettings,
-        leading: usize,
+        (leading, as_item): (usize, bool),
         hosted: &[&Value],
         forms: Option<&StrictForms>,
     ) -> Result<Head, ProviderError> {
-        let model = match (config.extra_body.get("model"), self.profile().extra_body.get("model")) {
-            (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model.as_str(),
-            _ => self.model(),
-        };
-        let mut texts: Vec<&str> =
-            config.system.as_deref().into_iter().filter(|text| !text.trim().is_empty()).collect();
-        for message in request.messages.iter().take(leading) {
-            if let Message::System(SystemMessage { parts, .. }) = &**message {
-                texts.extend(parts.iter().map(TextPart::text));
-            }
-        }
+        let model = self.server.named_model(config);
+        let texts: Vec<&str> = system_texts(config, &request.messages, leading).collect();
         let system = texts.join("\n\n");
-        // An answer of JSON without a schema is given only if an item asks for it, and `instructions` are none.
-        // (openai.md A.4)
-        let as_item = !self.profile().responses.instructions
-            || matches!(config.response_format, Some(ResponseFormat::JsonObject));
         let before = match known.filter(|head| head.model == model) {
-            Some(head) if head.system == system && head.as_item == as_item => return Ok(head),
+            Some(head) if head.system == system => return Ok(head),
             Some(head) => head.before,
             None => self.model_and_tools(model, &request.tools, hosted, forms)?,
         };
-        let role = self.renderer(request, false).system_role();
-        let mut head = Head::new(model, system, before, as_item.then_some(role))?;
-        head.hosted = hosted.iter().copied().cloned().collect();
-        Ok(head)
+        let mut alone = before.clone();
+        let ends_in_item = as_item && !system.is_empty();
+        if ends_in_item {
+            alone.push_str(",\"input\":[{\"type\":\"message\",\"role\":\"");
+            alone.push_str(self.renderer(request, false).system_role());
+            alone.push_str("\",\"content\":");
+            write_json(&system, &mut alone)?;
+            alone.push('}');
+        } else {
+            if !system.is_empty() {
+                alone.push_str(",\"instructions\":");
+                write_json(&system, &mut alone)?;
+            }
+            alone.push_str(",\"input\":[");
+        }
+        Ok(Head::new(model, hosted, system, before, alone, ends_in_item))
     }
 
     fn model_and_tools(
@@ -266,7 +229,7 @@ impl ResponsesCodec {
         for (at, (name, tool)) in tools.iter().enumerate() {
             head.push_str(if at == 0 { ",\"tools\":[" } else { "," });
             let tool = tools::written(tool, self.profile().tool_schemas, forms);
-            let (description, parameters) = (tool.description.trim_start(), &*tool.parameters);
+            let (description, parameters) = (tool.description.as_str(), &*tool.parameters);
             let strict = (tool.strict || explicit).then_some(tool.strict);
             write_json(&Tool { r#type: "function", name, description, parameters, strict }, &mut head)?;
         }
@@ -289,68 +252,25 @@ impl ResponsesCodec {
     }
 }
 
-/// What becomes of the schemas, by the code that writes them.
-pub(super) fn check(codec: &ResponsesCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-    tools::check(codec.capabilities(), codec.profile().tool_schemas, tools, config.unsupported)
-}
-
-impl Memo {
+impl State {
     fn new(codec: &ResponsesCodec, tools: &Arc<ToolSet>, stored: bool) -> Self {
         Self {
-            profile: Arc::clone(&codec.profile),
-            capabilities: Arc::clone(&codec.capabilities),
+            profile: Arc::clone(&codec.server.profile),
+            capabilities: Arc::clone(&codec.server.capabilities),
             tools: Arc::clone(tools),
             stored,
             ids: WireIds::default(),
             log: EncodedLog::new(&ENVELOPE),
             head: None,
+            as_item: false,
         }
     }
 
     /// Whether this codec would render the same with these tools.
     fn fits(&self, codec: &ResponsesCodec, tools: &Arc<ToolSet>, stored: bool) -> bool {
-        same(&self.profile, &codec.profile)
-            && same(&self.capabilities, &codec.capabilities)
+        is_same(&self.profile, &codec.server.profile)
+            && is_same(&self.capabilities, &codec.server.capabilities)
             && same_names(&self.tools, tools)
             && self.stored == stored
-    }
-}
-
-impl Head {
-    /// `role` is that of the item in which the instructions stand, if it is one.
-    fn new(model: &str, system: String, before: String, role: Option<&str>) -> Result<Self, ProviderError> {
-        let mut alone = before.clone();
-        let mut followed = None;
-        match role.filter(|_| !system.is_empty()) {
-            Some(role) => {
-                alone.push_str(",\"input\":[{\"type\":\"message\",\"role\":\"");
-                alone.push_str(role);
-                alone.push_str("\",\"content\":");
-                write_json(&system, &mut alone)?;
-                alone.push('}');
-                followed = Some(format!("{alone},"));
-            }
-            None => {
-                if !system.is_empty() {
-                    alone.push_str(",\"instructions\":");
-                    write_json(&system, &mut alone)?;
-                }
-                alone.push_str(",\"input\":[");
-            }
-        }
-        let mut hasher = DefaultHasher::new();
-        alone.hash(&mut hasher);
-        let followed = followed.unwrap_or_else(|| alone.clone());
-        Ok(Self {
-            model: model.to_owned(),
-            hosted: Vec::new(),
-            system,
-            as_item: role.is_some(),
-            before,
-            alone: alone.into(),
-            followed: followed.into(),
-            // The same for all conversations of an agent, whose common prefix it is.
-            cache_key: format!("attache-{:016x}", hasher.finish()),
-        })
     }
 }

@@ -1,23 +1,23 @@
 //! From the bytes of an answer to chunks.
 
 use attache_core::{Completion, ProviderError};
-use attache_transport::{ChunkSink, EventDecoder, SseEvent};
+use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
 use super::output::Field;
-use super::turn::{Place, Reading, Turn, is_open};
+use super::response::{Place, Reply, is_open};
 use super::wire::{Piece, Response, Whole, is_set, object, text};
 use crate::error;
-use crate::lenient::Object;
+use attache_transport::lenient::Object;
 
 /// Reads the events of a stream, or a whole answer.
 #[derive(Debug)]
 pub(super) struct Events {
-    turn: Turn,
+    reply: Reply,
 }
 
 impl Events {
     pub(super) fn new(reading: Reading) -> Self {
-        Self { turn: Turn::new(reading) }
+        Self { reply: Reply::new(reading) }
     }
 
     fn read(&mut self, name: &[u8], data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
@@ -33,12 +33,12 @@ impl Events {
         let place = Place { index: piece.output_index.0, id: piece.item_id.get(), part };
         let delta = piece.delta.get().unwrap_or_default();
         match kind {
-            "response.output_text.delta" => self.turn.piece(place, Field::Text, delta, out),
-            "response.reasoning_summary_text.delta" => self.turn.piece(place, Field::Summary, delta, out),
-            "response.reasoning_text.delta" => self.turn.piece(place, Field::Thought, delta, out),
-            "response.refusal.delta" => self.turn.piece(place, Field::Refusal, delta, out),
+            "response.output_text.delta" => self.reply.piece(place, Field::Text, delta, out),
+            "response.reasoning_summary_text.delta" => self.reply.piece(place, Field::Summary, delta, out),
+            "response.reasoning_text.delta" => self.reply.piece(place, Field::Thought, delta, out),
+            "response.refusal.delta" => self.reply.piece(place, Field::Refusal, delta, out),
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-                self.turn.arguments(place, delta, out)
+                self.reply.arguments(place, delta, out)
             }
             _ => self.whole_of(kind, place, json, out),
         }
@@ -56,21 +56,21 @@ impl Events {
         let full = whole.text.get().unwrap_or_default();
         match kind {
             "response.output_item.added" => {
-                whole.item.map_or(Ok(()), |item| self.turn.begin(place, item, out))
+                whole.item.map_or(Ok(()), |item| self.reply.begin(place, item, out))
             }
-            "response.output_item.done" => whole.item.map_or(Ok(()), |item| self.turn.end(place, item, out)),
-            "response.output_text.done" => self.turn.full(place, Field::Text, full, out),
-            "response.reasoning_summary_text.done" => self.turn.full(place, Field::Summary, full, out),
-            "response.reasoning_text.done" => self.turn.full(place, Field::Thought, full, out),
+            "response.output_item.done" => whole.item.map_or(Ok(()), |item| self.reply.end(place, item, out)),
+            "response.output_text.done" => self.reply.full(place, Field::Text, full, out),
+            "response.reasoning_summary_text.done" => self.reply.full(place, Field::Summary, full, out),
+            "response.reasoning_text.done" => self.reply.full(place, Field::Thought, full, out),
             "response.refusal.done" => {
-                self.turn.full(place, Field::Refusal, whole.refusal.get().unwrap_or_default(), out)
+                self.reply.full(place, Field::Refusal, whole.refusal.get().unwrap_or_default(), out)
             }
             "response.content_part.done" | "response.reasoning_summary_part.done" => {
-                whole.part.0.map_or(Ok(()), |part| self.turn.part(place, &part, out))
+                whole.part.0.map_or(Ok(()), |part| self.reply.part(place, &part, out))
             }
             "response.function_call_arguments.done" | "response.custom_tool_call_input.done" => {
                 let given = whole.arguments.or(whole.input).map(|raw| text(raw.get())).unwrap_or_default();
-                self.turn.full_arguments(place, &given, out)
+                self.reply.full_arguments(place, &given, out)
             }
             "response.completed" | "response.done" => self.last("completed", &whole, json, out),
             "response.incomplete" => self.last("incomplete", &whole, json, out),
@@ -81,7 +81,7 @@ impl Events {
             // Created, queued, in progress; what else there is says nothing that its item does not.
             _ => {
                 if let Some(response) = whole.response.and_then(|response| object(response.get())) {
-                    self.turn.header(&response);
+                    self.reply.header(&response);
                 }
                 Ok(())
             }
@@ -98,7 +98,7 @@ impl Events {
     ) -> Result<(), ProviderError> {
         let response: Response<'_> =
             whole.response.and_then(|response| object(response.get())).unwrap_or_default();
-        self.turn.header(&response);
+        self.reply.header(&response);
         self.end_with(&response, ended, json, out)
     }
 
@@ -110,7 +110,7 @@ impl Events {
         json: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        self.turn.output(response, out)?;
+        self.reply.output(response, out)?;
         let status = response.status.get().filter(|status| !is_open(status)).unwrap_or(ended);
         // An error beside an answer that ended well is none.
         let is_well = matches!(response.status.get(), Some("completed" | "incomplete"));
@@ -119,7 +119,7 @@ impl Events {
             "cancelled" => Err(error::cancelled(json.as_bytes())),
             "failed" => Err(error::failed(json.as_bytes())),
             _ => {
-                self.turn.finish(response, ended, out);
+                self.reply.finish(response, ended, out);
                 Ok(())
             }
         }
@@ -156,7 +156,7 @@ impl EventDecoder for Events {
             }
             Some(status) if is_open(status) => Err(error::unfinished(status, body)),
             _ => {
-                self.turn.header(&response);
+                self.reply.header(&response);
                 self.end_with(&response, "completed", json, out)
             }
         }
@@ -168,6 +168,6 @@ impl EventDecoder for Events {
     }
 
     fn partial(&mut self) -> Completion {
-        self.turn.partial()
+        self.reply.partial()
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::lenient::{Count, List, Object, Text};
+use attache_transport::lenient::{Count, List, Object, Text};
 
 /// What the events that a stream mostly consists of have: a kind, a place, a piece of text.
 #[derive(Debug, Default, Deserialize)]

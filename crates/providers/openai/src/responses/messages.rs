@@ -3,15 +3,15 @@
 use attache_core::{
     AssistantMessage, Document, DocumentSource, FileReferences, MediaKind, ModelCapabilities,
     PlaceCapabilities, ProviderError, SystemMessage, TextPart, ToolResult, ToolResultsMessage, ToolSet,
-    UserMessage, UserOrigin, UserPart,
+    UserMessage, UserPart,
 };
-use attache_transport::ItemWriter;
+use attache_transport::{
+    ItemWriter, bytes_of, cannot_send, check_result_routed, is_blank, joined, place_of_result, place_of_user,
+    plain_text, separate, unknown_part, with_text_of,
+};
 
 use crate::profile::{Profile, SystemRole};
-use crate::render::{
-    check_routed, file_name, invalid, is_blank, open_result, plain_text, separate, string, unknown_part,
-    unsupported,
-};
+use crate::render::{check_routed, file_name, invalid, open_result};
 
 /// Writes items for one profile and model.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Renderer<'_> {
             return false;
         }
         open(role, out);
-        string(message.parts.iter().map(TextPart::text), "\n\n", out);
+        joined(message.parts.iter().map(TextPart::text), "\n\n", out);
         out.raw("}");
         true
     }
@@ -52,10 +52,7 @@ impl Renderer<'_> {
         out: &mut ItemWriter<'_>,
     ) -> Result<bool, ProviderError> {
         check_routed(message)?;
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => &self.capabilities.beside_result,
-            _ => &self.capabilities.user,
-        };
+        let place = self.capabilities.place(place_of_user(message));
         let parts: Vec<_> = message.shown().iter().filter(|part| !is_blank(part)).collect();
         if parts.is_empty() {
             return Ok(false);
@@ -63,7 +60,7 @@ impl Renderer<'_> {
         open("user", out);
         let texts: Option<Vec<_>> = parts.iter().map(|part| plain_text(part)).collect();
         match texts {
-            Some(texts) if texts.len() == 1 || self.profile.joined_texts => string(texts, "\n", out),
+            Some(texts) if texts.len() == 1 || self.profile.joined_texts => joined(texts, "\n", out),
             _ => {
                 out.raw("[");
                 let mut first = true;
@@ -109,14 +106,14 @@ impl Renderer<'_> {
                 MediaKind::Image if fetched => r#"{"type":"input_image","detail":"auto","image_url":"#,
                 // A name beside an address is an error. (openai.md D 31)
                 MediaKind::Pdf | MediaKind::Other if fetched => r#"{"type":"input_file","file_url":"#,
-                _ => return Err(unsupported(document, "an address cannot stand here")),
+                _ => return Err(cannot_send(document, "an address cannot stand here")),
             });
             out.string(url);
             out.raw("}");
             return Ok(());
         }
         if !place.accepts(media) {
-            return Err(unsupported(document, "the model does not take this media type here"));
+            return Err(cannot_send(document, "the model does not take this media type here"));
         }
         if let Some(id) = self.files.get(document).filter(|_| place.refers(media)) {
             let before = match media.kind() {
@@ -132,23 +129,18 @@ impl Renderer<'_> {
                 return Ok(());
             }
         }
-        let bytes = document.bytes().filter(|bytes| !bytes.is_empty());
-        let bytes = bytes.ok_or_else(|| unsupported(document, "its content is not in memory"))?;
+        if media.kind() == MediaKind::Text {
+            return with_text_of(document, |text| text_part(text, out));
+        }
+        let bytes = bytes_of(document)?;
         match media.kind() {
-            MediaKind::Text => match std::str::from_utf8(&bytes) {
-                Ok(text) if !text.trim().is_empty() => {
-                    text_part(text, out);
-                    return Ok(());
-                }
-                _ => return Err(unsupported(document, "it is not readable as text")),
-            },
             MediaKind::Image => out.raw(r#"{"type":"input_image","detail":"auto","image_url":"data:"#),
             MediaKind::Pdf | MediaKind::Other => {
                 out.raw(r#"{"type":"input_file","filename":"#);
                 out.string(&file_name(document));
                 out.raw(r#","file_data":"data:"#);
             }
-            _ => return Err(unsupported(document, "the API has no part for this media type")),
+            _ => return Err(cannot_send(document, "the API has no part for this media type")),
         }
         out.escaped(media.essence());
         out.raw(";base64,");
@@ -182,12 +174,7 @@ impl Renderer<'_> {
 
     /// What a call returned: a string, or a list of parts where documents are attached.
     fn output(&self, result: &ToolResult, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-        if result.is_unrouted() {
-            return Err(invalid(format!(
-                "the result of call {} holds documents that were not routed",
-                result.call_id
-            )));
-        }
+        check_result_routed(result)?;
         let attached: Vec<_> = result.attached().iter().filter(|content| !is_blank(content)).collect();
         let texts: Option<Vec<_>> = attached.iter().map(|content| plain_text(content)).collect();
         if let Some(texts) = texts {
@@ -199,8 +186,7 @@ impl Renderer<'_> {
             out.raw("\"");
             return Ok(());
         }
-        let place =
-            if result.is_error() { &self.capabilities.failed_result } else { &self.capabilities.tool_result };
+        let place = self.capabilities.place(place_of_result(result));
         out.raw(r#"[{"type":"input_text","text":"#);
         open_result(result, out);
         out.raw("\"}");

@@ -1,10 +1,13 @@
 //! Messages as content blocks (bedrock.md 3).
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, MediaKind, Message, OpaquePart,
-    Place, ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin, UserPart,
+    AssistantMessage, AssistantPart, Document, DocumentSource, MediaKind, Message, OpaquePart, Place,
+    ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
-use attache_transport::{Codec as _, ItemWriter, RoleTag};
+use attache_transport::{
+    Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, next,
+    place_of_result, place_of_user, shown,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -92,20 +95,9 @@ impl Renderer<'_> {
     }
 
     fn user(&self, message: &UserMessage, page: &mut Page<'_, '_, '_>) -> Result<(), ProviderError> {
-        let unrouted = message.routed.is_none();
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => Place::BesideResult,
-            _ => Place::User,
-        };
-        for content in message.shown() {
-            match content {
-                UserPart::Object(tree) if unrouted && !tree.documents().is_empty() => {
-                    let count = tree.documents().len();
-                    return Err(unrouted_documents(&format!("the message {}", message.id), count));
-                }
-                content => self.content(content, place, page)?,
-            }
-        }
+        check_routed(message)?;
+        let place = place_of_user(message);
+        message.shown().iter().try_for_each(|content| self.content(content, place, page))?;
         page.say_something();
         Ok(())
     }
@@ -134,32 +126,30 @@ impl Renderer<'_> {
     ) -> Result<(), ProviderError> {
         let name = if is_file(document) { page.names.next() } else { None };
         let media = document.media_type();
-        let accepted = self.codec.capabilities().place(place);
-        if !accepted.accepts(media) {
-            return Err(self.cannot_take(document, place, "the model does not take this type there"));
+        let (model, capabilities) = (self.codec.model(), self.codec.capabilities());
+        let cannot = |why: &str| Err(cannot_take(model, document, place, why));
+        // What cannot stand anywhere is said before what cannot stand there.
+        let is_address = matches!(document.source(), DocumentSource::External { .. });
+        if is_address && capabilities.place(place).accepts(media) {
+            return cannot("the API fetches nothing from addresses");
         }
-        if let (Some(size), Some(limit)) = (document.size(), accepted.byte_limit(media))
-            && size > limit
-        {
-            let why = format!("it has {size} bytes, the limit is {limit}");
-            return Err(self.cannot_take(document, place, &why));
-        }
-        if let DocumentSource::External { .. } = document.source() {
-            return Err(self.cannot_take(document, place, "the API fetches nothing from addresses"));
-        }
-        let bytes =
-            document.bytes().ok_or_else(|| self.cannot_take(document, place, "its bytes are not loaded"))?;
+        let (bytes, is_text) = match shown(model, capabilities, document, place, false, None)? {
+            Shown::Text(bytes) => (bytes, true),
+            Shown::Bytes(bytes) => (bytes, false),
+            Shown::Address(_) | Shown::File(_) => return cannot("the API fetches nothing from addresses"),
+        };
         if bytes.trim_ascii().is_empty() {
-            return Err(self.cannot_take(document, place, "it is empty"));
+            return cannot("it is empty");
         }
-        if media.kind() == MediaKind::Text {
-            let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.trim().is_empty());
-            let text = text.ok_or_else(|| self.cannot_take(document, place, "it is not readable as text"))?;
-            page.text(text);
+        if is_text {
+            match std::str::from_utf8(&bytes).ok().filter(|text| !text.trim().is_empty()) {
+                Some(text) => page.text(text),
+                None => return cannot("it is not readable as text"),
+            }
             return Ok(());
         }
         let Some((block, format)) = media::block(media) else {
-            return Err(self.cannot_take(document, place, "the API has no block for this type"));
+            return cannot("the API has no block for this type");
         };
         let beside = matches!(place, Place::User | Place::BesideResult);
         if name.is_some() && beside && page.files == MAX_FILES {
@@ -184,27 +174,10 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// What C25 asks for: the document, its type, the model, and why.
-    fn cannot_take(&self, document: &Document, place: Place, why: &str) -> ProviderError {
-        let name = document.file_name().unwrap_or_else(|| document.id().as_str());
-        let message = format!(
-            "{} cannot take the {} {name} ({}) in a {}: {why}",
-            self.codec.model(),
-            document.media_type().kind().as_str(),
-            document.media_type().essence(),
-            place.as_str().replace('_', " ")
-        );
-        ProviderError::new(ErrorKind::Unsupported, message)
-    }
-
     fn result(&self, result: &ToolResult, page: &mut Page<'_, '_, '_>) -> Result<(), ProviderError> {
-        if result.is_unrouted() {
-            let place = format!("the result of {}", result.call_id);
-            return Err(unrouted_documents(&place, result.documents.len()));
-        }
+        check_result_routed(result)?;
         let family = self.codec.family();
-        let theirs = || result.provider_id.as_ref().map(|id| id.as_str());
-        let id = self.plan.renamed(&result.call_id).or_else(theirs).unwrap_or(result.call_id.as_str());
+        let id = self.plan.ids().of_result(result);
         page.next();
         let item = &mut *page.item;
         item.raw(r#"{"toolResult":{"toolUseId":"#);
@@ -230,7 +203,7 @@ impl Renderer<'_> {
             item.raw(if result.tree.is_blank() { &text } else { result.tree.json() });
             item.raw("}}");
         }
-        let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+        let place = place_of_result(result);
         for content in result.attached() {
             self.content(content, place, page)?;
         }
@@ -296,11 +269,9 @@ impl Renderer<'_> {
     }
 
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
-        let theirs = || call.provider_id.as_ref().map(|id| id.as_str());
-        let id = self.plan.renamed(&call.id).or_else(theirs).unwrap_or(call.id.as_str());
         next(item);
         item.raw(r#"{"toolUse":{"toolUseId":"#);
-        item.string(id);
+        item.string(self.plan.ids().of_call(call));
         item.raw(r#","name":"#);
         item.string(&self.tools.wire_name(&call.name));
         item.raw(r#","input":"#);
@@ -388,15 +359,4 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
         item.raw(signature.get());
         item.raw("}}}");
     }
-}
-
-fn next(item: &mut ItemWriter<'_>) {
-    if !item.is_empty() {
-        item.raw(",");
-    }
-}
-
-fn unrouted_documents(place: &str, count: usize) -> ProviderError {
-    let message = format!("{place} holds {count} documents that were not routed");
-    ProviderError::new(ErrorKind::InvalidHistory, message)
 }

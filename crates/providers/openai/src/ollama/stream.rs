@@ -1,20 +1,17 @@
 //! From the bytes of an answer to chunks: lines of JSON, or one object.
 
-use std::sync::Arc;
-
 use attache_core::{
-    AssistantMessage, AssistantPart, Completion, Degradation, ErrorKind, FinishReason, ProviderError,
-    RawUsage, ReasoningPart, ReplayData, ToolCall, ToolCallAssembler, ToolCallFragment, ToolSet, Usage,
+    AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, ProviderError, RawUsage,
+    ReasoningPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
 };
-use attache_transport::{ChunkSink, Decoder};
+use attache_transport::lenient::Object;
+use attache_transport::{ChunkSink, Decoder, Reading};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::NAME;
 use super::wire::{Call, Line};
 use crate::chat::finish_reason;
 use crate::error;
-use crate::lenient::Object;
 
 /// The most bytes of one line, and of an answer that is one object.
 const LINE_LIMIT: usize = 64 << 20;
@@ -24,9 +21,9 @@ const STREAM_LIMIT: usize = 256 << 20;
 const MAX_CALLS: usize = 1_000;
 
 /// Splits an answer into lines of JSON. One whose first line is not whole is one object over several lines.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Lines {
-    turn: Turn,
+    reply: Reply,
     /// The start of a line whose end has not come, or of the object.
     held: Vec<u8>,
     whole: bool,
@@ -35,8 +32,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(turn: Turn) -> Self {
-        Self { turn, held: Vec::new(), whole: false, begun: false, received: 0 }
+    pub(super) fn new(reply: Reply) -> Self {
+        Self { reply, ..Self::default() }
     }
 
     fn hold(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
@@ -61,7 +58,7 @@ impl Lines {
         }
         let text = std::str::from_utf8(line).map_err(|error| error::malformed(line, error))?;
         match serde_json::from_str::<Object<Line<'_>>>(text) {
-            Ok(Object(Some(read))) => self.turn.take(&read, line, out),
+            Ok(Object(Some(read))) => self.reply.take(&read, line, out),
             Ok(Object(None)) => Err(error::no_answer(line)),
             Err(problem) if first && !last && problem.is_eof() => {
                 self.whole = true;
@@ -98,28 +95,24 @@ impl Decoder for Lines {
     fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
         let rest = std::mem::take(&mut self.held);
         self.line(&rest, true, out)?;
-        if self.begun && !self.turn.seen && !out.is_done() {
+        if self.begun && !self.reply.seen && !out.is_done() {
             return Err(error::no_answer(&rest));
         }
         Ok(())
     }
 
     fn partial(&mut self) -> Completion {
-        self.turn.completion()
+        self.reply.completion()
     }
 }
 
 /// A reply, assembled from its lines.
-#[derive(Debug)]
-pub(super) struct Turn {
-    asked: Arc<str>,
-    tools: Arc<ToolSet>,
-    degradations: Vec<Degradation>,
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    reading: Reading,
     model: Option<String>,
     thinking: String,
     text: String,
-    /// How many bytes of the text were handed out. Blank text waits until something visible follows.
-    shown: usize,
     calls: ToolCallAssembler,
     finish: Option<String>,
     usage: Usage,
@@ -127,21 +120,9 @@ pub(super) struct Turn {
     seen: bool,
 }
 
-impl Turn {
-    pub(super) fn new(asked: Arc<str>, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Self {
-        Self {
-            asked,
-            tools,
-            degradations,
-            model: None,
-            thinking: String::new(),
-            text: String::new(),
-            shown: 0,
-            calls: ToolCallAssembler::new(),
-            finish: None,
-            usage: Usage::default(),
-            seen: false,
-        }
+impl Reply {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading, ..Self::default() }
     }
 
     fn take(&mut self, line: &Line<'_>, json: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
@@ -162,7 +143,8 @@ impl Turn {
             }
             if let Some(text) = message.content.get() {
                 let piece = if last { rest(text, &self.text) } else { text };
-                self.say(piece, out);
+                self.text.push_str(piece);
+                out.content(piece);
             }
             let calls: Vec<&Call<'_>> =
                 message.tool_calls.0.iter().filter_map(|call| call.0.as_ref()).collect();
@@ -179,14 +161,6 @@ impl Turn {
             out.done(completion);
         }
         Ok(())
-    }
-
-    fn say(&mut self, text: &str, out: &mut ChunkSink) {
-        self.text.push_str(text);
-        if self.shown > 0 || !self.text.trim().is_empty() {
-            out.content(self.text.get(self.shown..).unwrap_or_default());
-            self.shown = self.text.len();
-        }
     }
 
     /// Takes calls of which some may have come.
@@ -225,12 +199,12 @@ impl Turn {
         let replay = RawValue::from_string("{}".to_owned()).ok();
         let thinking = Some(std::mem::take(&mut self.thinking)).filter(|thinking| !thinking.is_empty());
         let thinking = thinking.map(|text| {
-            let replay = replay.map(|data| ReplayData::new(NAME, Arc::clone(&self.asked), data));
+            let replay = replay.map(|data| self.reading.tag(data));
             AssistantPart::Reasoning(ReasoningPart::new(text).with_replay(replay))
         });
         let text = AssistantPart::text(std::mem::take(&mut self.text));
         let calls = std::mem::take(&mut self.calls).finish().into_iter().map(|call| {
-            let name = self.tools.internal_name(&call.name).to_owned();
+            let name = self.reading.tools.internal_name(&call.name).to_owned();
             let call =
                 ToolCall::new(name, call.arguments).with_id(call.id).with_provider_id(call.provider_id);
             call.into()
@@ -241,7 +215,7 @@ impl Turn {
         let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
         completion.raw_finish_reason = self.finish.take();
         completion.model = self.model.take();
-        completion.degradations = std::mem::take(&mut self.degradations);
+        completion.degradations = std::mem::take(&mut self.reading.degradations);
         completion
     }
 }

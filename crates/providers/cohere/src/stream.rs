@@ -1,43 +1,26 @@
-//! Decodes a reply: the events of a stream, or one JSON object, into the same turn.
-
-mod turn;
+//! Decodes a reply: the events of a stream, or one JSON object, into the same reply.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use attache_core::{Completion, Degradation, ProviderError, ToolSet};
-use attache_transport::{ChunkSink, ErrorBody, EventDecoder, SseEvent};
+use attache_core::{Completion, ProviderError};
+use attache_transport::{ChunkSink, ErrorBody, EventDecoder, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use self::turn::Turn;
 use crate::error;
+use crate::response::Reply;
 
 /// The kind of the part that holds what the model plans to do with its tools.
 pub(crate) const TOOL_PLAN: &str = "tool_plan";
 /// The kind of the part that holds what the answer rests on.
 pub(crate) const CITATIONS: &str = "citations";
 
-/// What a reply is read with.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
-    /// They map wire names back.
-    pub(crate) tools: Arc<ToolSet>,
-    /// The model that was asked, which replay data is tagged with.
-    pub(crate) model: Arc<str>,
-    pub(crate) degradations: Vec<Degradation>,
-}
-
 /// Reads events and JSON bodies.
 #[derive(Debug)]
 pub(crate) struct Events {
-    turn: Turn,
+    reply: Reply,
 }
-
-/// A JSON string, borrowed where it holds no escapes. (An `Option<Cow<str>>` alone is always copied.)
-#[derive(Debug, Default, Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The piece that nearly every event of a stream is.
 enum Common<'a> {
@@ -51,7 +34,7 @@ impl<'a> Common<'a> {
         #[derive(Deserialize)]
         struct Wire<'a> {
             #[serde(borrow, rename = "type")]
-            kind: Text<'a>,
+            kind: JsonStr<'a>,
             #[serde(default)]
             index: Option<u64>,
             #[serde(borrow)]
@@ -72,9 +55,9 @@ impl<'a> Common<'a> {
         #[derive(Deserialize)]
         struct Content<'a> {
             #[serde(borrow, default)]
-            text: Option<Text<'a>>,
+            text: Option<JsonStr<'a>>,
             #[serde(borrow, default)]
-            thinking: Option<Text<'a>>,
+            thinking: Option<JsonStr<'a>>,
         }
         let Wire { kind, index, delta, logprobs } = serde_json::from_str(data).ok()?;
         let piece = match delta.message.content {
@@ -90,9 +73,9 @@ impl<'a> Common<'a> {
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    id: Option<Text<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(default)]
     index: Option<u64>,
     #[serde(borrow, default)]
@@ -107,9 +90,9 @@ struct Delta<'a> {
     #[serde(borrow)]
     message: Option<Piece<'a>>,
     #[serde(borrow)]
-    finish_reason: Option<Text<'a>>,
+    finish_reason: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    error: Option<Text<'a>>,
+    error: Option<JsonStr<'a>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
@@ -121,7 +104,7 @@ struct Piece<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     #[serde(borrow)]
-    tool_plan: Option<Text<'a>>,
+    tool_plan: Option<JsonStr<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Call<'a>>,
     #[serde(borrow)]
@@ -130,20 +113,20 @@ struct Piece<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Call<'a> {
+pub(crate) struct Call<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    pub(crate) id: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    function: Option<Function<'a>>,
+    pub(crate) function: Option<Function<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Function<'a> {
+pub(crate) struct Function<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    pub(crate) name: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    arguments: Option<Text<'a>>,
+    pub(crate) arguments: Option<JsonStr<'a>>,
 }
 
 /// A reply in one piece.
@@ -151,11 +134,11 @@ struct Function<'a> {
 #[serde(default)]
 struct Whole<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
     #[serde(borrow)]
-    finish_reason: Option<Text<'a>>,
+    finish_reason: Option<JsonStr<'a>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -168,7 +151,7 @@ struct Message<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     #[serde(borrow)]
-    tool_plan: Option<Text<'a>>,
+    tool_plan: Option<JsonStr<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Vec<Call<'a>>>,
     #[serde(borrow)]
@@ -177,7 +160,7 @@ struct Message<'a> {
 
 impl Events {
     pub(crate) fn new(reading: Reading) -> Self {
-        Self { turn: Turn::new(reading) }
+        Self { reply: Reply::new(reading) }
     }
 
     /// Reads any event.
@@ -188,31 +171,31 @@ impl Events {
             Some(delta) => serde_json::from_str::<Delta<'_>>(delta.get()).map_err(malformed),
             None => Ok(Delta::default()),
         };
-        let turn = &mut self.turn;
+        let reply = &mut self.reply;
         match kind.as_ref().map_or("", |kind| &kind.0) {
-            "message-start" => turn.named(id),
+            "message-start" => reply.named(id),
             "content-start" | "content-delta" => {
-                turn.likely(logprobs);
+                reply.likely(logprobs);
                 let piece = delta()?.message.unwrap_or_default();
                 if let Some(content) = piece.content {
-                    turn.content(index, content, out).map_err(malformed)?;
+                    reply.content(index, content, out).map_err(malformed)?;
                 }
             }
             "tool-plan-delta" => {
                 if let Some(plan) = delta()?.message.and_then(|piece| piece.tool_plan) {
-                    turn.plans(&plan.0);
+                    reply.plans(&plan.0);
                 }
             }
             "tool-call-start" | "tool-call-delta" => {
                 if let Some(call) = delta()?.message.and_then(|piece| piece.tool_calls) {
-                    turn.call(index, &call, out);
+                    reply.call(index, &call, out);
                 }
             }
-            "citation-start" => turn.cites(delta()?.message.and_then(|piece| piece.citations)),
+            "citation-start" => reply.cites(delta()?.message.and_then(|piece| piece.citations)),
             "message-end" => {
                 let Delta { finish_reason, error, usage, .. } = delta()?;
-                turn.named(id);
-                turn.ended(finish_reason, error, usage);
+                reply.named(id);
+                reply.ended(finish_reason, error, usage);
             }
             "error" => return Err(error::reported(data.as_bytes())),
             // What has no type is an error, in the shape of an error response, or nobody's protocol.
@@ -220,37 +203,37 @@ impl Events {
             // The ends of pieces say nothing; other events are of a later version of the API.
             _ => {}
         }
-        turn.bounded()?;
-        if turn.has_ended() { self.done(out) } else { Ok(()) }
+        reply.bounded()?;
+        if reply.has_ended() { self.done(out) } else { Ok(()) }
     }
 
     fn read_whole(&mut self, whole: Whole<'_>, out: &mut ChunkSink) -> Result<(), serde_json::Error> {
-        let turn = &mut self.turn;
-        turn.named(whole.id);
+        let reply = &mut self.reply;
+        reply.named(whole.id);
         let message: Message<'_> = serde_json::from_str(whole.message.map_or("{}", RawValue::get))?;
         if let Some(content) = message.content {
             if content.get().starts_with('[') {
                 let blocks: Vec<&RawValue> = serde_json::from_str(content.get())?;
                 for (at, block) in (0_u64..).zip(blocks) {
-                    turn.content(Some(at), block, out)?;
+                    reply.content(Some(at), block, out)?;
                 }
             } else if content.get().starts_with('"') {
-                turn.text(0, &serde_json::from_str::<Text<'_>>(content.get())?.0, out);
+                reply.text(0, &serde_json::from_str::<JsonStr<'_>>(content.get())?.0, out);
             }
         }
-        turn.plans(message.tool_plan.as_ref().map_or("", |plan| &plan.0));
+        reply.plans(message.tool_plan.as_ref().map_or("", |plan| &plan.0));
         for (at, call) in (0_u64..).zip(message.tool_calls.iter().flatten()) {
-            turn.call(Some(at), call, out);
+            reply.call(Some(at), call, out);
         }
-        message.citations.into_iter().flatten().for_each(|citation| turn.cites(Some(citation)));
-        whole.logprobs.into_iter().flatten().for_each(|logprobs| turn.likely(Some(logprobs)));
-        turn.ended(whole.finish_reason, None, whole.usage);
+        message.citations.into_iter().flatten().for_each(|citation| reply.cites(Some(citation)));
+        whole.logprobs.into_iter().flatten().for_each(|logprobs| reply.likely(Some(logprobs)));
+        reply.ended(whole.finish_reason, None, whole.usage);
         Ok(())
     }
 
     fn done(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.turn.failed_silently()?;
-        out.done(self.turn.finish(false));
+        self.reply.failed_silently()?;
+        out.done(self.reply.finish(false));
         Ok(())
     }
 }
@@ -267,14 +250,14 @@ impl EventDecoder for Events {
         // Checked once here, the text is not checked again string by string.
         let text = std::str::from_utf8(data).map_err(|cause| error::malformed(data, cause))?;
         if let Some((index, piece)) = Common::read(text)
-            && let index = self.turn.place(index)
-            && !self.turn.is_foreign(index)
+            && let index = self.reply.place(index)
+            && !self.reply.is_foreign(index)
         {
             match piece {
-                Common::Text(text) => self.turn.text(index, &text, out),
-                Common::Thinking(text) => self.turn.thinking(index, &text, out),
+                Common::Text(text) => self.reply.text(index, &text, out),
+                Common::Thinking(text) => self.reply.thinking(index, &text, out),
             }
-            return self.turn.bounded();
+            return self.reply.bounded();
         }
         self.read(text, out)
     }
@@ -287,7 +270,7 @@ impl EventDecoder for Events {
             return Err(if is_error(body) { error::reported(body) } else { error::no_reply(body) });
         }
         self.read_whole(whole, out).map_err(|cause| error::malformed(body, cause))?;
-        self.turn.bounded()?;
+        self.reply.bounded()?;
         self.done(out)
     }
 
@@ -297,7 +280,7 @@ impl EventDecoder for Events {
     }
 
     fn partial(&mut self) -> Completion {
-        self.turn.finish(true)
+        self.reply.finish(true)
     }
 }
 

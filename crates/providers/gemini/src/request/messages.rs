@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use attache_core::{
-    AssistantMessage, AssistantPart, FileReferences, MadeDocument, Message, Place, ProviderError, ReplayData,
-    SystemMessage, ToolCall, ToolSet, UserMessage, UserOrigin, UserPart, wire_name,
+    AssistantMessage, AssistantPart, FileReferences, MadeDocument, Message, ProviderError, ReplayData,
+    StableHash, SystemMessage, ToolCall, ToolSet, UserMessage, UserPart, wire_name,
 };
-use attache_transport::{Codec as _, Envelope, ItemWriter, RoleTag, note, wire_ids};
+use attache_transport::{
+    Codec as _, Envelope, ItemWriter, RoleTag, asked, check_routed, next, note, place_of_user, wire_ids,
+};
 use serde::Deserialize;
 
-use super::documents::{self, next, text};
+use super::documents::{self, text};
 use super::results;
 use crate::capabilities::{demands_signatures, is_same_model, takes_system};
 use crate::codec::GenerateCodec;
@@ -43,11 +45,6 @@ fn joint(before: RoleTag, after: RoleTag) -> &'static str {
     }
 }
 
-/// How many system messages stand before everything else: they are no contents.
-pub(super) fn leading(messages: &[Arc<Message>]) -> usize {
-    messages.iter().take_while(|message| matches!(&***message, Message::System(_))).count()
-}
-
 /// Renders the messages of one conversation.
 #[derive(Clone, Copy)]
 pub(super) struct Renderer<'a> {
@@ -67,15 +64,8 @@ pub(super) fn epoch(codec: &GenerateCodec, tools: &ToolSet) -> u64 {
     let renamed = tools.iter().filter(|(wire, tool)| *wire != wire_name(tool.name()));
     let renamed = renamed.flat_map(|(wire, tool)| [wire, tool.name()]);
     let demands = if demands_signatures(codec.capabilities()) { "signed" } else { "" };
-    // FNV-1a, so that the number is the same in every process.
-    [codec.family(), codec.model(), demands].into_iter().chain(renamed).fold(
-        0xcbf2_9ce4_8422_2325,
-        |hash, text| {
-            text.bytes()
-                .chain([0])
-                .fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-        },
-    )
+    let texts = [codec.family(), codec.model(), demands].into_iter().chain(renamed);
+    texts.fold(StableHash::new(), StableHash::text).finish()
 }
 
 impl Renderer<'_> {
@@ -114,11 +104,8 @@ impl Renderer<'_> {
                 MODEL
             }
             Message::ToolResults(results) => {
-                let asked =
-                    match index.checked_sub(1).and_then(|before| self.messages.get(before)).map(|m| &**m) {
-                        Some(Message::Assistant(asked)) => asked,
-                        _ => return Err(invalid_history("tool results follow no message with calls")),
-                    };
+                let (_, asked) = asked(self.messages, index)
+                    .ok_or_else(|| invalid_history("tool results follow no message with calls"))?;
                 results::render(self.codec, self.tools, asked, results, item)?;
                 RESULTS
             }
@@ -128,17 +115,10 @@ impl Renderer<'_> {
     }
 
     fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-        let unrouted = message.routed.is_none();
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => Place::BesideResult,
-            _ => Place::User,
-        };
+        check_routed(message)?;
+        let place = (place_of_user(message), message.routed.is_none());
         for content in message.shown() {
             match content {
-                UserPart::Object(tree) if unrouted && !tree.documents().is_empty() => {
-                    let place = format!("the message {}", message.id);
-                    return Err(documents::unrouted(&place, tree.documents().len()));
-                }
                 UserPart::Text(part) => text(part.text(), item),
                 UserPart::Object(tree) if tree.is_blank() => {}
                 UserPart::Object(tree) => {
@@ -148,7 +128,7 @@ impl Renderer<'_> {
                     item.raw("}");
                 }
                 UserPart::Document(document) => {
-                    documents::part(self.codec, self.files, document, (place, unrouted), item)?;
+                    documents::part(self.codec, self.files, document, place, item)?;
                 }
                 _ => return Err(configuration("this kind of content is not known here")),
             }

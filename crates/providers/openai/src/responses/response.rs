@@ -1,32 +1,19 @@
 //! One answer while it is read.
 
-use std::sync::Arc;
-
 use attache_core::{
-    AssembledCall, AssistantMessage, Completion, Degradation, ErrorKind, FinishReason, ProviderError,
-    StreamChunk, ToolCallAssembler, ToolCallFragment, ToolSet, Usage,
+    AssembledCall, AssistantMessage, Completion, ErrorKind, FinishReason, ProviderError, StreamChunk,
+    ToolCallAssembler, ToolCallFragment, Usage,
 };
-use attache_transport::ChunkSink;
+use attache_transport::lenient::List;
+use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;
 
 use super::output::{Field, Item};
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
-use crate::lenient::List;
 use crate::usage;
 
 /// The most items of an answer.
 const MAX_ITEMS: usize = 4096;
-
-/// What an answer is read with.
-#[derive(Clone, Debug)]
-pub(super) struct Reading {
-    /// The profile, and the model that was asked: what goes back is tagged with them.
-    pub(super) family: Arc<str>,
-    pub(super) model: Arc<str>,
-    /// They map wire names back.
-    pub(super) tools: Arc<ToolSet>,
-    pub(super) degradations: Vec<Degradation>,
-}
 
 /// Where a piece belongs.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +41,8 @@ impl Place<'_> {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Turn {
+#[derive(Debug, Default)]
+pub(super) struct Reply {
     reading: Reading,
     id: Option<String>,
     model: Option<String>,
@@ -66,17 +53,9 @@ pub(super) struct Turn {
     last: usize,
 }
 
-impl Turn {
+impl Reply {
     pub(super) fn new(reading: Reading) -> Self {
-        Self {
-            reading,
-            id: None,
-            model: None,
-            usage: Usage::default(),
-            items: Vec::new(),
-            calls: ToolCallAssembler::new(),
-            last: 0,
-        }
+        Self { reading, ..Self::default() }
     }
 
     /// Takes what every state of a response has.

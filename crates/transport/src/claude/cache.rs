@@ -2,49 +2,44 @@
 
 use std::sync::Arc;
 
-use attache_core::{CachePolicy, Caching, ChatRequest, Message, ProviderError};
-use attache_transport::EncodedLog;
-use attache_transport::{Codec as _, Refusals};
+use attache_core::{
+    CachePolicy, Caching, ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError,
+};
 
-use super::Ask;
+use crate::log::EncodedLog;
+use crate::refusals::Refusals;
+
 /// The most markers that a request may carry, and the most blocks that the API looks back from one for an entry
 /// written earlier.
 const MAX_MARKERS: usize = 4;
 const LOOKBACK: usize = 20;
 
-/// The places of a request's markers.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Markers {
-    pub(super) tools: bool,
-    pub(super) system: bool,
-    /// Messages whose last block carries one.
-    pub(super) messages: Vec<usize>,
-}
-
-/// The marker's member, to be spliced before the `}` of a block; `None` where no markers are wanted.
+/// How long markers keep what stands before them; off where no markers are wanted. `markers` is the API's word.
 ///
 /// Where the caller says nothing, markers are placed as soon as the request can be expected to be followed by one
 /// that repeats it: with tools, or after a first answer. They cost a quarter of the price of what is new, once, and
 /// save nine tenths of it at each later step. A single question without tools is sent without.
-pub(super) fn marker(
-    ask: Ask<'_>,
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for a model that takes none, unless the caller
+/// allows it.
+pub fn cache_policy(
+    request: &ChatRequest,
+    config: &ModelSettings,
+    capabilities: &ModelCapabilities,
+    markers: &str,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<&'static str>, ProviderError> {
-    let explicit = ask.codec.capabilities().caching == Caching::Explicit;
-    let policy = match ask.config.cache {
+) -> Result<CachePolicy, ProviderError> {
+    let explicit = capabilities.caching == Caching::Explicit;
+    Ok(match config.cache {
         Some(CachePolicy::Off) => CachePolicy::Off,
         Some(_) if !explicit => {
-            refusals.refuse("cache", "the model takes no cache markers", "there are none")?;
+            refusals.refuse("cache", &format!("the model takes no cache {markers}"), "there are none")?;
             CachePolicy::Off
         }
         Some(policy) => policy,
-        None if explicit && goes_on(ask.request) => CachePolicy::Short,
+        None if explicit && goes_on(request) => CachePolicy::Short,
         None => CachePolicy::Off,
-    };
-    Ok(match policy {
-        CachePolicy::Short => Some(r#","cache_control":{"type":"ephemeral"}"#),
-        CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
-        _ => None,
     })
 }
 
@@ -53,54 +48,64 @@ fn goes_on(request: &ChatRequest) -> bool {
         || request.messages.iter().any(|message| matches!(&**message, Message::Assistant(_)))
 }
 
-impl Markers {
+/// The places of a request's markers.
+#[derive(Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CachePlaces {
+    /// Behind the tools.
+    pub tools: bool,
+    /// Behind the instructions.
+    pub system: bool,
+    /// Messages whose last block carries one.
+    pub messages: Vec<usize>,
+}
+
+impl CachePlaces {
     /// Spends the markers in the order of what they save: on the end of the conversation, which the next request
     /// reads; on the end of what tools and system make; on the end of the request before, which this one reads;
     /// between the two where the last step is longer than the API looks back; on the tools alone.
     ///
-    /// `automatic` tells that the caller placed one of the four by a `cache_control` of the whole request.
-    pub(super) fn place(
+    /// A message that takes none leaves it to the one before it. `spent` are those that the caller placed.
+    pub fn place(
         messages: &[Arc<Message>],
         log: &EncodedLog,
         has_tools: bool,
         has_system: bool,
-        automatic: bool,
+        spent: usize,
     ) -> Self {
-        let mut left = MAX_MARKERS - usize::from(automatic);
+        let mut left = MAX_MARKERS.saturating_sub(spent);
         let mut spend = || {
             let affordable = left > 0;
             left = left.saturating_sub(1);
             affordable
         };
-        let mut markers = Self::default();
+        let mut places = Self::default();
         let of_user = |at: &usize| !is_assistant(messages, *at) && log.takes_marker(*at);
-        let Some(last) = (0..messages.len()).rev().find(of_user) else {
-            return Self { tools: has_tools, system: has_system, messages: Vec::new() };
-        };
-        if spend() {
-            markers.messages.push(last);
+        let last = (0..messages.len()).rev().find(of_user);
+        if let Some(last) = last.filter(|_| spend()) {
+            places.messages.push(last);
         }
         if has_system && spend() {
-            markers.system = true;
+            places.system = true;
         } else if has_tools && spend() {
-            markers.tools = true;
+            places.tools = true;
         }
-        let answer = (0..last).rev().find(|at| is_assistant(messages, *at));
+        let answer = last.and_then(|last| (0..last).rev().find(|at| is_assistant(messages, *at)));
         let before = answer.and_then(|answer| (0..answer).rev().find(of_user));
-        if let (Some(answer), Some(before)) = (answer, before) {
+        if let (Some(last), Some(answer), Some(before)) = (last, answer, before) {
             if spend() {
-                markers.messages.push(before);
+                places.messages.push(before);
             }
             let step = messages.get(before + 1..=last).unwrap_or_default();
             let blocks: usize = step.iter().map(|message| blocks(message)).sum();
             if blocks > LOOKBACK && log.takes_marker(answer) && spend() {
-                markers.messages.push(answer);
+                places.messages.push(answer);
             }
         }
-        if has_tools && !markers.tools && spend() {
-            markers.tools = true;
+        if has_tools && !places.tools && spend() {
+            places.tools = true;
         }
-        markers
+        places
     }
 }
 

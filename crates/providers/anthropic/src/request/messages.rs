@@ -1,11 +1,13 @@
 //! Messages as content blocks (anthropic.md 3, 4).
 
 use attache_core::{
-    AssistantMessage, AssistantPart, Document, DocumentSource, ErrorKind, FileReferences, MediaKind, Message,
-    Place, ProviderError, ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserOrigin,
-    UserPart,
+    AssistantMessage, AssistantPart, Document, FileReferences, MediaKind, Message, Place, ProviderError,
+    ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
-use attache_transport::{Codec as _, ItemWriter, RoleTag};
+use attache_transport::{
+    Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, next,
+    place_of_result, place_of_user, shown,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -74,21 +76,12 @@ impl Renderer<'_> {
     }
 
     fn user(&self, message: &UserMessage, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-        let unrouted = message.routed.is_none();
-        let place = match message.origin {
-            UserOrigin::ToolCallDocuments => Place::BesideResult,
-            _ => Place::User,
-        };
-        for content in message.shown() {
-            match content {
-                UserPart::Object(tree) if unrouted && !tree.documents().is_empty() => {
-                    let count = tree.documents().len();
-                    return Err(unrouted_documents(&format!("the message {}", message.id), count));
-                }
-                content => self.content(content, place, unrouted, item)?,
-            }
-        }
-        Ok(())
+        check_routed(message)?;
+        let place = place_of_user(message);
+        message
+            .shown()
+            .iter()
+            .try_for_each(|content| self.content(content, place, message.routed.is_none(), item))
     }
 
     fn content(
@@ -121,108 +114,59 @@ impl Renderer<'_> {
         item: &mut ItemWriter<'_>,
     ) -> Result<(), ProviderError> {
         let media = document.media_type();
+        let cannot = |why: &str| cannot_take(self.codec.model(), document, place, why);
         if place == Place::FailedResult {
-            return Err(self.cannot_take(document, place, "only text may stand there"));
-        }
-        let accepted = self.codec.capabilities().place(place);
-        if !accepted.accepts(media) {
-            return Err(self.cannot_take(document, place, "the model does not take this type there"));
+            return Err(cannot("only text may stand there"));
         }
         let block = match media.kind() {
-            MediaKind::Image => r#"{"type":"image","source":{"type":""#,
-            MediaKind::Pdf | MediaKind::Text => r#"{"type":"document","source":{"type":""#,
-            _ => return Err(self.cannot_take(document, place, "the API has no block for this type")),
+            MediaKind::Image => Some(r#"{"type":"image","source":{"type":""#),
+            MediaKind::Pdf | MediaKind::Text => Some(r#"{"type":"document","source":{"type":""#),
+            _ => None,
         };
-        if let Some(id) = self.files.get(document).filter(|_| accepted.refers(media)) {
-            next(item);
-            item.raw(block);
-            item.raw(r#"file","file_id":"#);
-            item.string(id);
-            self.end_document(document, item);
-            return Ok(());
-        }
-        if let (Some(size), Some(limit)) = (document.size(), accepted.byte_limit(media))
-            && size > limit
-        {
-            let why = format!("it has {size} bytes, the limit is {limit}");
-            return Err(self.cannot_take(document, place, &why));
-        }
-        let bytes = match document.source() {
-            // Showing an address is a decision of routing, so one that nobody looked at is not sent.
-            DocumentSource::External { .. }
-                if !unrouted && !self.codec.capabilities().takes_url(place, media) =>
-            {
-                return Err(self.cannot_take(document, place, "an address cannot stand there"));
+        let (model, capabilities) = (self.codec.model(), self.codec.capabilities());
+        let source = shown(model, capabilities, document, place, unrouted, Some(self.files))?;
+        let block = block.ok_or_else(|| cannot("the API has no block for this type"))?;
+        let text = match &source {
+            Shown::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| cannot("its text is not UTF-8"))?,
+            _ => "",
+        };
+        next(item);
+        item.raw(block);
+        match &source {
+            Shown::File(id) => {
+                item.raw(r#"file","file_id":"#);
+                item.string(id);
             }
-            DocumentSource::External { url } if !unrouted => {
-                next(item);
-                item.raw(block);
+            Shown::Address(url) => {
                 item.raw(r#"url","url":"#);
                 item.string(url);
-                self.end_document(document, item);
-                return Ok(());
             }
-            DocumentSource::External { .. } => {
-                return Err(self.cannot_take(document, place, "its address was not cleared for the model"));
+            Shown::Text(_) => {
+                item.raw(r#"text","media_type":"text/plain","data":"#);
+                item.string(text);
             }
-            _ => document
-                .bytes()
-                .ok_or_else(|| self.cannot_take(document, place, "its bytes are not loaded"))?,
-        };
-        if media.kind() == MediaKind::Text {
-            let text = std::str::from_utf8(&bytes)
-                .map_err(|_| self.cannot_take(document, place, "its text is not UTF-8"))?;
-            next(item);
-            item.raw(block);
-            item.raw(r#"text","media_type":"text/plain","data":"#);
-            item.string(text);
-        } else {
-            next(item);
-            item.raw(block);
-            item.raw(r#"base64","media_type":"#);
-            item.string(media.essence());
-            item.raw(r#","data":""#);
-            item.base64(&bytes);
-            item.raw("\"");
+            Shown::Bytes(bytes) => {
+                item.raw(r#"base64","media_type":"#);
+                item.string(media.essence());
+                item.raw(r#","data":""#);
+                item.base64(bytes);
+                item.raw("\"");
+            }
         }
-        self.end_document(document, item);
-        Ok(())
-    }
-
-    /// Ends the source and the block; documents, but not images, have a title.
-    fn end_document(&self, document: &Document, item: &mut ItemWriter<'_>) {
         item.raw("}");
-        if document.media_type().kind() != MediaKind::Image
+        if media.kind() != MediaKind::Image
             && let Some(name) = document.file_name()
         {
             item.raw(r#","title":"#);
             item.string(name);
         }
         end(item);
-    }
-
-    /// What C25 asks for: the document, its type, the model, and why.
-    fn cannot_take(&self, document: &Document, place: Place, why: &str) -> ProviderError {
-        let name = document.file_name().unwrap_or_else(|| document.id().as_str());
-        let message = format!(
-            "{} cannot take the {} {name} ({}) in a {}: {why}",
-            self.codec.model(),
-            document.media_type().kind().as_str(),
-            document.media_type().essence(),
-            place.as_str().replace('_', " ")
-        );
-        ProviderError::new(ErrorKind::Unsupported, message)
+        Ok(())
     }
 
     fn result(&self, result: &ToolResult, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
-        if result.is_unrouted() {
-            return Err(unrouted_documents(
-                &format!("the result of {}", result.call_id),
-                result.documents.len(),
-            ));
-        }
-        let theirs = || result.provider_id.as_ref().map(|id| id.as_str());
-        let id = self.plan.renamed(&result.call_id).or_else(theirs).unwrap_or(result.call_id.as_str());
+        check_result_routed(result)?;
+        let id = self.plan.ids().of_result(result);
         next(item);
         item.raw(r#"{"type":"tool_result","tool_use_id":"#);
         item.string(id);
@@ -237,7 +181,7 @@ impl Renderer<'_> {
             item.raw(r#"[{"type":"text","text":"#);
             item.raw(&text);
             item.raw("}");
-            let place = if result.is_error() { Place::FailedResult } else { Place::ToolResult };
+            let place = place_of_result(result);
             for content in result.attached() {
                 self.content(content, place, false, item)?;
             }
@@ -270,11 +214,9 @@ impl Renderer<'_> {
     }
 
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
-        let theirs = || call.provider_id.as_ref().map(|id| id.as_str());
-        let id = self.plan.renamed(&call.id).or_else(theirs).unwrap_or(call.id.as_str());
         next(item);
         item.raw(r#"{"type":"tool_use","id":"#);
-        item.string(id);
+        item.string(self.plan.ids().of_call(call));
         item.raw(r#","name":"#);
         item.string(&self.tools.wire_name(&call.name));
         item.raw(r#","input":"#);
@@ -334,19 +276,8 @@ fn text(text: &str, item: &mut ItemWriter<'_>) {
     end(item);
 }
 
-fn next(item: &mut ItemWriter<'_>) {
-    if !item.is_empty() {
-        item.raw(",");
-    }
-}
-
 /// The end of a block that may carry a cache marker.
 fn end(item: &mut ItemWriter<'_>) {
     item.marker_here();
     item.raw("}");
-}
-
-fn unrouted_documents(place: &str, count: usize) -> ProviderError {
-    let message = format!("{place} holds {count} documents that were not routed");
-    ProviderError::new(ErrorKind::InvalidHistory, message)
 }

@@ -2,15 +2,14 @@
 
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Metadata, OpaquePart,
-    ProviderError, RawUsage, ReasoningPart, ReplayData, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
+    ProviderError, RawUsage, ReasoningPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
 };
-use attache_transport::ChunkSink;
+use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::{CITATIONS, Call, Reading, TOOL_PLAN, Text};
-use crate::capabilities::FAMILY;
+use crate::stream::{CITATIONS, Call, TOOL_PLAN};
 
 /// The most content blocks of a reply.
 const MAX_BLOCKS: usize = 1_000;
@@ -18,8 +17,8 @@ const MAX_BLOCKS: usize = 1_000;
 const MAX_CALLS: usize = 1_000;
 
 /// A reply, put together from events or from one object.
-#[derive(Debug)]
-pub(super) struct Turn {
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
     reading: Reading,
     id: Option<String>,
     blocks: Vec<Block>,
@@ -60,49 +59,36 @@ enum Content {
 #[serde(default)]
 struct Shape<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    thinking: Option<Text<'a>>,
+    thinking: Option<JsonStr<'a>>,
 }
 
-impl Turn {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self {
-            reading,
-            id: None,
-            blocks: Vec::new(),
-            plan: String::new(),
-            calls: ToolCallAssembler::new(),
-            citations: Vec::new(),
-            logprobs: Vec::new(),
-            finish: None,
-            problem: None,
-            usage: None,
-        }
+impl Reply {
+    pub(crate) fn new(reading: Reading) -> Self {
+        Self { reading, ..Self::default() }
     }
 
     /// Takes the provider's id of the reply.
-    pub(super) fn named(&mut self, id: Option<Text<'_>>) {
-        if let Some(id) = id.filter(|id| !id.0.is_empty()) {
-            self.id = Some(id.0.into_owned());
-        }
+    pub(crate) fn named(&mut self, id: Option<JsonStr<'_>>) {
+        self.id = id.and_then(JsonStr::into_filled).or_else(|| self.id.take());
     }
 
     /// The block that a piece belongs to: the last one where it does not say.
-    pub(super) fn place(&self, index: Option<u64>) -> u64 {
+    pub(crate) fn place(&self, index: Option<u64>) -> u64 {
         index.or_else(|| self.blocks.last().map(|block| block.index)).unwrap_or_default()
     }
 
     /// Whether the block of that index is of a kind that this version does not know.
-    pub(super) fn is_foreign(&self, index: u64) -> bool {
+    pub(crate) fn is_foreign(&self, index: u64) -> bool {
         let block = self.blocks.iter().rev().find(|block| block.index == index);
         block.is_some_and(|block| matches!(block.content, Content::Other { .. }))
     }
 
     /// Takes a content block, or a piece of one.
-    pub(super) fn content(
+    pub(crate) fn content(
         &mut self,
         index: Option<u64>,
         raw: &RawValue,
@@ -135,7 +121,7 @@ impl Turn {
     }
 
     /// Takes a piece of answer text.
-    pub(super) fn text(&mut self, index: u64, piece: &str, out: &mut ChunkSink) {
+    pub(crate) fn text(&mut self, index: u64, piece: &str, out: &mut ChunkSink) {
         let known = self.blocks.iter_mut().rev().find_map(|block| match &mut block.content {
             Content::Text { text, shown } if block.index == index => Some((text, shown)),
             _ => None,
@@ -158,7 +144,7 @@ impl Turn {
     }
 
     /// Takes a piece of thinking.
-    pub(super) fn thinking(&mut self, index: u64, piece: &str, out: &mut ChunkSink) {
+    pub(crate) fn thinking(&mut self, index: u64, piece: &str, out: &mut ChunkSink) {
         let known = self.blocks.iter_mut().rev().find_map(|block| match &mut block.content {
             Content::Thinking(text) if block.index == index => Some(text),
             _ => None,
@@ -171,13 +157,13 @@ impl Turn {
     }
 
     /// Takes a piece of the plan, which is no part of the answer.
-    pub(super) fn plans(&mut self, plan: &str) {
+    pub(crate) fn plans(&mut self, plan: &str) {
         self.plan.push_str(plan);
     }
 
     /// Takes a tool call, or a piece of one.
-    pub(super) fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
-        fn text<'a>(text: Option<&'a Text<'_>>) -> Option<&'a str> {
+    pub(crate) fn call(&mut self, index: Option<u64>, call: &Call<'_>, out: &mut ChunkSink) {
+        fn text<'a>(text: Option<&'a JsonStr<'_>>) -> Option<&'a str> {
             text.map(|text| &*text.0)
         }
         let function = call.function.as_ref();
@@ -190,35 +176,34 @@ impl Turn {
     }
 
     /// Takes what a piece of the answer rests on.
-    pub(super) fn cites(&mut self, citation: Option<&RawValue>) {
+    pub(crate) fn cites(&mut self, citation: Option<&RawValue>) {
         self.citations.extend(citation.map(ToOwned::to_owned));
     }
 
     /// Takes how likely a piece was, where that was asked for.
-    pub(super) fn likely(&mut self, logprobs: Option<&RawValue>) {
+    pub(crate) fn likely(&mut self, logprobs: Option<&RawValue>) {
         self.logprobs.extend(logprobs.map(ToOwned::to_owned));
     }
 
     /// Takes the end.
-    pub(super) fn ended(
+    pub(crate) fn ended(
         &mut self,
-        finish: Option<Text<'_>>,
-        problem: Option<Text<'_>>,
+        finish: Option<JsonStr<'_>>,
+        problem: Option<JsonStr<'_>>,
         usage: Option<&RawValue>,
     ) {
-        let filled = |text: Text<'_>| Some(text.0.into_owned()).filter(|text| !text.is_empty());
         // An end without a reason is one all the same.
-        self.finish = Some(finish.and_then(filled).unwrap_or_default());
-        self.problem = problem.and_then(filled);
+        self.finish = Some(finish.and_then(JsonStr::into_filled).unwrap_or_default());
+        self.problem = problem.and_then(JsonStr::into_filled);
         self.usage = usage.map(|usage| usage.get().to_owned());
     }
 
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.finish.is_some()
     }
 
     /// Checks that the reply stays within its limits.
-    pub(super) fn bounded(&self) -> Result<(), ProviderError> {
+    pub(crate) fn bounded(&self) -> Result<(), ProviderError> {
         let too_many = |what: &str| {
             Err(ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}")))
         };
@@ -229,7 +214,7 @@ impl Turn {
     }
 
     /// The error of a reply that failed before it said anything, where only its end says so.
-    pub(super) fn failed_silently(&self) -> Result<(), ProviderError> {
+    pub(crate) fn failed_silently(&self) -> Result<(), ProviderError> {
         let word = self.finish.as_deref().unwrap_or_default();
         let says =
             |block: &Block| matches!(&block.content, Content::Text { text, .. } if !text.trim().is_empty());
@@ -246,14 +231,15 @@ impl Turn {
     }
 
     /// The reply; `cut` if it never came to its end. What is left is empty.
-    pub(super) fn finish(&mut self, cut: bool) -> Completion {
-        let this = std::mem::replace(self, Self::new(Reading::default()));
+    pub(crate) fn finish(&mut self, cut: bool) -> Completion {
+        let degradations = std::mem::take(&mut self.reading.degradations);
+        let this = std::mem::replace(self, Self::new(self.reading.clone()));
         let word = this.finish.filter(|word| !word.is_empty());
         let reason = word.as_deref().map_or(FinishReason::Stop, finish_reason);
         let cut =
             cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error);
-        let Reading { tools, model, degradations } = this.reading;
-        let tag = |raw: Box<RawValue>| ReplayData::new(FAMILY, model.clone(), raw);
+        let reading = this.reading;
+        let tag = |raw: Box<RawValue>| reading.tag(raw);
         let opaque = |kind: &str, raw: Box<RawValue>| AssistantPart::Opaque(OpaquePart::new(kind, tag(raw)));
 
         let mut parts: Vec<Option<AssistantPart>> = Vec::new();
@@ -281,7 +267,7 @@ impl Turn {
             } else {
                 call.arguments
             };
-            let call = ToolCall::new(tools.internal_name(&call.name), arguments)
+            let call = ToolCall::new(reading.tools.internal_name(&call.name), arguments)
                 .with_id(call.id)
                 .with_provider_id(call.provider_id);
             parts.push(Some(AssistantPart::ToolCall(call)));

@@ -1,0 +1,110 @@
+//! Options as members of a request body, whichever of OpenAI's APIs is spoken.
+
+use attache_core::{
+    CachePolicy, Caching, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, wire_name,
+};
+use attache_transport::{Refusals, set};
+use serde_json::{Map, Value, json};
+
+use crate::profile::Profile;
+use crate::tools;
+
+/// What options are held against, and what has become of them.
+pub(crate) struct Writer<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) capabilities: &'a ModelCapabilities,
+    pub(crate) config: &'a ModelSettings,
+    /// Tools are offered, of the request or of the server's own.
+    pub(crate) has_tools: bool,
+    pub(crate) members: Map<String, Value>,
+    /// The schema of the answer is said in the strict subset.
+    pub(crate) strict_answer: bool,
+    pub(crate) refusals: Refusals<'a>,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(
+        profile: &'a Profile,
+        capabilities: &'a ModelCapabilities,
+        config: &'a ModelSettings,
+        has_tools: bool,
+    ) -> Self {
+        let refusals = Refusals::new(&capabilities.model, config.unsupported).saying("left out");
+        let members = Map::new();
+        Self { profile, capabilities, config, has_tools, members, strict_answer: false, refusals }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.members.insert(name.to_owned(), value.into());
+    }
+
+    /// Whether `models` covers the model.
+    pub(crate) fn is(&self, models: &[String]) -> bool {
+        Profile::covers(models, &self.capabilities.model)
+    }
+
+    /// Says whether several calls may come in one reply.
+    pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<(), ProviderError> {
+        let option = "parallel_tool_calls";
+        let Some(parallel) = asked.filter(|_| self.has_tools) else { return Ok(()) };
+        let known = !self.is(&self.profile.no_parallel_tool_calls);
+        match (parallel, self.capabilities.parallel_tools) {
+            // One call at a time is all that such a model does.
+            (false, false) => {}
+            (true, false) => self.refusals.leave_out(option, "it makes one call at a time")?,
+            (_, true) if known => self.set(option, parallel),
+            (_, true) => self.refusals.leave_out(option, "it cannot be chosen")?,
+        }
+        Ok(())
+    }
+
+    /// Name and schema of an answer, and whether it is enforced.
+    pub(crate) fn schema(
+        &mut self,
+        name: &str,
+        schema: &OutputSchema,
+        strict: bool,
+    ) -> Result<Map<String, Value>, ProviderError> {
+        let fitted = tools::answer(schema, strict, self.profile.tool_schemas, &mut self.refusals)?;
+        self.strict_answer = fitted.is_some();
+        let mut members = Map::new();
+        set(&mut members, "name", Some(wire_name(name)));
+        set(&mut members, "schema", Some(fitted.unwrap_or(schema.value()).clone()));
+        set(&mut members, "strict", Some(self.strict_answer));
+        Ok(members)
+    }
+
+    /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
+    pub(crate) fn caching(&mut self, key: impl FnOnce() -> Value) -> Result<(), ProviderError> {
+        let policy = match self.config.cache {
+            None | Some(CachePolicy::Off) => return Ok(()),
+            Some(policy) => policy,
+        };
+        if self.capabilities.caching != Caching::Automatic {
+            let why = "it caches no prompts, or only by markers that this API has not";
+            return self.refusals.leave_out("cache", why);
+        }
+        if self.profile.prompt_cache_key {
+            self.set(CACHE_KEY, key());
+        }
+        match policy {
+            CachePolicy::Long if self.is(&self.profile.day_long_cache) => {
+                self.set("prompt_cache_retention", "24h");
+                Ok(())
+            }
+            CachePolicy::Long => {
+                let why = "it chooses itself how long it keeps prompts";
+                self.refusals.refuse("cache", why, "kept as long as it does")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The member for the cache key.
+pub(crate) const CACHE_KEY: &str = "prompt_cache_key";
+
+/// A form of answers that is any JSON object.
+pub(crate) fn any_object() -> Value {
+    json!({"type": "json_object"})
+}

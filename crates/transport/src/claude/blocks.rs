@@ -1,0 +1,155 @@
+//! Content blocks of a reply.
+
+use attache_core::{
+    Arguments, AssistantPart, ErrorKind, FinishReason, ProviderCallId, ProviderError, ReasoningPart,
+    StreamChunk, TextPart, ToolCall, ToolCallId, ToolSet,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::reading::Reading;
+
+/// The most content blocks of a reply. A cited answer has hundreds.
+pub const MAX_BLOCKS: usize = 10_000;
+
+/// A text, with what it rests on.
+#[derive(Debug, Default)]
+pub struct TextBlock {
+    /// The text so far.
+    pub text: String,
+    /// Citations in the provider's words.
+    pub citations: Vec<Box<RawValue>>,
+}
+
+/// Thinking, signed once it is complete.
+#[derive(Debug, Default)]
+pub struct ThinkingBlock {
+    /// The text so far.
+    pub text: String,
+    /// The signature so far.
+    pub signature: String,
+}
+
+/// A tool call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CallBlock {
+    /// Its place among the calls.
+    pub slot: usize,
+    /// The text of its arguments so far.
+    pub arguments: String,
+    id: ToolCallId,
+    provider_id: Option<ProviderCallId>,
+    name: String,
+}
+
+impl TextBlock {
+    /// The text with the white space before it; nothing, and more white space, if it is blank.
+    pub fn into_part(self, blank: &mut String, reading: &Reading) -> Option<AssistantPart> {
+        #[derive(Serialize)]
+        struct Replay {
+            citations: Vec<Box<RawValue>>,
+        }
+        let text = if blank.is_empty() { self.text } else { std::mem::take(blank) + &self.text };
+        if text.trim().is_empty() {
+            *blank = text;
+            return None;
+        }
+        let replay = (!self.citations.is_empty()).then_some(Replay { citations: self.citations });
+        let replay = replay.and_then(|replay| to_raw_value(&replay).ok()).map(|raw| reading.tag(raw));
+        TextPart::new(text).map(|part| AssistantPart::Text(part.with_replay(replay)))
+    }
+}
+
+impl ThinkingBlock {
+    /// Reasoning that can be replayed if it is signed; its text may be empty then.
+    pub fn into_part(self, reading: &Reading) -> Option<AssistantPart> {
+        #[derive(Serialize)]
+        struct Replay<'a> {
+            signature: &'a str,
+        }
+        if self.text.is_empty() && self.signature.is_empty() {
+            return None;
+        }
+        let signed = !self.signature.trim().is_empty();
+        let replay = signed.then(|| to_raw_value(&Replay { signature: &self.signature }).ok()).flatten();
+        let part = ReasoningPart::new(self.text).with_replay(replay.map(|raw| reading.tag(raw)));
+        Some(AssistantPart::Reasoning(part))
+    }
+}
+
+impl CallBlock {
+    /// A call as it starts.
+    pub fn new(slot: usize, provider_id: Option<ProviderCallId>, name: String, arguments: String) -> Self {
+        Self { slot, arguments, id: ToolCallId::new(), provider_id, name }
+    }
+
+    /// The chunk that announces the call, with `arguments` that came with its start.
+    pub fn start(&self, arguments: String) -> StreamChunk {
+        self.delta((!self.name.is_empty()).then(|| self.name.clone()), arguments)
+    }
+
+    /// Takes a piece of the arguments; the chunk that hands it out.
+    pub fn extend(&mut self, json: String) -> StreamChunk {
+        self.arguments.push_str(&json);
+        self.delta(None, json)
+    }
+
+    fn delta(&self, name: Option<String>, arguments_delta: String) -> StreamChunk {
+        StreamChunk::ToolCallDelta {
+            slot: self.slot,
+            id: self.id.clone(),
+            provider_id: self.provider_id.clone(),
+            name,
+            arguments_delta,
+        }
+    }
+
+    /// The call; `cut` if the reply ended in it.
+    pub fn into_call(self, cut: bool, tools: &ToolSet) -> ToolCall {
+        let arguments =
+            if cut { Arguments::truncated(self.arguments) } else { Arguments::new(self.arguments) };
+        ToolCall::new(tools.internal_name(&self.name), arguments)
+            .with_id(self.id)
+            .with_provider_id(self.provider_id)
+    }
+}
+
+/// Appends white space that found no text behind it to the last text, so that a message reads as it was streamed.
+pub fn append_blank(parts: &mut [AssistantPart], blank: &str) {
+    if blank.is_empty() {
+        return;
+    }
+    let last = parts.iter_mut().rev().find_map(|part| match part {
+        AssistantPart::Text(text) => Some(text),
+        _ => None,
+    });
+    if let Some(text) = last
+        && let Some(longer) = TextPart::new([text.text(), blank].concat())
+    {
+        *text = longer.with_replay(text.replay().cloned());
+    }
+}
+
+/// What a reason to stop means. Unknown ones are kept in the provider's word; none at all is taken for an end.
+pub fn finish_reason(word: Option<&str>) -> FinishReason {
+    match word {
+        None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
+        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+        Some("tool_use") => FinishReason::ToolCalls,
+        Some("refusal") => FinishReason::Refusal,
+        // Send the turn back, and the provider goes on.
+        Some("pause_turn") => FinishReason::Pause,
+        Some(other) => FinishReason::Other(other.to_owned()),
+    }
+}
+
+/// Reads a content block.
+///
+/// # Errors
+/// [`ErrorKind::Malformed`] for one that is not as the API says.
+pub fn read_block<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ProviderError> {
+    serde_json::from_str(raw.get()).map_err(|error| {
+        ProviderError::new(ErrorKind::Malformed, "a content block is not as the API says").with_source(error)
+    })
+}

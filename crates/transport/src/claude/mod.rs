@@ -1,0 +1,22 @@
+//! What the APIs of Claude have in common: Anthropic's Messages (also at Vertex AI), and Converse of Bedrock.
+
+mod blocks;
+mod cache;
+mod history;
+mod options;
+mod tools;
+
+use attache_core::ModelCapabilities;
+
+use crate::options::knows;
+
+pub use blocks::{CallBlock, MAX_BLOCKS, TextBlock, ThinkingBlock, append_blank, finish_reason, read_block};
+pub use cache::{CachePlaces, cache_policy};
+pub use history::{CallIds, loop_began_with_thinking};
+pub use options::{Thinking, answer_schema, refuse_unknown, stops, thinking};
+pub use tools::{WrittenTools, check_claude_tools, force_refused, plain_tool};
+
+/// Whether the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
+pub fn hides_thinking(capabilities: &ModelCapabilities) -> bool {
+    knows(capabilities, "adaptive") && !knows(capabilities, "budget")
+}

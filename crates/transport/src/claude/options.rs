@@ -1,0 +1,169 @@
+//! Options of Claude as the members of a request name them.
+
+use attache_core::schema::Subset;
+use attache_core::{
+    Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput,
+};
+use serde_json::{Value, json};
+
+use super::hides_thinking;
+use crate::options::{budget_for, can_reason, knows};
+use crate::refusals::Refusals;
+use crate::strict::strict_answer;
+
+/// The least thinking budget that Claude takes.
+const MIN_BUDGET: u32 = 1024;
+
+/// How reasoning is asked for.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Thinking {
+    /// The member `thinking`.
+    pub member: Option<Value>,
+    /// The member `effort` of `output_config`.
+    pub effort: Option<Effort>,
+    /// The thinking budget in tokens. One forbids forced tools and prefills.
+    pub budget: Option<u32>,
+}
+
+impl Thinking {
+    /// Whether the model thinks by what is said.
+    pub fn is_on(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| member["type"] != "disabled")
+    }
+}
+
+/// Reads how reasoning is asked for. `always` says why it cannot be switched off, and what comes of that; `began` is
+/// [`loop_began_with_thinking`](super::loop_began_with_thinking).
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for what the model does not know, unless the
+/// caller allows it.
+pub fn thinking(
+    config: &ModelSettings,
+    capabilities: &ModelCapabilities,
+    always: (&str, &str),
+    began: impl FnOnce() -> bool,
+    refusals: &mut Refusals<'_>,
+) -> Result<Thinking, ProviderError> {
+    let option = "reasoning";
+    let knows = |way: &str| knows(capabilities, way);
+    let mut thinking = Thinking::default();
+    match &config.reasoning {
+        None => {}
+        // A model that cannot reason has it off already.
+        Some(Reasoning::Off) if !can_reason(capabilities) => {}
+        Some(Reasoning::Off) if knows("off") => thinking.member = Some(json!({"type": "disabled"})),
+        Some(Reasoning::Off) => refusals.refuse(option, always.0, always.1)?,
+        Some(Reasoning::Effort(wanted)) => {
+            let only_budgets = capabilities.efforts.is_empty() && knows("budget");
+            let instead = if only_budgets { "a thinking budget was set" } else { "it was left out" };
+            thinking.effort = refusals.effort(*wanted, &capabilities.efforts, instead)?;
+            if knows("adaptive") {
+                thinking.member = Some(adaptive(capabilities));
+            } else if only_budgets {
+                thinking.budget = Some(budget_for(*wanted));
+            }
+        }
+        Some(Reasoning::Budget(budget)) if knows("budget") => thinking.budget = Some(*budget),
+        Some(Reasoning::Budget(_)) if knows("adaptive") => {
+            let why = "the model decides itself how much it reasons";
+            refusals.refuse(option, why, "it reasons as it sees fit")?;
+            thinking.member = Some(adaptive(capabilities));
+        }
+        Some(Reasoning::Budget(_)) => refusals.leave_out(option, "the model does not reason")?,
+        Some(_) => refusals.leave_out(option, "this way of reasoning is not known here")?,
+    }
+    if let Some(budget) = thinking.budget {
+        thinking.budget = if began() {
+            fitting_budget(budget, config, capabilities, refusals)?
+        } else {
+            let why =
+                "the open tool calls came without thinking, so that it cannot be switched on before they end";
+            refusals.refuse(option, why, "it is off for this request")?;
+            None
+        };
+        thinking.member = thinking.budget.map(|budget| json!({"type": "enabled", "budget_tokens": budget}));
+    }
+    Ok(thinking)
+}
+
+/// Models that hide their thinking unless asked are asked for a summary: who sets an effort wants to see it.
+fn adaptive(capabilities: &ModelCapabilities) -> Value {
+    match hides_thinking(capabilities) {
+        true => json!({"type": "adaptive", "display": "summarized"}),
+        false => json!({"type": "adaptive"}),
+    }
+}
+
+/// The budget within its bounds; none if thinking cannot be on here.
+fn fitting_budget(
+    budget: u32,
+    config: &ModelSettings,
+    capabilities: &ModelCapabilities,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<u32>, ProviderError> {
+    let most = config.max_tokens.map_or(capabilities.max_output_tokens.unwrap_or(u64::MAX), u64::from);
+    let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
+    if (MIN_BUDGET..=most).contains(&budget) {
+        return Ok(Some(budget));
+    }
+    let why = format!("a thinking budget must lie between {MIN_BUDGET} and max_tokens");
+    if most < MIN_BUDGET {
+        refusals.refuse("reasoning", &why, "it is off for this request")?;
+        return Ok(None);
+    }
+    refusals.refuse("reasoning", &why, "the nearest was taken")?;
+    Ok(Some(budget.clamp(MIN_BUDGET, most)))
+}
+
+/// The stop sequences that may be sent, if there are any.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for blank ones, unless the caller allows it.
+pub fn stops<'c>(
+    config: &'c ModelSettings,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<Vec<&'c str>>, ProviderError> {
+    let stops = refusals.stops(config, "blank", |stop| stop.trim().is_empty())?;
+    Ok((!stops.is_empty()).then_some(stops))
+}
+
+/// Refuses the options that these APIs do not have.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for any, unless the caller allows it.
+pub fn refuse_unknown(config: &ModelSettings, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
+    let why = Some("the API has no such option");
+    refusals.keep("seed", config.seed, why)?;
+    refusals.keep("presence_penalty", config.presence_penalty, why)?;
+    refusals.keep("frequency_penalty", config.frequency_penalty, why)?;
+    Ok(())
+}
+
+/// Name and schema of an answer that the model is to be held to.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for another form, and for a model that cannot be
+/// held to a schema, unless the caller allows it.
+pub fn answer_schema<'c>(
+    config: &'c ModelSettings,
+    capabilities: &ModelCapabilities,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<(&'c str, &'c Value)>, ProviderError> {
+    let (option, left_out) = ("response_format", "the answer has no set form");
+    let (name, schema) = match &config.response_format {
+        None | Some(ResponseFormat::Text) => return Ok(None),
+        Some(ResponseFormat::JsonSchema { name, schema, .. }) => (name, schema),
+        Some(_) => {
+            refusals.refuse(option, "the API knows no JSON without a schema", left_out)?;
+            return Ok(None);
+        }
+    };
+    if capabilities.structured_output != StructuredOutput::JsonSchema {
+        refusals.refuse(option, "the model cannot be held to a schema", left_out)?;
+        return Ok(None);
+    }
+    let schema = strict_answer(schema, Subset::Anthropic, left_out, refusals)?;
+    Ok(schema.map(|schema| (name.as_str(), schema)))
+}

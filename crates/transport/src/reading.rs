@@ -1,0 +1,37 @@
+//! What a reply is read with.
+
+use std::sync::Arc;
+
+use attache_core::{Degradation, ReplayData, ToolSet};
+use serde_json::value::RawValue;
+
+/// What a decoder knows of the request that it reads the reply to.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The tag of what goes back to where it came from.
+    pub family: Arc<str>,
+    /// The model that was asked, the other half of the tag.
+    pub model: Arc<str>,
+    /// They map wire names back.
+    pub tools: Arc<ToolSet>,
+    /// What was left out of the request.
+    pub degradations: Vec<Degradation>,
+}
+
+impl Reading {
+    /// What a reply of `model` is read with.
+    pub fn new(
+        family: impl Into<Arc<str>>,
+        model: Arc<str>,
+        tools: Arc<ToolSet>,
+        degradations: Vec<Degradation>,
+    ) -> Self {
+        Self { family: family.into(), model, tools, degradations }
+    }
+
+    /// Data that goes back to where it came from.
+    pub fn tag(&self, raw: Box<RawValue>) -> ReplayData {
+        ReplayData::new(Arc::clone(&self.family), Arc::clone(&self.model), raw)
+    }
+}
