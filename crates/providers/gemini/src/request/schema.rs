@@ -42,7 +42,10 @@ struct At {
 impl At {
     /// The schema under a keyword, with what people call it, if that differs from its parent.
     fn below(&self, keyword: &str, index: Option<&str>, name: Option<&str>) -> Self {
-        let mut at = self.clone();
+        let longer = keyword.len() + index.map_or(0, str::len) + 2;
+        let mut at =
+            Self { path: self.path.clone(), pointer: String::with_capacity(self.pointer.len() + longer) };
+        at.pointer.push_str(&self.pointer);
         for part in [Some(keyword), index].into_iter().flatten() {
             at.pointer.push('/');
             for c in part.chars() {
