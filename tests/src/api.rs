@@ -307,7 +307,7 @@ fn reached<C: Codec + Clone>(
     retry: RetryPolicy,
 ) -> Result<ModelHandle, ProviderError> {
     let model = HttpModel::<C>::new(codec, "sk-canary")?.with_base_url(url);
-    Ok(model.with_config(config).with_http(http).with_retry(retry).into())
+    Ok(model.with_settings(config).with_http(http).with_retry(retry).into())
 }
 
 fn strip(value: &mut Value) {

@@ -103,6 +103,6 @@ impl Party {
         let codec = ChatCodec::new(Arc::clone(profile), model);
         let model = OpenAiChat::new(codec, Auth::from(Secret::from("sk-canary")))?;
         let model = model.with_base_url(format!("{}/v1", mock.url()));
-        Ok(model.with_config(config).with_http(http).with_retry(retry).into())
+        Ok(model.with_settings(config).with_http(http).with_retry(retry).into())
     }
 }

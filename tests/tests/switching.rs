@@ -183,7 +183,7 @@ fn check(party: Party, body: &Value, report: &RoutingReport) -> Result<(), TestC
             Outcome::Text => said.contains(&format!("number,{number}\n")),
             Outcome::Converted => said.contains(&format!("text of {}", decision.document_id)),
             Outcome::Note => {
-                said.contains(decision.document_id.short()) && said.contains("UserPart not shown here: ")
+                said.contains(decision.document_id.short()) && said.contains("Content not shown here: ")
             }
             _ => true,
         };

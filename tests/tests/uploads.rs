@@ -69,7 +69,7 @@ fn model_with(
     ) -> ModelHandle {
         let retry = RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(1));
         let model = model.with_base_url(url).with_http(HttpClient::new(Timeouts::default()));
-        model.with_retry(retry).with_config(config).with_uploads(uploads).into()
+        model.with_retry(retry).with_settings(config).with_uploads(uploads).into()
     }
     let (name, uploads) = (api.model(), uploads.into());
     let at = |path: &str| format!("{}{path}", mock.url());

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::args;
 use crate::exit::Exit;
 use crate::model::SetupError;
-use crate::output::{answer, line, short};
+use crate::output::{answer, line, short, with_causes};
 use crate::table::{Table, filled, terminal_width};
-use crate::wire::{gathered, with_causes};
+use crate::wire::gathered;
 
 /// Runs the command.
 pub(crate) async fn run(explain: &args::Explain, registry: &Registry) -> Exit {

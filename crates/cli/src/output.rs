@@ -39,10 +39,11 @@ pub(crate) fn short(text: &str, max: usize) -> String {
     }
 }
 
-/// An error with its causes, in one line.
-pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+/// An error with its causes, in one line. What a server says of itself is among them.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+    short(&text, usize::MAX)
 }
 
 #[cfg(test)]
@@ -53,5 +54,7 @@ mod tests {
     fn documents_cannot_drive_the_terminal() {
         assert_eq!(harmless("a\x1b[2Jb\tc\n"), "a\u{fffd}[2Jb\tc\n");
         assert_eq!(short("ab  \n cd ef", 5), "ab cd…");
+        let error = std::io::Error::other("no\x1b[2J\nway");
+        assert_eq!(with_causes(&error), "no\u{fffd}[2J way");
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::args;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, line};
+use crate::output::{answer, line, with_causes};
 
 /// Runs the command.
 pub(crate) async fn run(arguments: &args::Wire, registry: &Registry) -> Exit {
@@ -111,16 +111,6 @@ pub(crate) async fn gathered(
     let fetcher = fetcher.as_ref().map(|fetcher| fetcher as &dyn Fetcher);
     gather(&mut materials, messages, capabilities, options, &store, fetcher, &converters).await;
     materials
-}
-
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }
 
 /// A conversation whose tool result holds a PDF and an image, nested.

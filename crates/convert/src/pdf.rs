@@ -199,12 +199,15 @@ impl<'l> Output<'l> {
             let text = layout::text(runs, &rules.in_frame(angle), clock)?;
             self.text.push_str(&text);
         }
+        let said = |text: &str| {
+            text.chars().filter(|c| !c.is_whitespace() && *c != char::REPLACEMENT_CHARACTER).count()
+        };
+        // Comments say nothing of what is on the page.
+        let chars = said(self.text.get(start..).unwrap_or_default());
         self.text.push_str(&found.comments);
-        let page = self.text.get(start..).unwrap_or_default();
-        let chars = page.chars().filter(|c| !c.is_whitespace() && *c != char::REPLACEMENT_CHARACTER).count();
-        if chars > 0 {
+        if chars > 0 || said(&found.comments) > 0 {
             self.has_text = true;
-            if chars < FEW_CHARS && found.covered >= COVERED {
+            if (1..FEW_CHARS).contains(&chars) && found.covered >= COVERED {
                 self.covered.push(number);
             } else {
                 self.images_beside_text += found.images;

@@ -36,11 +36,14 @@ impl<T> Drop for Worker<T> {
 /// thread.
 ///
 /// # Errors
-/// No thread can be had, or the work panicked.
+/// No thread can be had, or not of that name, or the work panicked.
 pub async fn on_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
+    if name.contains('\0') {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of the thread holds a NUL"));
+    }
     let meeting = Arc::new(Mutex::new(Meeting { result: None, waker: None }));
     let worker = Worker { meeting: Arc::clone(&meeting), result: None };
     let work = move || {

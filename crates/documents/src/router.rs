@@ -1,5 +1,6 @@
 //! Routing with what it needs at hand, for programs that call providers without an agent.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use attache_core::{
@@ -13,7 +14,8 @@ use crate::materials::gather::gather;
 use crate::options::RouteOptions;
 use crate::render::{Routing, route};
 
-/// [`gather`] and [`route`] in one, for one model. What was brought for one request is there for the next.
+/// [`gather`] and [`route`] in one, for one model. What was brought for one request is there for the next, as long as
+/// its messages hold the document; what could not be had is asked for again.
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -90,6 +92,10 @@ impl Router {
         tools: &ToolSet,
     ) -> Result<Routing, ProviderError> {
         let Self { capabilities, options, store, fetcher, converters, materials } = self;
+        let held: HashSet<&DocumentId> =
+            messages.iter().flat_map(|message| message.documents()).map(Document::id).collect();
+        materials.retain(|id| held.contains(id));
+        materials.forget_missing();
         gather(materials, messages, capabilities, options, &**store, fetcher.as_deref(), converters).await;
         route(messages, capabilities, tools, materials, options)
     }

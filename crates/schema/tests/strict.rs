@@ -294,17 +294,19 @@ fn every_type_is_said_at_azure_without_bounds() {
     every_reply_comes_back_or_is_refused::<Tagged>(Subset::Azure);
     every_reply_comes_back_or_is_refused::<Untagged>(Subset::Azure);
     every_reply_comes_back_or_is_refused::<Flattened>(Subset::Azure);
-    every_reply_comes_back_or_is_refused::<BTreeMap<String, BTreeMap<i32, bool>>>(Subset::Azure);
+    every_reply_comes_back_or_is_refused::<BTreeMap<String, bool>>(Subset::Azure);
     let refused = |schema: &Value| strict(schema, Subset::Azure).unwrap_err().to_string();
     let many: Map<String, Value> = (0..101).map(|at| (format!("p{at}"), json!({"type": "string"}))).collect();
     assert_eq!(refused(&json!({"properties": many})), "the root: it has 101 properties, more than 100");
-    let deep = (0..6).fold(json!({"type": "string"}), |inner, _| json!({"properties": {"a": inner}}));
+    let deep = (0..5).fold(json!({"type": "string"}), |inner, _| json!({"properties": {"a": inner}}));
     assert_eq!(refused(&deep), "the root: it is nested deeper than 5 levels");
     let count = json!({"properties": {"count": {"type": "integer", "format": "uint8", "minimum": 0}}});
     let strict = strict(&count, Subset::Azure).unwrap();
     let said = json!({"type": ["integer", "null"], "description": "minimum: 0"});
+    let said = json!({"type": said["type"], "description": "maximum: 255, minimum: 0"});
     assert_eq!(strict.schema()["properties"]["count"], said);
-    assert_eq!(strict.unsaid().len(), 1);
+    let unsaid: Vec<_> = strict.unsaid().iter().map(|one| &*one.keyword).collect();
+    assert_eq!(unsaid, ["format", "minimum"]);
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Asked {
         assert!(called.contains(&tool), "the model did not call `{tool}`; it called {others}");
     }
 
-    /// How much of a document the model was shown, in whichever of the requests showed most. UserPart is compared, not
+    /// How much of a document the model was shown, in whichever of the requests showed most. Contents are compared, not
     /// ids: the same bytes under another id count, and another version under the same id does not.
     pub fn sight(&self, document: &Document) -> Sight {
         let sights = self.requests().map(|request| sight(request, document));
@@ -167,8 +167,7 @@ fn sight(request: &ChatRequest, document: &Document) -> Sight {
                 Shown::Document(_) => {}
                 Shown::Text(shown) => {
                     // Routing fences a document's text; the same words elsewhere are not the document.
-                    let is_fenced = shown.starts_with("[begin document ");
-                    if is_fenced && text.is_some_and(|text| shown.contains(text)) {
+                    if text.is_some() && fenced(&shown) == text {
                         see(Sight::Text);
                     } else if shown.contains(id) || shown.contains(&short) {
                         see(Sight::Named);
@@ -178,6 +177,12 @@ fn sight(request: &ChatRequest, document: &Document) -> Sight {
         }
     }
     best
+}
+
+/// The text in a fence, if that is all there is.
+fn fenced(shown: &str) -> Option<&str> {
+    let (_, inside) = shown.strip_prefix("[begin document ")?.split_once("]\n")?;
+    Some(inside.rsplit_once("\n[end document ")?.0.trim())
 }
 
 fn is_text(document: &Document) -> bool {

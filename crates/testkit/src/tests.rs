@@ -138,6 +138,9 @@ async fn text_counts_as_seen_where_all_of_it_is_shown() {
     let notes = Document::inline("rent: 900\ndeposit: 2700").with_file_name("notes.txt");
     let asked = shown(&notes, "scripted", "model").await.asked();
     assert_eq!(asked.sight(&notes), Sight::Text);
+    // Nor is another document whose words are among them.
+    assert_eq!(asked.sight(&Document::inline("900")), Sight::Nothing);
+    assert_eq!(asked.sight(&Document::inline("data")), Sight::Nothing);
     // The same words in somebody's message are not the document.
     let model = ScriptedModel::new([Turn::text("So it is.")]);
     let request = ChatRequest::new([Message::user("rent: 900\ndeposit: 2700").shared()]);

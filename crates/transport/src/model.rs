@@ -136,7 +136,7 @@ impl<C: Codec> HttpModel<C> {
 
     /// Sets the options that apply where a request sets none. Clones that were made before keep theirs.
     #[must_use]
-    pub fn with_config(mut self, config: ModelSettings) -> Self {
+    pub fn with_settings(mut self, config: ModelSettings) -> Self {
         self.config = Mutex::new(Arc::new(config));
         self
     }

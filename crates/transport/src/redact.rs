@@ -135,13 +135,20 @@ fn without_keys(text: &str) -> Option<String> {
     let mut after_bearer = false;
     while let Some(start) = rest.find(in_word) {
         let (gap, tail) = rest.split_at(start);
+        // In JSON a letter behind a backslash belongs to no word.
+        let escape = if gap.ends_with('\\') { escaped(tail) } else { 0 };
+        let (escape, tail) = tail.split_at_checked(escape).unwrap_or(("", tail));
         let (word, tail) = tail.split_at(tail.find(|c| !in_word(c)).unwrap_or(tail.len()));
         clean.push_str(gap);
+        clean.push_str(escape);
         // A key may be a step of a path, as in `…/sk-…`.
-        let replaced = match word.split('/').find(|part| is_key(part)) {
-            Some(key) => Some(word.replace(key, MASK)),
-            None if after_bearer && is_token(word) => Some(MASK.to_owned()),
-            None => None,
+        let replaced = match word.split('/').any(is_key) {
+            true => {
+                let parts = word.split('/').map(|part| if is_key(part) { MASK } else { part });
+                Some(parts.collect::<Vec<_>>().join("/"))
+            }
+            false if after_bearer && is_token(word) => Some(MASK.to_owned()),
+            false => None,
         };
         found |= replaced.is_some();
         clean.push_str(replaced.as_deref().unwrap_or(word));
@@ -150,6 +157,15 @@ fn without_keys(text: &str) -> Option<String> {
     }
     clean.push_str(rest);
     found.then_some(clean)
+}
+
+/// The bytes that an escape of JSON takes behind its backslash, at the begin of a text.
+fn escaped(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'n' | b'r' | b't' | b'b' | b'f', ..] => 1,
+        [b'u', hex @ ..] if hex.iter().take_while(|byte| byte.is_ascii_hexdigit()).count() >= 4 => 5,
+        _ => 0,
+    }
 }
 
 /// Whether a word after `Bearer` is a token rather than prose.
@@ -161,6 +177,8 @@ fn is_key(word: &str) -> bool {
     word.len() >= SHORTEST_KEY
         && KEY_PREFIXES.iter().any(|prefix| word.starts_with(prefix))
         && word.contains(|c: char| c.is_ascii_digit() || c == '*')
+        // A token of three parts; base64 of other JSON begins like it.
+        && (!word.starts_with("eyJ") || word.matches('.').count() == 2)
 }
 
 /// `url` as it may be seen: without user name and password, the values of its query as `***` except those of
@@ -238,6 +256,17 @@ mod tests {
     #[test]
     fn ordinary_text_is_borrowed() {
         let redactor = Redactor::new().with_secret("canary");
+        for (text, clean) in [
+            (r#"{"a":"key:\nsk-proj-abc123def456ghi7"}"#, r#"{"a":"key:\n***"}"#),
+            (r#"{"a":"\u00e9sk-proj-abc123def456ghi7"}"#, r#"{"a":"\u00e9***"}"#),
+            ("sk-aaaaaaaaaaaaaaa1/sk-bbbbbbbbbbbbbbb2", "***/***"),
+            (
+                "data:application/json;base64,eyJhIjoxLCJiIjoyfQ",
+                "data:application/json;base64,eyJhIjoxLCJiIjoyfQ",
+            ),
+        ] {
+            assert_eq!(Redactor::new().redact(text), clean);
+        }
         for text in ["sk-learn is a library", "the task-oriented sk- model", "*** é", "", "eyJ"] {
             assert!(matches!(redactor.redact(text), Cow::Borrowed(_)), "{text}");
         }

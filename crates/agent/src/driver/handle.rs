@@ -32,6 +32,11 @@ pub struct AgentRun {
     pace: Pace,
 }
 
+/// The caller read the end of the run among its events, and asks for it again.
+#[derive(Debug, thiserror::Error)]
+#[error("its end was read already")]
+struct Read;
+
 impl AgentRun {
     pub(crate) fn new(setup: Arc<Setup>, origin: Origin, task: Task) -> Self {
         let control = Control::new(origin.place(), Arc::clone(&setup.store));
@@ -61,13 +66,13 @@ impl AgentRun {
                 return result.map(|outcome| *outcome);
             }
         }
-        // The stream yields its end before it ends; who reads that and goes on gets the outcome of a run without steps.
-        let reason = EndReason::InternalError;
-        Outcome { reason, ..Run::new().outcome() }.judged(None).map(|outcome| *outcome)
+        let outcome = Outcome { reason: EndReason::InternalError, ..Run::new().outcome() };
+        outcome.judged(Some(Arc::new(Read))).map(|outcome| *outcome)
     }
 
-    /// The pieces of the answer as the model says them, of all steps; after the last one comes the error, if the run
-    /// failed.
+    /// The text as the model says it, in pieces: of all steps, also what it says before it calls a tool. An answer that
+    /// no model says, such as the output of a tool that returns directly, is one piece. After the last one comes the
+    /// error, if the run failed; a limit, a refusal or a cancellation is none, and [`Self::next`] tells it.
     ///
     /// ```
     /// use attache_agent::Agent;
@@ -88,9 +93,16 @@ impl AgentRun {
     /// ```
     pub fn text_stream(mut self) -> impl Stream<Item = Result<String, RunError>> + Send + Unpin {
         Box::pin(stream! {
+            let mut is_silent = true;
             while let Some(event) = self.next().await {
                 match event.kind {
-                    EventKind::Content(piece) => yield Ok(piece),
+                    EventKind::Content(piece) => {
+                        is_silent = false;
+                        yield Ok(piece);
+                    }
+                    EventKind::Finished(Ok(outcome)) if is_silent && !outcome.text.is_empty() => {
+                        yield Ok(outcome.text);
+                    }
                     EventKind::Finished(Err(error)) => yield Err(error),
                     _ => {}
                 }

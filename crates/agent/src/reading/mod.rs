@@ -171,7 +171,11 @@ impl ReadDocument {
         let asked = ranges::within(asked, reading.unit_count());
         let held = reading.units_held();
         let says = |(first, last): &ranges::Range| {
-            (*first..=(*last).min(held)).any(|unit| reading.unit_says_something(unit))
+            (*first..=(*last).min(held))
+                .any(|unit| reading.unit_says_something(unit) && !reading.unit_is_covered(unit))
+        };
+        let is_covered = |(first, last): &ranges::Range| {
+            (*first..=(*last).min(held)).any(|unit| reading.unit_is_covered(unit))
         };
         let (capabilities, media_type) = (self.model.capabilities(), document.media_type());
         let is_seen = native::takes(capabilities, media_type)
@@ -179,10 +183,14 @@ impl ReadDocument {
         if asked.is_empty() || asked.iter().any(says) || !is_seen {
             return None;
         }
-        Some(match asked.iter().all(|(first, _)| *first > held) {
-            true => "the text that was made of the document ends before them".to_owned(),
-            false => "there is none on them".to_owned(),
-        })
+        let why = if asked.iter().all(|(first, _)| *first > held) {
+            "the text that was made of the document ends before them"
+        } else if asked.iter().any(is_covered) {
+            "images cover them, and what else is on them does not say what they show"
+        } else {
+            "there is none on them"
+        };
+        Some(why.to_owned())
     }
 
     async fn show(

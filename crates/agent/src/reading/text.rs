@@ -15,6 +15,8 @@ pub(super) struct Reading {
     units: Option<Divided>,
     /// The units that hold nothing but markers, ascending.
     without_text: Vec<usize>,
+    /// The units that images cover, whose text does not say what they show, ascending.
+    covered: Vec<usize>,
     /// Where each line begins, in bytes.
     lines: Vec<usize>,
 }
@@ -31,7 +33,7 @@ impl Reading {
     /// Text, with lines of at most `max_line` bytes: longer ones count as several.
     pub(super) fn new(text: Arc<str>, about: Vec<String>, max_line: usize) -> Self {
         let lines = line_starts(&text, max_line);
-        Self { text, about, units: None, without_text: Vec::new(), lines }
+        Self { text, about, units: None, without_text: Vec::new(), covered: Vec::new(), lines }
     }
 
     /// Text that a converter made.
@@ -47,12 +49,14 @@ impl Reading {
                 && starts.iter().all(|start| text.is_char_boundary(*start))
                 && !starts.is_empty()
         };
-        let units = units.filter(|units| fits(&units.starts)).map(|units| Divided {
+        let units = units.filter(|units| fits(&units.starts));
+        let covered = units.as_ref().map(|units| units.covered.clone()).unwrap_or_default();
+        let units = units.map(|units| Divided {
             total: units.total.max(units.starts.len()),
             name: units.name,
             starts: units.starts,
         });
-        Self { units, without_text, ..Self::new(text, about, max_line) }
+        Self { units, without_text, covered, ..Self::new(text, about, max_line) }
     }
 
     /// What its units are called, one and many of them; `None` if it has none.
@@ -92,6 +96,11 @@ impl Reading {
     /// True if a unit is in the text and holds anything but markers.
     pub(super) fn unit_says_something(&self, number: usize) -> bool {
         (1..=self.units_held()).contains(&number) && self.without_text.binary_search(&number).is_err()
+    }
+
+    /// True if images cover a unit, and its text does not say what they show.
+    pub(super) fn unit_is_covered(&self, number: usize) -> bool {
+        self.covered.binary_search(&number).is_ok()
     }
 
     /// How many lines there are.

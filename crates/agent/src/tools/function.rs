@@ -146,7 +146,7 @@ form!((M, A, ToolContext), (A, ToolContext), A, [A], |arguments, context| (argum
 
 impl<F: ToolFunction<M>, M> FunctionTool<F, M> {
     /// A tool whose schema is known at run time only, such as one from a configuration. The closure takes the arguments
-    /// as a [`serde_json::Map`], or as whatever reads what the schema describes; calls that do not fit the schema never
+    /// as a [`serde_json::Map`], or as a type of its own that reads what the schema describes; calls that do not fit the schema never
     /// reach it.
     ///
     /// ```
@@ -157,7 +157,7 @@ impl<F: ToolFunction<M>, M> FunctionTool<F, M> {
     /// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     /// let definition = ToolDefinition::new("weather", "Tells the weather", schema);
     /// let weather = FunctionTool::from_schema(definition, |arguments: Map<String, Value>| async move {
-    ///     Ok::<_, ToolError>(format!("It rains in {}.", arguments["city"]))
+    ///     Ok::<_, ToolError>(format!("It rains there: {}.", arguments["city"]))
     /// });
     /// # let _ = weather;
     /// ```

@@ -80,7 +80,7 @@ async fn tokens_that_the_provider_counts_are_not_guessed_as_well() {
 #[tokio::test]
 async fn a_reply_that_is_paused_again_and_again_ends_with_what_it_said() {
     let paused = || Turn::text("more").finishing(FinishReason::Pause);
-    let model = ScriptedModel::new((0..19).map(|_| paused()));
+    let model = ScriptedModel::new((0..11).map(|_| paused()));
     let outcome = Agent::builder(model.clone()).build().unwrap().run("go").outcome().await.unwrap();
     assert_eq!((outcome.reason, &*outcome.text), (EndReason::Answer, "more"));
     assert_eq!(model.requests().len(), 11, "ten are continued");
@@ -159,7 +159,7 @@ async fn a_run_that_ends_without_an_answer_ends_its_turn() {
     ];
     for (first, left) in cases {
         let tool = tool_fn("t", "", |_: NoArguments| async { Ok::<_, ToolError>(1) });
-        let model = ScriptedModel::new([first, Turn::empty().then_hang()]);
+        let model = ScriptedModel::new([first, Turn::empty().then_hang()]).unverified();
         let mut run = Agent::builder(model).tool(tool).build().unwrap().run("go");
         let control = run.control();
         let mut steps = 0;

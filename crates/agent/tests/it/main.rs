@@ -26,6 +26,7 @@ mod references;
 mod resume;
 mod resuming;
 mod running;
+mod streaming;
 mod unknown;
 mod waiting;
 mod windows;

@@ -32,7 +32,7 @@ pub struct Routed {
 }
 
 impl Routed {
-    /// UserPart and the stamp of the decisions that led to it.
+    /// Content and the stamp of the decisions that led to it.
     pub fn new(content: Vec<UserPart>, stamp: u64) -> Self {
         Self { content, stamp }
     }

@@ -104,8 +104,14 @@ impl Decider<'_> {
         let mut tokens = 0_u64;
         let document = occurrence.document;
         let with_text = self.materials.pages_with_text(document);
-        let unshown: Vec<usize> =
-            if text { Vec::new() } else { with_text.iter().cloned().flatten().collect() };
+        let seen_whole = self.materials.pages_seen_whole(document);
+        let is_seen = |page: &usize| {
+            seen_whole.contains(page) && rendered.images.iter().any(|(shown, _)| shown == page)
+        };
+        let unshown: Vec<usize> = match text {
+            true => Vec::new(),
+            false => with_text.iter().cloned().flatten().filter(|page| !is_seen(page)).collect(),
+        };
         let is_whole = is_whole && unshown.is_empty();
         for range in with_text.iter().filter(|_| text) {
             let Some(fenced) = self.materials.conversion(document, document.media_type(), range, left) else {

@@ -18,6 +18,11 @@ enum Piece {
 }
 
 impl Materials {
+    /// Forgets that bytes could not be had, so that they are asked for again.
+    pub(crate) fn forget_missing(&mut self) {
+        self.loaded.retain(|_, loaded| !matches!(loaded, Loaded::Missing(_)));
+    }
+
     /// Keeps what belongs to the documents that `keep` names, and to documents inside them, and lets the rest go.
     ///
     /// An agent names those of its window.

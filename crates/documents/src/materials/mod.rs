@@ -106,35 +106,43 @@ struct Converted {
     since: u64,
 }
 
-/// The units of a text that have text or comments, and those that have none, or that images cover.
+/// The units of a text, as far as they are read, or seen.
 #[derive(Clone, Default)]
 struct PageTexts {
+    /// Runs of those that have text or comments. A run ends behind a unit that is seen as well, so that text and images
+    /// of units stay in order.
     with: Vec<RangeInclusive<usize>>,
-    without: Vec<usize>,
-    /// True if all of them have no text.
+    /// Those that have no text, and those that images cover.
+    to_see: Vec<usize>,
+    /// Those whose image shows their text, too.
+    seen_whole: Vec<usize>,
+    /// True if nothing but images would show any of them.
     is_silent: bool,
 }
 
 impl PageTexts {
     fn of(text: &ConvertedText) -> Self {
-        let mut without = text.units_without_text();
+        let mut to_see = text.units_without_text();
+        let is_in = |pages: &[usize], page: usize| pages.binary_search(&page).is_ok();
         // No image of a page shows its comments, so that they are text that stands beside it.
         let commented = text.units_with_comments();
         let held = text.units.as_ref().map_or(0, |units| units.starts.len());
-        let mut next = 1;
-        let silent: Vec<usize> =
-            without.iter().copied().filter(|page| commented.binary_search(page).is_err()).collect();
-        let ends = silent.into_iter().chain([held + 1]);
-        let runs = ends.filter_map(|end| {
-            let run = next..=end.saturating_sub(1);
-            next = end + 1;
-            (!run.is_empty()).then_some(run)
-        });
-        without.extend(text.units.iter().flat_map(|units| &units.covered).filter(|page| **page <= held));
-        without.sort_unstable();
-        without.dedup();
-        let is_silent = without.len() == held;
-        Self { with: runs.collect(), is_silent, without }
+        let silent: Vec<usize> = to_see.iter().copied().filter(|page| !is_in(&commented, *page)).collect();
+        let covered = text.units.iter().flat_map(|units| &units.covered).copied();
+        let covered: Vec<usize> = covered.filter(|page| (1..=held).contains(page)).collect();
+        to_see.extend(&covered);
+        to_see.sort_unstable();
+        to_see.dedup();
+        let mut with: Vec<RangeInclusive<usize>> = Vec::new();
+        for page in (1..=held).filter(|page| !is_in(&silent, *page)) {
+            match with.last_mut().filter(|run| *run.end() + 1 == page && !is_in(&to_see, *run.end())) {
+                Some(run) => *run = *run.start()..=page,
+                None => with.push(page..=page),
+            }
+        }
+        let is_silent = to_see.len() == held;
+        let seen_whole = covered.into_iter().filter(|page| !is_in(&commented, *page)).collect();
+        Self { with, to_see, seen_whole, is_silent }
     }
 }
 
@@ -409,7 +417,7 @@ impl Materials {
     /// The units of a document's text that say nothing, or little of an image that covers them, if text was made of it.
     pub(crate) fn pages_without_text(&self, document: &Document) -> Option<&[usize]> {
         let (_, known) = self.conversion_of(document)?;
-        known.text.as_ref().ok().map(|_| &*known.pages.without)
+        known.text.as_ref().ok().map(|_| &*known.pages.to_see)
     }
 
     /// The units of a document's text that say something.
@@ -417,7 +425,13 @@ impl Materials {
         self.conversion_of(document).map_or(&[], |(_, known)| &known.pages.with)
     }
 
-    /// True if none of the pages of a document has text, though there may be comments and attachments.
+    /// The pages whose images show their text, too.
+    pub(crate) fn pages_seen_whole(&self, document: &Document) -> &[usize] {
+        self.conversion_of(document).map_or(&[], |(_, known)| &known.pages.seen_whole)
+    }
+
+    /// True if each page of a document is to be seen, since it has no text, or little beside an image that covers it.
+    /// There may be comments and attachments.
     pub(crate) fn is_without_text(&self, document: &Document) -> bool {
         self.conversion_of(document).is_some_and(|(_, known)| known.pages.is_silent)
     }

@@ -66,7 +66,7 @@ fn a_mixed_set_is_split() {
     assert_eq!(
         inside[3],
         "<document tool-name=\"find\" tool-call-id=\"call_1\" document-short-id=\"all\" filename=\"all.zip\" status=\"unsupported\" />\n\
-         UserPart not shown here: this model does not take application/zip in tool results or after them."
+         Content not shown here: this model does not take application/zip in tool results or after them."
     );
     assert_eq!(inside.len(), 4);
     assert_eq!(

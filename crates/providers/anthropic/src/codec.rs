@@ -25,7 +25,7 @@ use crate::{capabilities, error, request};
 /// use attache_core::{ModelHandle, ModelSettings};
 ///
 /// let model = Anthropic::new("claude-sonnet-4-5", "sk-ant-…")?
-///     .with_config(ModelSettings::new().with_system("Answer in one sentence."));
+///     .with_settings(ModelSettings::new().with_system("Answer in one sentence."));
 /// assert_eq!(ModelHandle::new(model).id(), "anthropic/claude-sonnet-4-5");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```

@@ -182,7 +182,8 @@ async fn does_not_repeat_what_was_handed_out() {
 async fn requests_win_over_the_defaults() {
     let server = MockServer::builder().start().await;
     Mock::given(method("POST")).respond_with(streamed(hello())).mount(&server).await;
-    let model = model(&server).with_config(ModelSettings::new().with_max_tokens(7).with_system("Be brief."));
+    let model =
+        model(&server).with_settings(ModelSettings::new().with_max_tokens(7).with_system("Be brief."));
     let request = request([Message::user("Hi")]).with_settings(ModelSettings::new().with_max_tokens(9));
     ModelHandle::collect(model.stream(request)).await.unwrap();
     let sent: Value = serde_json::from_slice(&server.received_requests().await.unwrap()[0].body).unwrap();

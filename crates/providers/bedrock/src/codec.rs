@@ -40,7 +40,7 @@ const SHOWN_REGION: &str = "us-east-1";
 ///
 /// let codec = ConverseCodec::new("us.anthropic.claude-sonnet-4-5-20250929-v1:0").with_region("us-east-1");
 /// let model = Bedrock::new(codec, "an API key of Bedrock")?
-///     .with_config(ModelSettings::new().with_system("Answer in one sentence."));
+///     .with_settings(ModelSettings::new().with_system("Answer in one sentence."));
 /// assert_eq!(ModelHandle::new(model).id(), "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```

@@ -26,7 +26,7 @@ use crate::stream::Events;
 /// use attache_gemini::{Gemini, GenerateCodec};
 ///
 /// let model = Gemini::new("gemini-3-flash-preview", "AIza…")?
-///     .with_config(ModelSettings::new().with_system("Answer in one sentence."));
+///     .with_settings(ModelSettings::new().with_system("Answer in one sentence."));
 /// assert_eq!(ModelHandle::new(model).id(), "gemini/gemini-3-flash-preview");
 ///
 /// let codec = GenerateCodec::vertex("gemini-3-flash-preview").with_project("my-project", "global");

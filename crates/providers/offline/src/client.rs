@@ -68,10 +68,10 @@ impl OfflineModel {
         Self::build(&self.shared.capabilities.model, matrix, (*config).clone())
     }
 
-    /// Sets the options that apply where a request sets none.
+    /// Sets the settings that apply where a request sets none.
     #[must_use]
-    pub fn with_config(self, config: ModelSettings) -> Self {
-        self.shared.state.set_settings(config);
+    pub fn with_settings(self, settings: ModelSettings) -> Self {
+        self.shared.state.set_settings(settings);
         self
     }
 
@@ -104,8 +104,8 @@ impl LlmProvider for OfflineModel {
         self.shared.state.settings()
     }
 
-    fn set_settings(&self, config: ModelSettings) {
-        self.shared.state.set_settings(config);
+    fn set_settings(&self, settings: ModelSettings) {
+        self.shared.state.set_settings(settings);
     }
 
     fn state(&self) -> ProviderState {

@@ -238,7 +238,7 @@ impl Material {
                 Some("shown-before") => *labelled = None,
                 Some(_) => {
                     let reason =
-                        rest.trim().trim_start_matches("UserPart not shown here: ").trim_end_matches('.');
+                        rest.trim().trim_start_matches("Content not shown here: ").trim_end_matches('.');
                     self.note(Note { name, reason: head(reason, 300).to_owned() });
                     *labelled = None;
                 }

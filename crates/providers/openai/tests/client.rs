@@ -141,7 +141,7 @@ async fn options_of_the_request_win_and_degradations_are_reported() {
         .expect(1)
         .mount(&server)
         .await;
-    let model = model(&server).with_config(ModelSettings::new().with_temperature(0.1).with_top_p(0.1));
+    let model = model(&server).with_settings(ModelSettings::new().with_temperature(0.1).with_top_p(0.1));
     let options = ModelSettings::new()
         .with_temperature(0.5)
         .with_reasoning(Reasoning::Budget(5))

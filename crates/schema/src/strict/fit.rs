@@ -256,19 +256,27 @@ impl<'s> Fit<'s> {
         if let Some(only) = members.get("const").filter(|_| is_form_of_itself) {
             said.insert("const".to_owned(), only.clone());
         }
-        if kind == "integer"
-            && self.says("minimum", &Value::Null)
-            && let Some((least, most)) = members.get("format").and_then(Value::as_str).and_then(range)
-        {
+        let mut hints = Vec::new();
+        let range = members.get("format").and_then(Value::as_str).and_then(range);
+        if let Some((least, most)) = range.filter(|_| kind == "integer") {
             // Bounds of 64 bits are no help to anybody.
-            if !members.contains_key("minimum") && least > i64::MIN {
-                said.insert("minimum".to_owned(), least.into());
+            let least =
+                (least > i64::MIN && !members.contains_key("minimum")).then_some(("minimum", json!(least)));
+            let most = (most <= u64::from(u32::MAX) && !members.contains_key("maximum"))
+                .then_some(("maximum", json!(most)));
+            let mut is_unsaid = false;
+            for (keyword, bound) in least.into_iter().chain(most) {
+                if self.says(keyword, &bound) {
+                    said.insert(keyword.to_owned(), bound);
+                } else {
+                    is_unsaid = true;
+                    hints.push(format!("{keyword}: {bound}"));
+                }
             }
-            if !members.contains_key("maximum") && most <= u64::from(u32::MAX) {
-                said.insert("maximum".to_owned(), most.into());
+            if is_unsaid {
+                self.unsaid.push(unsaid_at(place.at, "format"));
             }
         }
-        let mut hints = Vec::new();
         for (keyword, value) in members {
             match keyword.as_str() {
                 keyword if FORMED.contains(&keyword) => {}

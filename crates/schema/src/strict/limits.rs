@@ -21,8 +21,8 @@ struct Count {
 }
 
 /// Properties that may be left out, and places that take one of several types, in all schemas of one request at
-/// Anthropic: its grammar has a state for each choice of them. The API says 24 and 16, and was recorded to refuse 24. (Anthropic,
-/// "Structured outputs", complexity limits)
+/// Anthropic: its grammar has a state for each choice of them. The API documents 24 and 16, and was recorded to refuse
+/// 24 properties. (Anthropic, "Structured outputs", complexity limits)
 const MAX_OPTIONAL: usize = 20;
 const MAX_UNIONS: usize = 16;
 
@@ -121,7 +121,7 @@ pub(super) fn unions(schema: &Value) -> usize {
 
 fn sizes(schema: &Value, most_properties: usize, most_levels: usize) -> Result<(), Refusal> {
     let mut count = Count { most_levels, ..Count::default() };
-    count.node(schema, 0)?;
+    count.node(schema, 1)?;
     let Count { properties, choices, chars, .. } = count;
     let bounds = [
         (properties, most_properties, "properties"),
@@ -142,7 +142,7 @@ impl Count {
         }
         for (name, definition) in members.get("$defs").and_then(Value::as_object).into_iter().flatten() {
             self.chars += name.chars().count();
-            self.node(definition, 0)?;
+            self.node(definition, 1)?;
         }
         for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
             self.properties += 1;

@@ -24,7 +24,7 @@ use crate::{Schema, Violation};
 pub enum Subset {
     /// OpenAI's: each property is required, and those that may be left out may be `null`.
     OpenAi,
-    /// Azure's: as OpenAI's, but texts, numbers and lists have no bounds. (Azure OpenAI, "Structured outputs")
+    /// Azure's: as OpenAI's, but texts, numbers and lists have no bounds, formats or patterns. (Azure OpenAI, "Structured outputs")
     Azure,
     /// Anthropic's: properties may be left out; numbers and lengths have no bounds, and nothing holds itself.
     Anthropic,

@@ -15,7 +15,8 @@ use crate::double::lock;
 
 /// The headers that are kept; whatever else a request or an answer carries stays out of a recording.
 const OF_REQUESTS: [&str; 4] = ["content-type", "accept", "anthropic-version", "anthropic-beta"];
-const OF_ANSWERS: [&str; 2] = ["content-type", "retry-after"];
+const OF_ANSWERS: [&str; 5] =
+    ["content-type", "retry-after", "retry-after-ms", "x-should-retry", "x-amzn-errortype"];
 
 /// Records what a model's provider is asked and what it answers, for a [`Player`](crate::Player) and for
 /// `attache replay`.
@@ -51,12 +52,19 @@ struct Recorded {
     taken: Vec<Taken>,
 }
 
-#[derive(Debug)]
 struct Taken {
     request: RequestParts,
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
+}
+
+// Answers and their headers hold what nobody has scrubbed yet.
+impl std::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (status, bytes) = (self.status.as_u16(), self.body.len());
+        f.debug_struct("Taken").field("status", &status).field("bytes", &bytes).finish_non_exhaustive()
+    }
 }
 
 impl Recorder {

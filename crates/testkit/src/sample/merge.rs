@@ -16,7 +16,7 @@ pub(super) fn merged(one: &Value, other: &Value) -> Value {
             Some(own) if own == value => continue,
             Some(own) => match join(word, own, value) {
                 Some(joined) => joined,
-                // Both stand; whoever makes the value looks at them one after the other.
+                // Both stand, and the value is checked against both.
                 None => {
                     let mut more = Map::new();
                     more.insert(word.clone(), value.clone());

@@ -62,6 +62,8 @@ impl Maker<'_> {
         }
         if let Some(Value::Array(all)) = object.get("allOf") {
             let whole = all.iter().fold(without(object, "allOf"), |whole, one| merged(&whole, one));
+            // Two demands that are not one schema are left out here: the value is checked against both.
+            let whole = whole.as_object().map_or_else(|| whole.clone(), |whole| without(whole, "allOf"));
             return self.value(&whole, path, nth);
         }
         for choice in ["anyOf", "oneOf"] {

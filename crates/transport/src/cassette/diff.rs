@@ -39,7 +39,8 @@ pub fn json_differences(expected: &Value, actual: &Value, ignored: &[String]) ->
 }
 
 fn segments(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
+    let names = pointer.strip_prefix('/').unwrap_or(pointer).split('/');
+    names.map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
 }
 
 fn compare(

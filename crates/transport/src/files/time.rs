@@ -36,7 +36,8 @@ fn seconds(text: &str) -> Option<i64> {
         ("Z" | "z", "") => 0,
         (sign @ ("+" | "-"), rest) => {
             let (hours, minutes) = rest.split_once(':')?;
-            let offset = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
+            let two = |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i64::from);
+            let offset = two(hours)? * 3600 + two(minutes)? * 60;
             if sign == "+" { offset } else { -offset }
         }
         _ => return None,

@@ -211,8 +211,8 @@ fn options_of_a_clone_are_its_own() {
         prepares: false,
         capabilities: ModelCapabilities::text_only("counting", "one"),
     };
-    let base = Model::new(codec, "key").unwrap().with_config(ModelSettings::new().with_max_tokens(7));
-    let hot = base.clone().with_config(ModelSettings::new().with_temperature(1.0));
+    let base = Model::new(codec, "key").unwrap().with_settings(ModelSettings::new().with_max_tokens(7));
+    let hot = base.clone().with_settings(ModelSettings::new().with_temperature(1.0));
     let cold = base.clone();
     cold.set_settings(ModelSettings::new().with_temperature(0.0));
     let of = |model: &Model| (model.settings().max_tokens, model.settings().temperature);

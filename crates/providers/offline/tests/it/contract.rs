@@ -268,7 +268,7 @@ async fn limits_and_options() {
         error(mail().with_settings(ModelSettings::new().with_temperature(1.0))).await,
         ErrorKind::Unsupported
     );
-    let model = OfflineModel::new().with_config(ModelSettings::new().with_max_tokens(1));
+    let model = OfflineModel::new().with_settings(ModelSettings::new().with_max_tokens(1));
     assert_eq!(ModelHandle::new(model).complete(mail()).await.unwrap().message.text(), "“The");
 }
 

@@ -44,7 +44,7 @@ pub(crate) use ids::legal;
 /// ```
 /// use attache_core::{ModelHandle, ModelSettings};
 /// use attache_openai::OpenAiChat;
-/// let model = OpenAiChat::new("gpt-4o", "sk-…")?.with_config(ModelSettings::new().with_temperature(0.0));
+/// let model = OpenAiChat::new("gpt-4o", "sk-…")?.with_settings(ModelSettings::new().with_temperature(0.0));
 /// assert_eq!(ModelHandle::new(model).id(), "openai-chat/gpt-4o");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```

@@ -44,7 +44,7 @@ pub enum ToolSchemas {
     /// As OpenAI does, at most 128: no `anyOf`, `oneOf`, `allOf`, `enum` and `not` at the root, and no array without
     /// `items`. It holds models to strict ones in [`Subset::OpenAi`](attache_core::schema::Subset::OpenAi).
     OpenAi,
-    /// The same, held to in [`Subset::Azure`](attache_core::schema::Subset::Azure).
+    /// As [`OpenAi`](Self::OpenAi), but strict schemas are in [`Subset::Azure`](attache_core::schema::Subset::Azure).
     Azure,
 }
 

@@ -33,7 +33,7 @@ pub use rules::{ItemIds, ReasoningItems, ResponsesRules};
 /// ```
 /// use attache_core::{ModelHandle, ModelSettings};
 /// use attache_openai::OpenAi;
-/// let model = OpenAi::new("gpt-5.6", "sk-…")?.with_config(ModelSettings::new().with_max_tokens(2000));
+/// let model = OpenAi::new("gpt-5.6", "sk-…")?.with_settings(ModelSettings::new().with_max_tokens(2000));
 /// assert_eq!(ModelHandle::new(model).id(), "openai/gpt-5.6");
 /// # Ok::<(), attache_core::ProviderError>(())
 /// ```
