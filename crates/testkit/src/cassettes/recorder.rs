@@ -15,8 +15,7 @@ use crate::double::lock;
 
 /// The headers that are kept; whatever else a request or an answer carries stays out of a recording.
 const OF_REQUESTS: [&str; 4] = ["content-type", "accept", "anthropic-version", "anthropic-beta"];
-const OF_ANSWERS: [&str; 5] =
-    ["content-type", "retry-after", "retry-after-ms", "x-should-retry", "x-amzn-errortype"];
+const OF_ANSWERS: [&str; 4] = ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
 
 /// Records what a model's provider is asked and what it answers, for a [`Player`](crate::Player) and for
 /// `attache replay`.

@@ -61,11 +61,13 @@ pub(super) struct Candidate {
     pub(super) url_context: Option<Box<RawValue>>,
     pub(super) grounding: Option<Box<RawValue>>,
     pub(super) citations: Option<Box<RawValue>>,
+    /// White space that was not handed out, since no text of this candidate has followed yet. `None` once one has.
+    held: Option<String>,
 }
 
 impl Candidate {
     pub(super) fn new(index: u64, shown: bool) -> Self {
-        Self { index, shown, ..Self::default() }
+        Self { index, shown, held: Some(String::new()), ..Self::default() }
     }
 
     /// Takes what a chunk says of this candidate.
@@ -138,7 +140,7 @@ impl Candidate {
             if thought {
                 out.thinking(&*text);
             } else {
-                out.content(&*text);
+                self.show(&text, out);
             }
         }
         if signature.is_none() {
@@ -160,6 +162,14 @@ impl Candidate {
         }
         let words = Words { text: text.into_owned(), signature };
         self.add(if thought { Piece::Thought(words) } else { Piece::Text(words) })
+    }
+
+    /// Hands out text. White space waits for the text of this candidate that it stands before.
+    fn show(&mut self, text: &str, out: &mut ChunkSink) {
+        match &mut self.held {
+            Some(held) if text.trim().is_empty() => held.push_str(text),
+            held => out.content(held.take().unwrap_or_default() + text),
+        }
     }
 
     /// A call comes whole, in one part.
