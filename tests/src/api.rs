@@ -219,7 +219,7 @@ impl Api {
         !matches!(self, Self::Gemini)
     }
 
-    /// Whether a reply can be of several generations.
+    /// True if a reply can be of several generations.
     pub fn has_choices(self) -> bool {
         matches!(self, Self::OpenAiChat | Self::Gemini)
     }

@@ -57,7 +57,7 @@ impl Party {
         self.server.map_or_else(|| self.api.name(), |(name, ..)| name)
     }
 
-    /// Whether it is a compatible server.
+    /// True if it is a compatible server.
     pub fn is_compatible(self) -> bool {
         self.server.is_some()
     }

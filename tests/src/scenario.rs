@@ -28,7 +28,7 @@ pub struct Scenario {
     pub options: ModelSettings,
     /// How documents are routed.
     pub routing: RouteOptions,
-    /// Whether the reply streams.
+    /// True if the reply streams.
     pub stream: bool,
 }
 

@@ -20,7 +20,7 @@ use attache_tests::{APIS, Api, Party};
 use attache_transport::{HttpClient, RetryPolicy, Timeouts};
 use serde_json::{Value, json};
 
-/// How many blocks before a marker a cache looks for what it has (anthropic.md 7).
+/// The number of blocks before a marker in which a cache looks for an entry (anthropic.md 7).
 const LOOK_BACK: usize = 20;
 
 #[derive(serde::Deserialize, JsonSchema)]

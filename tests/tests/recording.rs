@@ -95,7 +95,7 @@ async fn a_secret_in_a_binary_body_is_not_written() {
     assert_eq!(error.to_string(), "interaction 2: a secret stands in a binary body");
 }
 
-/// What dropping the last handle panics with.
+/// The message with which dropping the last handle panics.
 fn dropped(player: Player) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| drop(player))).unwrap_err();
     panic.downcast_ref::<String>().unwrap().clone()

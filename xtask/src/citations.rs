@@ -65,7 +65,7 @@ impl Pages {
     /// The citations of a comment that point to nothing.
     fn missed(&self, comment: &str) -> Vec<String> {
         let mut missed = Vec::new();
-        // What is cited with its page is not looked up once more without it.
+        // A section that is cited with its page is not looked up once more without it.
         let mut known = BTreeSet::new();
         for (page, section, row) in cited(comment) {
             known.extend(row.iter().flat_map(|row| [row.clone(), format!("{section} {row}")]));
@@ -129,7 +129,7 @@ impl Page {
         Self(sections)
     }
 
-    /// Whether this is a section, a row of any, or both with a space between.
+    /// True if this is a section, a row of any, or both with a space between.
     fn has(&self, name: &str) -> bool {
         let of = |(section, row): (&str, &str)| self.0.get(section).is_some_and(|rows| rows.contains(row));
         name.split_once(' ').is_some_and(of)
@@ -212,7 +212,7 @@ fn cited(comment: &str) -> Vec<(String, String, Option<String>)> {
 fn sections(page: &str, rest: &str, found: &mut Vec<(String, String, Option<String>)>) {
     // The section of the last citation, and whether that has a row.
     let mut last: Option<(String, bool)> = None;
-    // Whether a separator stands before the word.
+    // True if a separator stands before the word.
     let mut apart = true;
     for word in rest.split_whitespace() {
         if last.is_some() && matches!(word, "and" | "to") {

@@ -238,7 +238,7 @@ impl ChatLoopHandle {
         self.control.awaiting()
     }
 
-    /// Whether the loop is under way.
+    /// True if the loop is under way.
     pub fn is_active(&self) -> bool {
         self.run.is_some() && self.control.is_active()
     }

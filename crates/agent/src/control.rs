@@ -38,7 +38,7 @@ struct State {
 }
 
 impl State {
-    /// Whether the run has ended, or is about to.
+    /// True if the run has ended, or is about to.
     fn is_over(&self) -> bool {
         self.ended || self.cancelled.is_some()
     }
@@ -212,7 +212,7 @@ impl Control {
         self.shared.cancelled.notify_waiters();
     }
 
-    /// Whether the run is still under way.
+    /// True if the run is still under way.
     pub fn is_active(&self) -> bool {
         !self.lock().is_over()
     }

@@ -73,7 +73,7 @@ impl EndReason {
         }
     }
 
-    /// Whether the run failed, rather than coming to an end that a caller may show.
+    /// True if the run failed, rather than coming to an end that a caller may show.
     pub fn is_failure(&self) -> bool {
         matches!(
             self,

@@ -28,7 +28,7 @@ pub(crate) struct Setup {
     pub(crate) history: HistoryPolicy,
     pub(crate) routing: RouteOptions,
     pub(crate) store: Arc<dyn DocumentStore>,
-    /// Whether the store is the user's, and keeps what it is given.
+    /// True if the store is the user's, and keeps what it is given.
     pub(crate) keeps: bool,
     pub(crate) fetcher: Option<Arc<dyn Fetcher>>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,

@@ -11,7 +11,7 @@ use bytes::Bytes;
 pub struct MemoryDocumentStore {
     id: String,
     max_bytes: usize,
-    /// Whether the oldest documents make room for new ones.
+    /// True if the oldest documents make room for new ones.
     forgets: bool,
     kept: Mutex<Kept>,
 }

@@ -52,9 +52,9 @@ pub(crate) struct Marks {
     systems: Vec<usize>,
     /// Where the turns of the window begin.
     turns: Vec<usize>,
-    /// Whether the last message belongs to the user's side at the beginning of a turn.
+    /// True if the last message belongs to the user's side at the beginning of a turn.
     opening: bool,
-    /// Whether the turn goes on after the last message.
+    /// True if the turn goes on after the last message.
     in_round: bool,
     /// The first message of the window that is no system message.
     start: usize,
@@ -271,12 +271,12 @@ impl Marks {
     }
 }
 
-/// Whether a message counts towards the limit.
+/// True if a message counts towards the limit.
 fn counts(message: &Message) -> bool {
     message.role() != Role::System && !message.is_tool_call_documents()
 }
 
-/// Whether it stays with its turn, whatever rounds leave.
+/// True if it stays with its turn, whatever rounds leave.
 fn is_of_author(message: &Message) -> bool {
     match message {
         Message::System(_) => true,

@@ -320,7 +320,7 @@ async fn nothing_is_written_where_no_model_adds_anything() {
 async fn a_file_is_replaced_at_once_and_nothing_is_left_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let (server, file) = saved(folder.path()).await;
-    // Who still reads the old file reads all of it, and a link stays one.
+    // A reader of the old file still reads all of it, and a link stays one.
     let mut old = std::fs::File::open(&file).unwrap();
     std::fs::create_dir(folder.path().join("links")).unwrap();
     let link = folder.path().join("links").join("link.toml");

@@ -1,4 +1,4 @@
-//! What attache's own tests hold its providers against; nothing here is published.
+//! The yardsticks of attache's own tests for its providers; nothing here is published.
 //!
 //! - [`MockProvider`] is an HTTP server that speaks the providers' APIs: it answers with scripted [`Reply`]s,
 //!   whole or streamed, injects faults, records what it was asked, and judges every request as strictly as the

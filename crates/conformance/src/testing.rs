@@ -182,7 +182,7 @@ pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     /// The body as it came, chunk by chunk.
     pub(crate) chunks: Vec<Bytes>,
-    /// Whether the body broke off.
+    /// True if the body broke off.
     pub(crate) broken: bool,
 }
 

@@ -85,7 +85,7 @@ fn narrow(bytes: &[u8]) -> Option<&'static Encoding> {
     Some(detector.guess(None, Utf8Detection::Deny))
 }
 
-/// Whether a guessed text looks like text: no controls that only a wrong charset makes, and hardly any private
+/// True if a guessed text looks like text: no controls that only a wrong charset makes, and hardly any private
 /// characters.
 fn is_text(text: &str) -> bool {
     let control =

@@ -103,7 +103,7 @@ impl fmt::Display for Unit {
 pub enum Note {
     /// Not all units were read.
     UnitsLeftOut {
-        /// What the units are.
+        /// The kind of unit.
         unit: Unit,
         /// How many were read, counted from the first.
         read: usize,
@@ -117,7 +117,7 @@ pub enum Note {
     },
     /// These units could not be read at all. They keep their numbers: under the marker of each, the text says so.
     Unread {
-        /// What the units are.
+        /// The kind of unit.
         unit: Unit,
         /// Their numbers, from 1.
         numbers: Vec<usize>,
@@ -125,27 +125,27 @@ pub enum Note {
     /// The list of the units is damaged: they are in the order in which they were found, and their numbers may be
     /// wrong.
     OrderGuessed {
-        /// What the units are.
+        /// The kind of unit.
         unit: Unit,
     },
     /// Parts of these units were left out because they are too large, nested too deep, or damaged. Under the marker
     /// of each, the text says so too.
     PartsLeftOut {
-        /// What the units are.
+        /// The kind of unit.
         unit: Unit,
         /// Their numbers, from 1.
         numbers: Vec<usize>,
     },
     /// These units hold no text; they may be scans or drawings.
     WithoutText {
-        /// What the units are.
+        /// The kind of unit.
         unit: Unit,
         /// Their numbers, from 1.
         numbers: Vec<usize>,
     },
     /// Images cover these units, which hold little text beside them: scans with a stamp, or pictures with a title.
     CoveredByImages {
-        /// What the units are.
+        /// The kind of unit.
         unit: Unit,
         /// Their numbers, from 1.
         numbers: Vec<usize>,

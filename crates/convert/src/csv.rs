@@ -138,7 +138,7 @@ impl Table<'_> {
     }
 }
 
-/// Whether a line is longer than that of any table: a row is held in memory, several times.
+/// True if a line is longer than that of any table: a row is held in memory, several times.
 fn has_endless_line(text: &str) -> bool {
     const LONGEST: usize = 1 << 20;
     let mut start = 0;
@@ -146,7 +146,7 @@ fn has_endless_line(text: &str) -> bool {
     ends.any(|end| end - std::mem::replace(&mut start, end) > LONGEST)
 }
 
-/// Whether a row says what its columns are: words, each once.
+/// True if a row says what its columns are: words, each once.
 fn names_columns(row: &StringRecord) -> bool {
     let figure = |cell: &str| {
         let cell = cell.trim();
@@ -157,7 +157,7 @@ fn names_columns(row: &StringRecord) -> bool {
     named > 0 && named * 2 >= row.len() && !row.iter().any(figure)
 }
 
-/// Whether no row has too many cells. What looks quoted may be none for the reader, so it counts too, but may be more.
+/// True if no row has too many cells. What looks quoted may be none for the reader, so it counts too, but may be more.
 fn is_table(text: &str, separator: u8) -> bool {
     let (mut cells, mut quoted_cells, mut quoted) = (1, 0, false);
     for byte in text.bytes() {

@@ -86,7 +86,7 @@ struct Parts {
     styles: Styles,
     numbering: Numbering,
     notes: HashMap<(&'static str, String), Aside>,
-    /// Whether a part of notes is damaged.
+    /// True if a part of notes is damaged.
     unread: bool,
 }
 

@@ -126,7 +126,7 @@ impl Chart {
         }
     }
 
-    /// Whether the last series has neither name nor values yet; labels of values come behind them.
+    /// True if the last series has neither name nor values yet; labels of values come behind them.
     fn is_unnamed(&self) -> bool {
         self.series.last().is_some_and(|series| series.name.is_empty() && series.values.is_empty())
     }

@@ -38,7 +38,7 @@ struct Table {
     column: usize,
     /// For each column, how many further rows a cell above reaches into.
     covered: Vec<usize>,
-    /// Whether it only arranges things on a page: it holds other tables.
+    /// True if it only arranges things on a page: it holds other tables.
     layout: bool,
 }
 
@@ -89,17 +89,17 @@ impl<'o> Flow<'o> {
         Self { output, paragraph: String::new(), tables: Vec::new(), deeper: 0, held: 0 }
     }
 
-    /// Whether nothing more is taken.
+    /// True if nothing more is taken.
     pub(crate) fn is_full(&self) -> bool {
         self.output.is_full()
     }
 
-    /// Whether the present paragraph holds nothing yet.
+    /// True if the present paragraph holds nothing yet.
     pub(crate) fn is_blank(&self) -> bool {
         self.paragraph.trim().is_empty()
     }
 
-    /// Whether a paragraph has no more than blank space at its end, so that more of it means nothing.
+    /// True if a paragraph has no more than blank space at its end, so that more of it means nothing.
     pub(crate) fn ends_blank(&self) -> bool {
         self.paragraph.is_empty() || self.paragraph.ends_with([' ', '\n'])
     }

@@ -292,7 +292,7 @@ impl Format {
         }
     }
 
-    /// Whether a document of this type may turn out to be of another. Text is taken at its word.
+    /// True if a document of this type may turn out to be of another. Text is taken at its word.
     fn is_container(self) -> bool {
         match self {
             Self::Zip | Self::Office | Self::Unknown => true,

@@ -123,7 +123,7 @@ struct Outline {
 struct Level {
     list: bool,
     count: usize,
-    /// Whether it stands on one line.
+    /// True if it stands on one line.
     flat: bool,
 }
 
@@ -256,7 +256,7 @@ fn token(text: &str) -> usize {
     .min(bytes.len())
 }
 
-/// Whether the list or object that opened is short enough for one line, and holds none that is not empty.
+/// True if the list or object that opened is short enough for one line, and holds none that is not empty.
 fn is_short(open: u8, mut rest: &str) -> bool {
     let start = rest.len();
     let mut depth = 1;

@@ -149,7 +149,7 @@ impl Output {
         self.starts.len()
     }
 
-    /// Whether nothing more is taken.
+    /// True if nothing more is taken.
     pub(crate) fn is_full(&self) -> bool {
         self.cut
     }

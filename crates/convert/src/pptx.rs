@@ -101,7 +101,7 @@ fn listed(mut xml: Xml<'_>) -> Result<Vec<String>, Stop> {
     }
 }
 
-/// Whether a slide is left out when the presentation is shown. Its first element says so.
+/// True if a slide is left out when the presentation is shown. Its first element says so.
 fn is_hidden(package: &Package<'_>, slide: &str) -> Result<bool, ConvertError> {
     let Some(Ok(mut xml)) = package.xml(slide) else { return Ok(false) };
     loop {

@@ -247,7 +247,7 @@ struct Cells<'a> {
     comments: HashMap<String, String>,
     clock: Clock,
     formulas: usize,
-    /// Whether a shared text is not there.
+    /// True if a shared text is not there.
     lost: bool,
 }
 

@@ -92,7 +92,7 @@ impl Tag<'_> {
         self.attr(name)?.trim().parse().ok()
     }
 
-    /// Whether an attribute is there and not switched off.
+    /// True if an attribute is there and not switched off.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.attr(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false" | "off"))
     }

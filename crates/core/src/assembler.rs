@@ -308,7 +308,7 @@ impl Slot {
             (None, _) => match name {
                 Some(name) if self.name.is_some() && self.is_complete() => {
                     let is_other = self.name.as_deref() != Some(name);
-                    // Whether a repeated name announces another call shows in what follows.
+                    // True if a repeated name announces another call shows in what follows.
                     self.named_again |= !is_other && !says_arguments;
                     is_other || says_arguments
                 }

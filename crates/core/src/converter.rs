@@ -249,7 +249,7 @@ pub struct Units {
     pub starts: Vec<usize>,
     /// The number of the document has, whether or not all of them are in the text.
     pub total: usize,
-    /// Those, counted from 1 and ascending, that images cover, and whose little text does not say what they show.
+    /// The units, counted from 1 and ascending, that images cover, and whose little text does not say what they show.
     pub covered: Vec<usize>,
 }
 

@@ -20,13 +20,13 @@ pub struct Source {
     counts: Option<Arc<fixed::Counts>>,
 }
 
-/// Gives the thread back the source that it had when this was made.
+/// Lets a source serve the thread. Of several that are there the newest serves, in whichever order they are dropped.
 #[derive(Debug)]
 #[must_use = "the source serves until this is dropped"]
 pub struct Entered {
     #[cfg(feature = "fixed")]
-    before: Option<Arc<fixed::Counts>>,
-    /// What was entered on a thread is left there.
+    number: u64,
+    /// A source that a thread entered is left on that thread.
     thread: PhantomData<*const ()>,
 }
 
@@ -75,7 +75,7 @@ impl Source {
     pub fn enter(&self) -> Entered {
         Entered {
             #[cfg(feature = "fixed")]
-            before: fixed::replace(self.counts.clone()),
+            number: fixed::enter(self.counts.clone()),
             thread: PhantomData,
         }
     }
@@ -92,7 +92,7 @@ impl Source {
 #[cfg(feature = "fixed")]
 impl Drop for Entered {
     fn drop(&mut self) {
-        fixed::replace(self.before.take());
+        fixed::leave(self.number);
     }
 }
 
@@ -120,28 +120,43 @@ mod fixed {
     #[derive(Debug, Default)]
     pub(super) struct Counts([AtomicU32; 4]);
 
+    type Source = Option<Arc<Counts>>;
+
     thread_local! {
-        static COUNTS: RefCell<Option<Arc<Counts>>> = const { RefCell::new(None) };
+        /// The sources that serve the thread, each with the number of its guard; the last one serves.
+        static SOURCES: RefCell<Vec<(u64, Source)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn with_current<T>(look: impl FnOnce(Option<&Arc<Counts>>) -> T) -> T {
+        SOURCES.with_borrow(|sources| look(sources.last().and_then(|(_, source)| source.as_ref())))
     }
 
     /// The next number of a kind, where the thread has a source of counts.
     pub(crate) fn next(kind: Kind) -> Option<u32> {
-        COUNTS.with_borrow(|counts| {
-            let count = counts.as_ref()?.0.get(kind as usize)?;
+        with_current(|counts| {
+            let count = counts?.0.get(kind as usize)?;
             Some(count.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
         })
     }
 
     pub(super) fn is_on() -> bool {
-        COUNTS.with_borrow(Option::is_some)
+        with_current(|counts| counts.is_some())
     }
 
     pub(super) fn current() -> Option<Arc<Counts>> {
-        COUNTS.with_borrow(Clone::clone)
+        with_current(|counts| counts.cloned())
     }
 
-    pub(super) fn replace(counts: Option<Arc<Counts>>) -> Option<Arc<Counts>> {
-        COUNTS.replace(counts)
+    pub(super) fn enter(source: Source) -> u64 {
+        SOURCES.with_borrow_mut(|sources| {
+            let number = sources.last().map_or(0, |(last, _)| last + 1);
+            sources.push((number, source));
+            number
+        })
+    }
+
+    pub(super) fn leave(number: u64) {
+        SOURCES.with_borrow_mut(|sources| sources.retain(|(known, _)| *known != number));
     }
 
     /// A UUID of the form that random ones have, with the number where labels show it.

@@ -98,7 +98,7 @@ impl ToolFn {
         let awaited = self.is_async.then(|| quote! { .await });
         let called = quote_spanned! { self.ident.span() => #callee(#this #(#passed),*)#awaited };
         let krate = &at(krate, self.output);
-        // Whether it is a `Result` the type says, whatever its name is here.
+        // True if it is a `Result` the type says, whatever its name is here.
         let output = quote_spanned! { self.output => {
             use #krate::__private::Settled as _;
             #krate::__private::Returned(#called).settled()

@@ -137,7 +137,7 @@ pub(crate) fn toolbox(input: ParseStream<'_>) -> Result<Option<Path>> {
     Ok(krate)
 }
 
-/// Whether an expression is a literal, so that a schema can show it.
+/// True if an expression is a literal, so that a schema can show it.
 pub(crate) fn is_literal(expression: &Expr) -> bool {
     match expression {
         Expr::Lit(_) => true,
@@ -146,7 +146,7 @@ pub(crate) fn is_literal(expression: &Expr) -> bool {
     }
 }
 
-/// Whether an expression is a string literal.
+/// True if an expression is a string literal.
 pub(crate) fn is_string(expression: &Expr) -> bool {
     matches!(expression, Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)))
 }

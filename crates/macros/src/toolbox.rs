@@ -108,7 +108,7 @@ fn generated(krate: &Path, block: &ItemImpl, tools: &[ToolFn]) -> TokenStream {
     }
 }
 
-/// Whether an attribute marks a method as a tool, however the macro was imported.
+/// True if an attribute marks a method as a tool, however the macro was imported.
 pub(crate) fn is_tool(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == "tool")
 }

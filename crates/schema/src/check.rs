@@ -89,7 +89,7 @@ pub(crate) struct Check<'s> {
     spent: bool,
     /// Whether integers are read by programs, so that they are of 64 bits.
     is_read: bool,
-    /// Whether an integer is written as a fraction.
+    /// True if an integer is written as a fraction.
     pub(crate) has_fractions: bool,
     /// Branches entered inside each other.
     branches: u32,

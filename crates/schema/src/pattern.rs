@@ -39,7 +39,7 @@ impl Pattern {
         self.regex.as_ref().map_or(0, |(_, cost)| bytes.saturating_mul(*cost) / 64)
     }
 
-    /// Whether it matches somewhere in `text`; `None` if it cannot be matched here.
+    /// True if it matches somewhere in `text`; `None` if it cannot be matched here.
     pub(crate) fn matches(&self, text: &str) -> Option<bool> {
         self.regex.as_ref().map(|(regex, _)| regex.is_match(text))
     }

@@ -14,12 +14,12 @@ fn written_whole(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-/// Whether a number has no fraction, however it is written.
+/// True if a number has no fraction, however it is written.
 pub(crate) fn is_whole(number: &Number) -> bool {
     written_whole(number).is_some() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// Whether a number is written as an integer of 64 bits.
+/// True if a number is written as an integer of 64 bits.
 pub(crate) fn is_written_whole(number: &Number) -> bool {
     number.is_i64() || number.is_u64()
 }

@@ -62,7 +62,7 @@ fn schema_of<T: JsonSchema>() -> Schema {
 /// How many values fitted.
 static FITTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a value that fits the type's schema can be read as the type.
+/// Reads a value that fits the type's schema as the type.
 type Becomes = Box<dyn Fn(&Value) -> Result<(), TestCaseError>>;
 
 fn becomes<T: JsonSchema + DeserializeOwned>() -> Becomes {

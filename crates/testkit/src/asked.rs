@@ -46,7 +46,7 @@ impl Exchange {
     }
 }
 
-/// How much of a document a model was shown.
+/// The part of a document that a model was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sight {
@@ -93,7 +93,7 @@ impl Asked {
         assert!(called.contains(&tool), "the model did not call `{tool}`; it called {others}");
     }
 
-    /// How much of a document the model was shown, in whichever of the requests showed most. Contents are compared, not
+    /// The part of a document that the model was shown, in whichever of the requests showed most. Contents are compared, not
     /// ids: the same bytes under another id count, and another version under the same id does not.
     pub fn sight(&self, document: &Document) -> Sight {
         let sights = self.requests().map(|request| sight(request, document));
@@ -189,7 +189,7 @@ fn is_text(document: &Document) -> bool {
     matches!(document.media_type().kind(), attache_core::MediaKind::Text)
 }
 
-/// Whether both have the same bytes; where those of one are nowhere in memory, whether they are the same document.
+/// True if both have the same bytes; where those of one are nowhere in memory, whether they are the same document.
 fn is_content(document: &Document, other: &Document) -> bool {
     match (document.hash(), other.hash()) {
         (Some(own), Some(others)) => own == others,
@@ -197,13 +197,13 @@ fn is_content(document: &Document, other: &Document) -> bool {
     }
 }
 
-/// What stands in a request.
+/// A content of a request.
 pub(crate) enum Shown<'a> {
     Text(std::borrow::Cow<'a, str>),
     Document(&'a Document),
 }
 
-/// What a message shows on the side of the user and of the tools, as a provider renders it.
+/// The contents that a message shows on the side of the user and of the tools, as a provider renders it.
 pub(crate) fn shown(message: &Message) -> Vec<Shown<'_>> {
     match message {
         Message::User(user) => user.shown().iter().map(content).collect(),

@@ -179,7 +179,7 @@ impl Drop for Shared {
     }
 }
 
-/// What a model of this crate hands to its [`Double`].
+/// The methods that a model of this crate hands to its [`Double`].
 macro_rules! provider {
     () => {
         fn model_id(&self) -> &str {
@@ -204,7 +204,7 @@ macro_rules! provider {
     };
 }
 
-/// What all models of this crate have for tests.
+/// The methods that all models of this crate have for tests.
 macro_rules! methods {
     () => {
         /// Gives it the capabilities that the bundled matrix has for a model, such as `anthropic` and

@@ -9,7 +9,10 @@ use attache_core::fresh::{Entered, Source};
 ///
 /// Documents, messages, calls and runs are counted apart, each from 1: the first document is
 /// `00000001-0000-4000-8000-000000000000`, and labels show `00000001`. The time is 2026-01-01T00:00:00Z. Time limits go
-/// on to hold, since they are not measured with that clock.
+/// on to hold, since they are not measured with that clock; only a moment of the real clock that a caller hands to a
+/// journal to wait for lies in the future then.
+///
+/// Two runs of tests in parallel draw the same ids, each on its thread, so they need stores of their own.
 ///
 /// A test has its thread to itself, so tests in parallel do not count each other's ids. A run happens on the thread that
 /// polls it, tools that block a thread included. What is spawned as a task of its own, or runs on other threads, keeps

@@ -303,3 +303,19 @@ async fn a_transcript_tells_of_failures_and_changes() {
     the model failed: the script says so
     ");
 }
+
+#[test]
+fn fixed_ids_end_with_the_last_guard_whatever_the_order() {
+    let id = || Document::inline("x").id().as_str().to_owned();
+    let first = Fixed::new();
+    assert!(id().starts_with("00000001-"));
+    // As by assignment: the new one is made before the old one is dropped.
+    let second = Fixed::new();
+    drop(first);
+    assert!(id().starts_with("00000001-") && id().starts_with("00000002-"));
+    let third = Fixed::new();
+    drop(second);
+    assert!(id().starts_with("00000001-"));
+    drop(third);
+    assert!(!id().starts_with("0000000"));
+}

@@ -130,7 +130,7 @@ impl Turn {
         })
     }
 
-    /// What it says, in a few words.
+    /// Its content, in a few words.
     pub(crate) fn gist(&self) -> String {
         let parts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Text(text) => Some(format!("the text {:?}", text.text())),

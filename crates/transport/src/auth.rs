@@ -39,7 +39,7 @@ impl Auth {
         }
     }
 
-    /// Whether there is nothing to authorize with. A blank key is nothing.
+    /// True if there is nothing to authorize with. A blank key is nothing.
     pub fn is_none(&self) -> bool {
         match self {
             Self::None => true,

@@ -71,7 +71,7 @@ impl EncodedBody {
         self.left
     }
 
-    /// Whether there is nothing (more) to send.
+    /// True if there is nothing (more) to send.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }

@@ -13,7 +13,7 @@ use crate::log::ItemWriter;
 /// Makes a request with what is kept of its conversation under `key`, if that fits, and keeps it again.
 ///
 /// # Errors
-/// Those of `make`; what is kept is kept all the same.
+/// The errors of `make`; the state is kept all the same.
 pub fn with_kept<S: Send + Sync + 'static, T>(
     request: &ChatRequest,
     key: &str,
@@ -30,12 +30,12 @@ pub fn with_kept<S: Send + Sync + 'static, T>(
     made
 }
 
-/// Whether both are the same, as far as it costs little to tell.
+/// True if both are the same: at once where they share memory, else by comparison.
 pub fn is_same<T: PartialEq>(a: &Arc<T>, b: &Arc<T>) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }
 
-/// Whether both sets give every tool the same name on the wire.
+/// True if both sets give every tool the same name on the wire.
 pub fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
     let agree = |names: &ToolSet, other: &ToolSet| {
         names.iter().all(|(wire, definition)| other.wire_name(definition.name()) == wire)
@@ -43,7 +43,7 @@ pub fn same_names(a: &Arc<ToolSet>, b: &Arc<ToolSet>) -> bool {
     Arc::ptr_eq(a, b) || agree(a, b) && agree(b, a)
 }
 
-/// How many of the messages, from the first on, are those that were seen before.
+/// The number of messages, from the first on, that were seen before.
 pub fn count_seen(messages: &[Arc<Message>], seen: &[Arc<Message>]) -> usize {
     let is_same = |(a, b): &(&Arc<Message>, &Arc<Message>)| {
         Arc::ptr_eq(a, b) || a.id() == b.id() && a.stamp() == b.stamp()
@@ -51,7 +51,7 @@ pub fn count_seen(messages: &[Arc<Message>], seen: &[Arc<Message>]) -> usize {
     messages.iter().zip(seen).take_while(is_same).count()
 }
 
-/// How many messages of instructions stand before everything else.
+/// The number of messages of instructions before everything else.
 pub fn count_leading(messages: &[Arc<Message>]) -> usize {
     messages.iter().take_while(|message| matches!(&***message, Message::System(_))).count()
 }
@@ -170,8 +170,8 @@ pub fn extra_tools(extra: &Map<String, Value>) -> Result<&[Value], ProviderError
     }
 }
 
-/// Writes a comma unless the item begins.
-pub fn next(item: &mut ItemWriter<'_>) {
+/// Writes a comma, unless the item begins.
+pub fn comma(item: &mut ItemWriter<'_>) {
     if !item.is_empty() {
         item.raw(",");
     }

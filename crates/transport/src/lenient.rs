@@ -32,7 +32,7 @@ impl<'a> Text<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count(pub Option<u64>);
 
-/// Whether a member is `true`.
+/// True if a member is `true`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flag(pub bool);
 
@@ -56,7 +56,7 @@ impl<T> Default for List<T> {
     }
 }
 
-/// What a value reads as, by the type that it has in JSON; the default where that is none of the expected. Types that
+/// The reading of a value by the type that it has in JSON; the default where that is none of the expected. Types that
 /// say so read by [`lenient`].
 pub trait Lenient<'de>: Default {
     /// A string that holds no escapes.
@@ -82,7 +82,7 @@ pub trait Lenient<'de>: Default {
     /// An array.
     ///
     /// # Errors
-    /// What is wrong with its JSON.
+    /// Malformed JSON inside it.
     fn list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Self::default())
@@ -91,7 +91,7 @@ pub trait Lenient<'de>: Default {
     /// An object.
     ///
     /// # Errors
-    /// What is wrong with its JSON.
+    /// Malformed JSON inside it.
     fn object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Self::default())
@@ -133,7 +133,7 @@ impl From<Number> for serde_json::Value {
 /// Reads any value as a `T`.
 ///
 /// # Errors
-/// What is no JSON.
+/// Malformed JSON.
 pub fn lenient<'de, T: Lenient<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(Any(PhantomData))
 }

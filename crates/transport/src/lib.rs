@@ -74,7 +74,7 @@ pub use body::EncodedBody;
 pub use client::{HttpClient, Reply, Tap, Timeouts};
 pub use codec::{Codec, EncodedRequest, Replay, replay};
 pub use conversation::{
-    asked, behind, count_leading, count_seen, extra_tools, forbid, head, is_same, joined, next, own_system,
+    asked, behind, comma, count_leading, count_seen, extra_tools, forbid, head, is_same, joined, own_system,
     same_names, separate, system_blocks, system_texts, tail, with_kept,
 };
 pub use count::CountRequest;
@@ -95,7 +95,7 @@ pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::{HttpModel, Network};
-pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, set};
+pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, set_member};
 pub use reading::Reading;
 pub use redact::{Redactor, shown_url};
 pub use refusals::{ANY, Refusals};

@@ -1,21 +1,21 @@
-//! What a request asks for, held against what a model can do. Codecs name the members.
+//! The wishes of a request, held against the abilities of a model. Codecs name the members.
 
 use attache_core::{
     Effort, ErrorKind, ModelCapabilities, ProviderError, ReasoningReplay, ToolChoice, ToolSet,
 };
 use serde_json::{Map, Value};
 
-/// Whether the model knows a way of reasoning: `adaptive`, `budget`, `effort`, `off`.
+/// True if the model knows a way of reasoning: `adaptive`, `budget`, `effort`, `off`.
 pub fn knows(capabilities: &ModelCapabilities, way: &str) -> bool {
     capabilities.reasoning.iter().any(|known| known == way)
 }
 
-/// Whether the model can reason at all. One that cannot has it off already.
+/// True if the model can reason at all. One that cannot has it off already.
 pub fn can_reason(capabilities: &ModelCapabilities) -> bool {
     !capabilities.reasoning.is_empty() || capabilities.reasoning_replay != ReasoningReplay::None
 }
 
-/// What stands for an effort where a model takes only a budget and the caller allows the nearest.
+/// The budget in the place of an effort, where a model takes only budgets and the caller allows the nearest.
 pub fn budget_for(effort: Effort) -> u32 {
     match effort {
         Effort::Minimal | Effort::Low => 2_048,
@@ -26,13 +26,13 @@ pub fn budget_for(effort: Effort) -> u32 {
 }
 
 /// Adds a member, if it has a value.
-pub fn set(members: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+pub fn set_member(members: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         members.insert(name.to_owned(), value.into());
     }
 }
 
-/// Whether a call of a tool is demanded.
+/// True if a call of a tool is demanded.
 pub fn forces_tool(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Required | ToolChoice::Tool(_))
 }

@@ -1,11 +1,11 @@
-//! What a reply is read with.
+//! The request's part in reading its reply.
 
 use std::sync::Arc;
 
 use attache_core::{Degradation, ReplayData, ToolSet};
 use serde_json::value::RawValue;
 
-/// What a decoder knows of the request that it reads the reply to.
+/// A decoder's knowledge of the request whose reply it reads.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Reading {
@@ -15,12 +15,12 @@ pub struct Reading {
     pub model: Arc<str>,
     /// They map wire names back.
     pub tools: Arc<ToolSet>,
-    /// What was left out of the request.
+    /// The options that were left out of the request.
     pub degradations: Vec<Degradation>,
 }
 
 impl Reading {
-    /// What a reply of `model` is read with.
+    /// The knowledge for a reply of `model`.
     pub fn new(
         family: impl Into<Arc<str>>,
         model: Arc<str>,

@@ -168,7 +168,7 @@ fn escaped(text: &str) -> usize {
     }
 }
 
-/// Whether a word after `Bearer` is a token rather than prose.
+/// True if a word after `Bearer` is a token rather than prose.
 fn is_token(word: &str) -> bool {
     word.len() >= SHORTEST_SECRET && word.contains(|c: char| c.is_ascii_digit())
 }

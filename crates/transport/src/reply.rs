@@ -64,7 +64,7 @@ impl ChunkSink {
         self.push(StreamChunk::Done(Box::new(completion)));
     }
 
-    /// Whether the end was added.
+    /// True if the end was added.
     pub fn is_done(&self) -> bool {
         self.done
     }

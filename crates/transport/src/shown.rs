@@ -8,7 +8,7 @@ use attache_core::{
 };
 use bytes::Bytes;
 
-/// What is sent of a document.
+/// The form in which a document is sent.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_enums,
@@ -25,7 +25,7 @@ pub enum Shown<'a> {
     Bytes(Bytes),
 }
 
-/// What is sent of a document in that place to a model, of `files` the reference to it. An address is sent only if
+/// The form in which a document is sent in that place to a model, as a reference if `files` has one. An address is sent only if
 /// routing looked at it, which `unrouted` denies.
 ///
 /// # Errors
@@ -67,7 +67,7 @@ pub fn shown<'a>(
     }
 }
 
-/// What C25 asks for: the document, its type, the model, and why.
+/// The error names the document, its type, the model and the reason (C25).
 pub fn cannot_take(model: &str, document: &Document, place: Place, why: &str) -> ProviderError {
     let name = document.file_name().unwrap_or_else(|| document.id().as_str());
     let message = format!(
@@ -136,7 +136,7 @@ pub fn plain_text(content: &UserPart) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether nothing is said: of blank text none can be made, so that is a blank object.
+/// True if nothing is said: of blank text none can be made, so that is a blank object.
 pub fn is_blank(content: &UserPart) -> bool {
     matches!(content, UserPart::Object(tree) if tree.is_blank())
 }

@@ -133,7 +133,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// Whether an error is the one that an author is told: which document, what it is, which model.
+/// Checks that an error is the one that an author is told: which document, what it is, which model.
 pub(super) fn refusal(
     fixture: &Fixture,
     capabilities: &ModelCapabilities,

@@ -37,7 +37,7 @@ pub struct Cell {
     pub outcome: String,
     /// The reasons, one for each document, or what is wrong.
     pub reason: String,
-    /// Whether the documents are in the request as the outcomes say, and these are the expected ones.
+    /// True if the documents are in the request as the outcomes say, and these are the expected ones.
     pub ok: bool,
 }
 
@@ -285,7 +285,7 @@ pub fn table(cells: &[Cell]) -> String {
     out
 }
 
-/// Whether an outcome shows content natively.
+/// True if an outcome shows content natively.
 pub(crate) fn is_native(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Native | Outcome::Synthetic | Outcome::Reencoded | Outcome::Rendered)
 }

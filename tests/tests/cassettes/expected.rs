@@ -164,7 +164,7 @@ fn is_redacted(part: &AssistantPart) -> bool {
     matches!(part, AssistantPart::Reasoning(part) if part.is_redacted() && part.replay().is_some())
 }
 
-/// Whether a part carries what its provider wants back: a signature of Gemini on any part, else thinking that can be
+/// True if a part carries what its provider wants back: a signature of Gemini on any part, else thinking that can be
 /// read.
 fn is_signed(part: &AssistantPart) -> bool {
     let of_gemini = match part {

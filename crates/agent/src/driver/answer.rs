@@ -466,7 +466,7 @@ impl Driver {
         (external, internal.into())
     }
 
-    /// Whether a call waits for the caller's result.
+    /// True if a call waits for the caller's result.
     pub(super) fn waits_for_caller(&self, pending: &PendingCall) -> bool {
         pending.external
             && match self.toolbox.resolve(&pending.call.name) {

@@ -42,7 +42,7 @@ impl Entry {
         Self { version: Version, key, at: 0, kind }
     }
 
-    /// Whether it closes a call that nobody answered before its run ended.
+    /// True if it closes a call that nobody answered before its run ended.
     pub(crate) fn closes_call(&self) -> bool {
         matches!(&self.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Cancelled)
     }

@@ -107,7 +107,7 @@ pub(super) fn fate(
     MediaFate::Note
 }
 
-/// Whether a place takes all documents of a type, or of a family of types.
+/// True if a place takes all documents of a type, or of a family of types.
 fn takes(place: &PlaceCapabilities, media: &MediaType, family: Option<&str>) -> bool {
     match family {
         None => place.accepts(media),

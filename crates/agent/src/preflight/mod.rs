@@ -56,7 +56,7 @@ impl fmt::Display for UncheckedKeyword {
 }
 
 impl Preflight {
-    /// Whether there is nothing that somebody should know.
+    /// True if there is nothing that somebody should know.
     pub fn is_clean(&self) -> bool {
         self.loosened.is_empty() && self.warnings().next().is_none()
     }

@@ -153,7 +153,7 @@ impl ReadDocument {
         }
     }
 
-    /// Whether a converter's text is what routing shows of a text document: that of HTML, and of tables and JSON which
+    /// True if a converter's text is what routing shows of a text document: that of HTML, and of tables and JSON which
     /// are too long to be shown whole.
     fn reads_better(&self, media_type: &MediaType, reading: &Reading) -> bool {
         match media_type.essence() {

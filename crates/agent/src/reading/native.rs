@@ -23,7 +23,7 @@ struct Shown {
     documents: Vec<Document>,
 }
 
-/// Whether the model takes documents of this type, as they are or in another form, where a tool's documents stand.
+/// True if the model takes documents of this type, as they are or in another form, where a tool's documents stand.
 pub(super) fn takes(capabilities: &ModelCapabilities, media_type: &MediaType) -> bool {
     [Place::ToolResult, Place::BesideResult].iter().any(|place| {
         let place = capabilities.place(*place);

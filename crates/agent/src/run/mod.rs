@@ -29,7 +29,7 @@ pub enum Action {
         key: Key,
         /// The step, from 1.
         step: u32,
-        /// Whether tools are off because the run is about to end.
+        /// True if tools are off because the run is about to end.
         landing: bool,
     },
     /// Have these calls answered: run their tools, or wait for the caller.
@@ -56,9 +56,9 @@ pub struct PendingCall {
     pub key: Key,
     /// The call.
     pub call: ToolCall,
-    /// Whether the caller answers it.
+    /// True if the caller answers it.
     pub external: bool,
-    /// Whether it passes the limit of tool calls: it is refused, whoever would answer it.
+    /// True if it passes the limit of tool calls: it is refused, whoever would answer it.
     pub beyond_limit: bool,
     /// The effect of its tool, if the intent to run it is recorded already.
     pub begun: Option<Effect>,
@@ -375,7 +375,7 @@ impl Run {
         &self.found
     }
 
-    /// Whether a call of that id was made before, in this run or earlier in the conversation.
+    /// True if a call of that id was made before, in this run or earlier in the conversation.
     pub(crate) fn knows_call(&self, id: &ToolCallId) -> bool {
         self.call_ids.contains(id)
     }
@@ -389,7 +389,7 @@ impl Run {
     }
 }
 
-/// Whether a call of the last reply waits for its result.
+/// Checks that a call of the last reply waits for its result.
 fn check_call(
     calls: &[ToolCall],
     outcomes: &HashMap<ToolCallId, ToolOutcome>,

@@ -46,7 +46,7 @@ pub(crate) struct World {
     pub(crate) store: Arc<FaultyStore>,
     /// Counts the turns of scheduling, so that tools finish in an order that the seed decides.
     pub(crate) slow: usize,
-    /// Whether the outer run has a window that moves.
+    /// True if the outer run has a window that moves.
     pub(crate) narrow: bool,
 }
 
@@ -144,7 +144,7 @@ fn sent(message: &Message) -> String {
     sent
 }
 
-/// Whether a message came in from outside during the run.
+/// True if a message came in from outside during the run.
 pub(crate) fn is_heard(message: &Message) -> bool {
     matches!(message, Message::User(_)) && format!("{message:?}").contains("heard ")
 }

@@ -310,7 +310,7 @@ async fn a_waiting_message_keeps_the_run_going() {
 /// A journal that holds a caller's result back until the run ends.
 struct Racing {
     journal: MemoryJournal,
-    /// Whether the result still gets in before the end.
+    /// True if the result still gets in before the end.
     just_in_time: bool,
     held: Mutex<Option<Entry>>,
     gate: tokio::sync::Notify,

@@ -1,4 +1,4 @@
-//! How a run ends at its limits: the model is told why, and answers without tools.
+//! The end of a run at its limits: the model is told why, and answers without tools.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ async fn the_text_of_a_run_streams_with_its_end() {
     let model = ScriptedModel::new([Turn::call("direct", "{}")]);
     let (pieces, _) = said(Agent::builder(model).tool(direct).build().unwrap().run("go")).await;
     assert_eq!(pieces.concat(), "42");
-    // Who has read the end among the events is told so.
+    // A caller that has read the end among the events is told so.
     let mut run = agent(vec![Turn::text("done")]).run("go");
     while run.next().await.is_some() {}
     let error = run.outcome().await.unwrap_err();

@@ -94,7 +94,7 @@ impl Cell {
         })
     }
 
-    /// Whether the table says that it works; `None` where it says nothing of the kind.
+    /// True if the table says that it works; `None` where it says nothing of the kind.
     pub(super) fn expects(self, row: &ModelCapabilities) -> Option<bool> {
         let form = rank(row.structured_output);
         Some(match self {

@@ -339,7 +339,7 @@ impl Examination {
         self.findings.push(finding);
     }
 
-    /// Whether a refusal is about the document. Where text is refused as well, or tools are, it is about more.
+    /// True if a refusal is about the document. Where text is refused as well, or tools are, it is about more.
     fn may_blame(&self, cell: Cell) -> bool {
         let refuses = |id: &str| self.ended(id) == Some(Ended::Refused);
         match cell {

@@ -77,7 +77,7 @@ pub(super) struct Finding {
     pub(super) cell: Cell,
     /// What the table says.
     pub(super) says: Option<&'static str>,
-    /// Whether it works, as far as that is known now.
+    /// True if it works, as far as that is known now.
     pub(super) observed: Option<bool>,
     pub(super) verdict: Verdict,
 }

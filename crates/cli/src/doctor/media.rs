@@ -112,7 +112,7 @@ impl Code {
         &self.0
     }
 
-    /// Whether a reply names it, with whatever stands between the digits: `482 913` and `482,913` count.
+    /// True if a reply names it, with whatever stands between the digits: `482 913` and `482,913` count.
     pub(super) fn is_in(&self, reply: &str) -> bool {
         let digits: String = reply.chars().filter(char::is_ascii_digit).collect();
         digits.contains(&self.0)

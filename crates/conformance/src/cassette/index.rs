@@ -59,7 +59,7 @@ pub struct IndexedCassette {
     pub protocols: Vec<String>,
     /// The models that were asked.
     pub models: Vec<String>,
-    /// Whether any answer is a stream.
+    /// True if any answer is a stream.
     pub streaming: bool,
     /// What the recording shows, such as `parallel_tools`.
     pub features: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Expectation {
     pub protocol: Option<String>,
     /// The HTTP status.
     pub status: u16,
-    /// Whether the response is a stream; for errors, whether one was asked for.
+    /// True if the response is a stream; for errors, whether one was asked for.
     pub stream: bool,
     /// All answer text in order, without thinking.
     pub text: Option<String>,
@@ -116,9 +116,9 @@ pub struct Expectation {
     pub stream_error: Option<ExpectedError>,
     /// How many events of each kind a stream has.
     pub event_counts: Option<Value>,
-    /// Whether a stream's terminal event was seen.
+    /// True if a stream's terminal event was seen.
     pub done: Option<bool>,
-    /// Whether a Responses stream's deltas equal its final object.
+    /// True if a Responses stream's deltas equal its final object.
     pub terminal_agrees: Option<bool>,
     /// The model that answered.
     pub model: Option<String>,
@@ -169,11 +169,11 @@ pub struct ExpectedUsage {
 #[non_exhaustive]
 #[serde(default)]
 pub struct ExpectedThinking {
-    /// Whether there is any, be it empty.
+    /// True if there is any, be it empty.
     pub present: bool,
     /// Its text.
     pub text: String,
-    /// Whether a signature or an encrypted blob came with it.
+    /// True if a signature or an encrypted blob came with it.
     pub signed: bool,
     /// How many redacted blocks there are.
     pub redacted: u64,

@@ -93,7 +93,7 @@ impl RecordedRequest {
         self.json.as_deref().unwrap_or(&Value::Null)
     }
 
-    /// Whether the request asks for a stream: in its body, with Gemini and Converse in its path.
+    /// True if the request asks for a stream: in its body, with Gemini and Converse in its path.
     pub fn wants_stream(&self) -> bool {
         match self.api {
             Some(Api::Gemini) => gemini::wants_stream(self.uri.path()),

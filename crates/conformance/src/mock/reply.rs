@@ -440,7 +440,7 @@ impl ChoiceScript {
         text
     }
 
-    /// Whether a part was signed or the end commented on, which only Gemini does.
+    /// True if a part was signed or the end commented on, which only Gemini does.
     pub(crate) fn is_annotated(&self) -> bool {
         !self.signatures.is_empty() || self.finish_message.is_some()
     }

@@ -76,7 +76,7 @@ impl Rules {
         self
     }
 
-    /// Whether a request must carry its API's key header. On by default; local servers need none.
+    /// True if a request must carry its API's key header. On by default; local servers need none.
     #[must_use]
     pub fn with_authentication(mut self, demanded: bool) -> Self {
         self.authentication = demanded;
@@ -295,7 +295,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Whether a name is made of `[A-Za-z0-9_-]` and at least one and at most `max` bytes long.
+/// True if a name is made of `[A-Za-z0-9_-]` and at least one and at most `max` bytes long.
 pub(crate) fn is_plain_name(name: &str, max: usize) -> bool {
     !name.is_empty()
         && name.len() <= max

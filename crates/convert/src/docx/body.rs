@@ -37,9 +37,9 @@ pub(super) struct Body<'o, 'p> {
     tables: usize,
     cells: Vec<Cell>,
     in_text: bool,
-    /// Whether the text of the present run is hidden.
+    /// True if the text of the present run is hidden.
     hidden: bool,
-    /// Whether it is raised, so that `10` and a raised `6` are not read as 106.
+    /// True if it is raised, so that `10` and a raised `6` are not read as 106.
     raised: bool,
     in_run_properties: bool,
     /// How many pages have ended since the page that is being written.

@@ -94,7 +94,7 @@ impl Entity {
         self.parameters.get("boundary").map_or("", String::as_str)
     }
 
-    /// Whether it is to be saved rather than read.
+    /// True if it is to be saved rather than read.
     pub(super) fn is_attachment(&self) -> bool {
         self.attachment
     }

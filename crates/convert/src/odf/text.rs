@@ -99,9 +99,9 @@ struct Reader<'o, 'a, 'b> {
     paragraphs: usize,
     mark: Option<String>,
     heading: Option<usize>,
-    /// Whether the present frame holds a title.
+    /// True if the present frame holds a title.
     title: bool,
-    /// Whether the present frame holds something of which an image in it is a mere picture.
+    /// True if the present frame holds something of which an image in it is a mere picture.
     pictured: bool,
     author: String,
     in_author: bool,
@@ -110,7 +110,7 @@ struct Reader<'o, 'a, 'b> {
     /// Whether what comes belongs to no slide that is shown.
     full: bool,
     slide: usize,
-    /// Whether the notes of a slide are to be announced.
+    /// True if the notes of a slide are to be announced.
     notes: bool,
 }
 
@@ -306,7 +306,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether there is still room for one.
+    /// True if there is still room for one.
     fn begin_aside(&mut self, kind: Kind) -> bool {
         if self.asides.len() >= MAX_ASIDES {
             return false;

@@ -89,7 +89,7 @@ fn from(file: &[u8], at: usize) -> &[u8] {
     file.get(at..).unwrap_or_default()
 }
 
-/// Whether the data of a stream may follow behind its dictionary. A comment may stand between them.
+/// True if the data of a stream may follow behind its dictionary. A comment may stand between them.
 fn may_start_stream(behind: &[u8]) -> bool {
     let is_space = |byte: &u8| matches!(byte, b'\0' | b'\t' | b'\n' | b'\x0c' | b'\r' | b' ');
     let spaces = behind.iter().take_while(|byte| is_space(byte)).count();
@@ -243,7 +243,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Whether the stream behind these bytes may be one that cross-references name as an object stream.
+    /// True if the stream behind these bytes may be one that cross-references name as an object stream.
     ///
     /// They may point into the middle of its number, and see `5 0 obj` in `15 0 obj`; and what does not look
     /// like a number here may be one for the library.
@@ -258,7 +258,7 @@ impl Audit<'_> {
     }
 }
 
-/// Whether a value is, or holds, a reference to another object.
+/// True if a value is, or holds, a reference to another object.
 fn has_reference(value: &MaybeRef<Object<'_>>) -> bool {
     match value {
         MaybeRef::Ref(_) => true,

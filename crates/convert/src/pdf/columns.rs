@@ -163,7 +163,7 @@ fn narrow(line: &Line, gap: (f64, f64)) -> Option<(f64, f64)> {
     (free.1 - free.0 >= 0.5 * line.size).then_some(free)
 }
 
-/// Whether the cells on one side are lines of prose: many, wordy, and for the most part as wide as the column.
+/// True if the cells on one side are lines of prose: many, wordy, and for the most part as wide as the column.
 fn is_prose(band: &[Line], on_side: impl Fn(&Cell) -> bool) -> bool {
     let mut spans = Vec::new();
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -91,7 +91,7 @@ pub(super) struct Reader<'f, 'a> {
     limit: usize,
     clock: Clock,
     steps: u32,
-    /// Whether the next content lacks the mark of its end.
+    /// True if the next content lacks the mark of its end.
     cut: bool,
     /// Where the marked part began whose text is replaced: how many forms deep, and how many marks in it.
     replacing: Option<(usize, usize)>,

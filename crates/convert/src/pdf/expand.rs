@@ -41,7 +41,7 @@ pub(crate) enum Refused {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decoded {
     pub(crate) bytes: Vec<u8>,
-    /// Whether nothing of it is missing.
+    /// True if nothing of it is missing.
     pub(crate) whole: bool,
     /// Whether only the mark of its end is missing.
     pub(crate) cut: bool,
@@ -67,7 +67,7 @@ pub(crate) fn decode(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<
     Ok(Decoded { bytes: expanded.bytes.into_owned(), whole, cut })
 }
 
-/// Whether the library knows every filter of a stream; it passes over those that it does not know.
+/// True if the library knows every filter of a stream; it passes over those that it does not know.
 fn names_its_filters(stream: &Stream<'_>) -> bool {
     let named = match ["F", "Filter"].into_iter().find_map(|key| value(stream.dict(), key)) {
         None => Some(0),
@@ -78,7 +78,7 @@ fn names_its_filters(stream: &Stream<'_>) -> bool {
     named == Some(stream.filters().len())
 }
 
-/// Whether a stream says it has more data than an encrypted one has at least; what cannot be decrypted is empty.
+/// True if a stream says it has more data than an encrypted one has at least; what cannot be decrypted is empty.
 fn claims_data(stream: &Stream<'_>) -> bool {
     const EMPTY: usize = 32;
     stream.dict().get::<usize>("Length").is_some_and(|length| length > EMPTY)
@@ -146,7 +146,7 @@ fn is_of_images(filter: Filter) -> bool {
 struct Chain {
     /// The filters in the order in which they are undone, with the `EarlyChange` of LZW.
     filters: Vec<(Filter, bool)>,
-    /// Whether a predictor has to be undone as well.
+    /// True if a predictor has to be undone as well.
     predicted: bool,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct LoadedFont<'a> {
     /// What they may mean where neither says it.
     guess: OnceCell<Guess>,
     dict: Dict<'a>,
-    /// Whether the font names no map to Unicode of its own but that of all codes to themselves.
+    /// True if the font names no map to Unicode of its own but that of all codes to themselves.
     identity: bool,
     limit: usize,
     clock: Clock,
@@ -320,7 +320,7 @@ pub(crate) fn has_sane_widths(dict: &Dict<'_>) -> bool {
     dict.get::<usize>("FirstChar").is_none_or(|first| first <= 0xffff) && widths_are_bounded(dict)
 }
 
-/// Whether the widths of a composite font are given to a sane number of codes. The lists are read as the
+/// True if the widths of a composite font are given to a sane number of codes. The lists are read as the
 /// library reads them.
 fn widths_are_bounded(dict: &Dict<'_>) -> bool {
     let mut codes = 0_u32;

@@ -158,7 +158,7 @@ impl Grid {
         (column + 1 < self.xs.len() && row + 1 < self.ys.len()).then_some(row * self.columns() + column)
     }
 
-    /// Whether a run goes on far beyond the cell in which it stands.
+    /// True if a run goes on far beyond the cell in which it stands.
     fn crosses(&self, run: &Run, cell: usize) -> bool {
         let beside = |x: f64| {
             let field = self.field(&Run { text: String::new(), x, end: x, ..*run });

@@ -25,7 +25,7 @@ pub(super) struct Guess {
     glyphs: HashMap<u32, char>,
     /// By the names of glyphs that are codes.
     names: HashMap<u32, char>,
-    /// Whether the codes are said to be Unicode themselves.
+    /// True if the codes are said to be Unicode themselves.
     identity: bool,
 }
 

@@ -182,7 +182,7 @@ fn write_table(table: &Table, lines: &[Line], above: Option<&Line>, leading: f64
     }
 }
 
-/// Whether a line is drawn above the line of this number that parts it from the one before.
+/// True if a line is drawn above the line of this number that parts it from the one before.
 fn is_parted(lines: &[Line], at: usize, rules: &[Rule]) -> bool {
     let Some((above, below)) = at.checked_sub(1).and_then(|above| Some((lines.get(above)?, lines.get(at)?)))
     else {
@@ -281,7 +281,7 @@ impl Row {
         Self { runs: vec![run], y, size, low: y, high: y, least: size }
     }
 
-    /// Whether a run stands on this row: raised and lowered letters do, the next row does not.
+    /// True if a run stands on this row: raised and lowered letters do, the next row does not.
     fn takes(&self, run: &Run) -> bool {
         let low = (self.y - BELOW * self.size).max(run.y - BELOW * run.size);
         let high = (self.y + ABOVE * self.size).min(run.y + ABOVE * run.size);
@@ -368,14 +368,14 @@ impl Row {
     }
 }
 
-/// Whether a wide gap is only one of the stretched spaces of a line, whose gaps are given in order of width.
+/// True if a wide gap is only one of the stretched spaces of a line, whose gaps are given in order of width.
 fn is_stretched(gap: f64, sorted: &[f64]) -> bool {
     let below = |width: f64| sorted.partition_point(|other| *other < width);
     gap < STRETCHED_GAP && below(1.1 * gap) - below(0.9 * gap) >= STRETCHED_GAPS
 }
 
 impl Run {
-    /// Whether the next run is the same text once more, as shadows and poor man's bold are made.
+    /// True if the next run is the same text once more, as shadows and poor man's bold are made.
     fn is_printed_again_by(&self, next: &Self) -> bool {
         let near = 0.3 * self.size;
         self.text == next.text && (self.x - next.x).abs() < near && (self.y - next.y).abs() < near

@@ -21,7 +21,7 @@ pub(crate) struct Numbered {
     stretches: Vec<Stretch>,
     /// How many pages there are, those that cannot be read included.
     pub(crate) total: usize,
-    /// Whether the page tree cannot be followed, so that the pages stand in the order in which they were found.
+    /// True if the page tree cannot be followed, so that the pages stand in the order in which they were found.
     pub(super) guessed: bool,
 }
 
@@ -67,7 +67,7 @@ struct Walk {
 /// A node of the page tree.
 struct Node<'a> {
     kids: ArrayIter<'a>,
-    /// Whether the list of kids goes on where it cannot be read any more.
+    /// True if the list of kids goes on where it cannot be read any more.
     goes_on: bool,
     /// How many pages it says are below it.
     count: Option<usize>,

@@ -75,7 +75,7 @@ impl Rules {
 #[derive(Debug)]
 struct Stroke {
     points: Vec<Point>,
-    /// Whether a curve begins or ends it.
+    /// True if a curve begins or ends it.
     curved: bool,
     closed: bool,
 }

@@ -24,7 +24,7 @@ pub(super) struct Run {
     pub(super) y: f64,
     /// The height of the letters.
     pub(super) size: f64,
-    /// Whether a space was shown before it.
+    /// True if a space was shown before it.
     pub(super) spaced: bool,
 }
 
@@ -62,7 +62,7 @@ struct Replaced {
 }
 
 impl Runs {
-    /// Whether the page holds more than is kept.
+    /// True if the page holds more than is kept.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
@@ -81,12 +81,12 @@ impl Runs {
         }
     }
 
-    /// Whether any text is in them.
+    /// True if any text is in them.
     pub(super) fn is_text(&self) -> bool {
         self.frames.values().any(|runs| !runs.is_empty())
     }
 
-    /// Whether these show a text and nothing else, whatever its spaces.
+    /// True if these show a text and nothing else, whatever its spaces.
     pub(super) fn shows(&self, text: &str) -> bool {
         let mut letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
         let runs = self.frames.values().flatten();

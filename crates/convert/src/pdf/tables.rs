@@ -176,7 +176,7 @@ fn fitting<'l>(
         .count()
 }
 
-/// Whether a line is one text that stands over several columns and half of the table.
+/// True if a line is one text that stands over several columns and half of the table.
 fn is_prose(line: &Line, columns: &[(f64, f64)]) -> bool {
     let width = columns.last().map_or(0.0, |last| last.1) - columns.first().map_or(0.0, |first| first.0);
     match line.cells.as_slice() {
@@ -289,7 +289,7 @@ fn parted(lines: &[&Line], columns: &[(f64, f64)]) -> Vec<(f64, f64)> {
     out
 }
 
-/// Whether a text stands over several columns: over two texts in many of the lines nearby.
+/// True if a text stands over several columns: over two texts in many of the lines nearby.
 fn spans(cell: &Cell, size: f64, near: &[&Line]) -> bool {
     let (mut over_one, mut over_several) = (0_usize, 0_usize);
     for line in near {
@@ -450,7 +450,7 @@ impl<'s> Measures<'s> {
         true
     }
 
-    /// Whether the text of a column would not have fitted behind the one above it.
+    /// True if the text of a column would not have fitted behind the one above it.
     fn is_wrapped(&self, above: &Entry, below: &Entry) -> bool {
         let width = self.widths.get(below.column).copied().unwrap_or(0.0);
         let letters = below.text.chars().count().max(1);
@@ -470,14 +470,14 @@ impl<'s> Measures<'s> {
         pairs.fold((0, true), |(count, all), wrapped| (count + 1, all && wrapped))
     }
 
-    /// Whether a line that stands close to the one above may belong to its row.
+    /// True if a line that stands close to the one above may belong to its row.
     fn may_go_on(&self, at: usize, starts: &[bool]) -> bool {
         let first = (0..at).rev().find(|at| starts.get(*at) == Some(&true)).unwrap_or(0);
         let fullest = (first..at).map(|at| self.entries(at).len()).max().unwrap_or(0);
         self.entries(at).len() < fullest || matches!(self.wrapped(at), (1.., true))
     }
 
-    /// Whether a line goes on with the row above, where rows stand no further apart than lines do.
+    /// True if a line goes on with the row above, where rows stand no further apart than lines do.
     fn goes_on(&self, at: usize) -> bool {
         let entries = self.entries(at);
         let Some(above) = at.checked_sub(1).map(|above| self.entries(above)) else { return false };
@@ -550,7 +550,7 @@ pub(super) fn append(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Whether a text is a number, with its unit or currency.
+/// True if a text is a number, with its unit or currency.
 pub(super) fn is_number(text: &str) -> bool {
     let (mut digits, mut letters) = (0_usize, 0_usize);
     for c in text.chars() {

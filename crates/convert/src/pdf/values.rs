@@ -29,7 +29,7 @@ pub(super) fn entries<'a>(
     list.raw_iter().map(entry).chain(rest).filter(|entry| !matches!(entry, Ok(Object::Null(_))))
 }
 
-/// Whether the library reads a list to its end; it stops without a word at an entry that it cannot read.
+/// True if the library reads a list to its end; it stops without a word at an entry that it cannot read.
 pub(super) fn is_whole(list: &Array<'_>) -> bool {
     const END: &[u8] = b"attache.end";
     let marked = [b"[", list.data(), b"\n/", END, b"]"].concat();

@@ -284,7 +284,7 @@ impl Steps {
                 _ => {}
             }
         }
-        // What a form leaves saved ends with it.
+        // A state that a form leaves saved ends with it.
         self.saved -= saved.len();
         Ok(())
     }

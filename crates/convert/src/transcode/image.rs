@@ -112,7 +112,7 @@ struct Made {
     bytes: Vec<u8>,
     kind: Kind,
     size: (u32, u32),
-    /// Whether it was transparent and is not any more.
+    /// True if it was transparent and is not any more.
     flattened: bool,
 }
 

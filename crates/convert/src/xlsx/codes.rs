@@ -40,7 +40,7 @@ pub(crate) struct Pattern {
     thousands: usize,
     /// True if there is a place for digits.
     has_digits: bool,
-    /// How negative numbers are written, and zero, if not like others.
+    /// The forms of negative numbers and of zero, if they are not like others.
     negative: Option<Box<Self>>,
     zero: Option<Box<Self>>,
 }

@@ -30,12 +30,12 @@ fn expected(row: &[String]) -> String {
     row[..len].join(" | ")
 }
 
-/// Whether a row has an empty cell before its last text.
+/// True if a row has an empty cell before its last text.
 fn has_gap(row: &[String]) -> bool {
     row.iter().rposition(|cell| !cell.is_empty()).is_some_and(|last| row[..last].iter().any(String::is_empty))
 }
 
-/// Whether a text of a row does not fit on one line: the columns of descriptions and remarks are this narrow.
+/// True if a text of a row does not fit on one line: the columns of descriptions and remarks are this narrow.
 fn has_lines(row: &[String]) -> bool {
     row[2].len() > 48 || row[5].len() > 24
 }

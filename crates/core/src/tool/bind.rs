@@ -174,7 +174,7 @@ impl Parameters {
     }
 }
 
-/// Whether a schema is that of a struct: an object whose members all have names, and no choice between several.
+/// True if a schema is that of a struct: an object whose members all have names, and no choice between several.
 fn has_named_fields(schema: &Value) -> bool {
     let keyword = |name: &str| schema.get(name);
     let has_fields =

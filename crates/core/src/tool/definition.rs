@@ -137,17 +137,17 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolMetadata {
-    /// What a call changes; [`Effect::SideEffect`] by default.
+    /// The change that a call makes; [`Effect::SideEffect`] by default.
     pub effect: Effect,
     /// Whether its output is the answer, without another model call.
     pub return_direct: bool,
     /// How long a call may take; the agent's default applies where none is set.
     pub timeout: Option<Duration>,
-    /// Whether it blocks its thread, so that it must not run on the async workers.
+    /// True if it blocks its thread, so that it must not run on the async workers.
     pub blocking: bool,
-    /// Whether no other call of the same reply may run beside it.
+    /// True if no other call of the same reply may run beside it.
     pub sequential: bool,
-    /// Whether the model is offered it.
+    /// True if the model is offered it.
     pub enabled: bool,
     /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
     pub produces: Vec<String>,

@@ -11,7 +11,7 @@ use super::{Key, Loaded, Materials, Rendering, content_bytes};
 enum Piece {
     Loaded(DocumentId),
     /// The form that was inserted then.
-    Fitted(Key, u64),
+    Transcoded(Key, u64),
     /// The images that were inserted then.
     Rendered(Key, u64),
     Converted(Key),
@@ -96,7 +96,7 @@ impl Materials {
                 },
                 Some(Loaded::LetGo(_) | Loaded::Missing(_)) | None => {}
             },
-            Piece::Fitted(key, since) => self.transcodings.let_go(&key, since),
+            Piece::Transcoded(key, since) => self.transcodings.let_go(&key, since),
             Piece::Rendered(key, since) => self.renderings.let_go(&key, since),
             Piece::Converted(key) => _ = self.converted.remove(&key),
         }
@@ -110,7 +110,7 @@ impl Materials {
         });
         let fitted = self.transcodings.iter().filter_map(|(key, fit, since)| match fit {
             Transcoding::Adapted(adapted) => {
-                Some((size(&adapted.document), since, Piece::Fitted(key.clone(), since)))
+                Some((size(&adapted.document), since, Piece::Transcoded(key.clone(), since)))
             }
             Transcoding::AsIs { .. } | Transcoding::Failed(_) | Transcoding::Unknown => None,
         });

@@ -81,7 +81,7 @@ pub async fn gather(
     }
 }
 
-/// How many documents are loaded, fetched, transcoded or converted at once.
+/// The number of documents that are loaded, fetched, transcoded or converted at once.
 const AT_ONCE: usize = 8;
 
 /// Drives a few of the futures at a time, in order, and hands on what each yields as soon as it does.

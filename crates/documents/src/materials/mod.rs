@@ -112,9 +112,9 @@ struct PageTexts {
     /// Runs of those that have text or comments. A run ends behind a unit that is seen as well, so that text and images
     /// of units stay in order.
     with: Vec<RangeInclusive<usize>>,
-    /// Those that have no text, and those that images cover.
+    /// The units that have no text, and those that images cover.
     to_see: Vec<usize>,
-    /// Those whose image shows their text, too.
+    /// The units whose image shows their text, too.
     seen_whole: Vec<usize>,
     /// True if nothing but images would show any of them.
     is_silent: bool,

@@ -237,7 +237,7 @@ fn what_was_gathered_stays_when_gathering_is_dropped() {
     assert_eq!(left.load, [documents[0].clone(), documents[2].clone()]);
 }
 
-// What was brought for one request is there for the next.
+// Materials that were brought for one request are there for the next.
 #[test]
 fn a_router_brings_what_it_routes() {
     let (lease, gone) = (stored("lease", "application/pdf"), stored("gone", "application/pdf"));
@@ -251,9 +251,9 @@ fn a_router_brings_what_it_routes() {
     assert_eq!(outcomes(&routing), ["converted", "note"]);
     assert_eq!(store.asked().len(), 2);
     let again = ready(router.route(&chat.messages, &tools)).unwrap();
-    // What could not be had is asked for again, in case the store is well by now.
+    // A document that could not be had is asked for again, in case the store is well by now.
     assert_eq!((again.messages, store.asked()), (routing.messages, vec![id("gone-1")]));
-    // What no message holds is let go.
+    // A document that no message holds is let go.
     ready(router.route(&Chat::new().user("?").messages, &tools)).unwrap();
     ready(router.route(&chat.messages, &tools)).unwrap();
     assert_eq!(store.asked().len(), 2);

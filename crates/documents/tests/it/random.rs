@@ -20,7 +20,7 @@ pub(crate) struct Sample {
     whereabouts: Whereabouts,
     convertible: Option<bool>,
     inside: usize,
-    /// Whether it has the id of the one before it, as the next version of a document may.
+    /// True if it has the id of the one before it, as the next version of a document may.
     again: bool,
 }
 
@@ -120,7 +120,7 @@ impl Sample {
         })
     }
 
-    /// Whether any model of text takes it from an author.
+    /// True if any model of text takes it from an author.
     fn is_harmless(&self) -> bool {
         self.kind == 2 && matches!(self.whereabouts, Whereabouts::Memory | Whereabouts::Loaded)
             || self.kind == INLINE

@@ -11,7 +11,7 @@ pub(crate) fn of(model: &str) -> ModelCapabilities {
     Matrix::bundled().resolve(FAMILY, model)
 }
 
-/// Whether a conversation may end with an assistant message that the model continues. That ended with the
+/// True if a conversation may end with an assistant message that the model continues. That ended with the
 /// generation that brought adaptive thinking.
 pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
     !knows(capabilities, "adaptive")

@@ -278,7 +278,7 @@ impl Reply {
     }
 }
 
-/// What a `stop_reason` means.
+/// The meaning of a `stop_reason`.
 fn finish_reason(word: Option<&str>) -> FinishReason {
     match word {
         // Send the turn back, and the provider goes on.

@@ -260,7 +260,7 @@ fn most_mangled_events_are_read() {
     assert!(read > 100, "{read} of 200");
 }
 
-// What a later version of the API may add (anthropic.md 1).
+// A later version of the API may add these (anthropic.md 1).
 #[test]
 fn unknown_things_are_tolerated() {
     let mut events = vec![json!({"type": "weather", "delta": "sunny", "index": "north", "usage": 3})];

@@ -21,7 +21,7 @@ pub(crate) struct Family {
     names: &'static [&'static str],
     /// What may share the user's turn with tool results.
     pub(crate) beside_results: Beside,
-    /// Whether a conversation may begin with the assistant.
+    /// True if a conversation may begin with the assistant.
     pub(crate) leading_assistant: bool,
     /// Whether instructions have their own place.
     pub(crate) system: bool,
@@ -33,9 +33,9 @@ pub(crate) struct Family {
     pub(crate) call_ids: CallIds,
     /// Whether one tool may be named that must be called, where calling can be forced at all.
     pub(crate) forced_by_name: bool,
-    /// Whether the model's own API stands behind, and takes its choice of tools.
+    /// True if the model's own API stands behind, and takes its choice of tools.
     pub(crate) own_tool_choice: bool,
-    /// Whether tools may be followed by a cache point.
+    /// True if tools may be followed by a cache point.
     pub(crate) cached_tools: bool,
     /// Where sampling among the best `k` is asked for, inside `additionalModelRequestFields`.
     pub(crate) top_k: &'static [&'static str],
@@ -64,7 +64,7 @@ pub(crate) enum CallIds {
     Nine,
 }
 
-/// How reasoning is asked for.
+/// The request for reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReasoningFields {
     /// `thinking` and `output_config.effort`, as in Anthropic's own API.
@@ -173,7 +173,7 @@ impl Family {
     }
 }
 
-/// Whether a conversation may end with an assistant message that the model continues: Claude, until the generation
+/// True if a conversation may end with an assistant message that the model continues: Claude, until the generation
 /// that brought adaptive thinking.
 pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
     is_claude(capabilities) && !knows(capabilities, "adaptive")

@@ -282,7 +282,7 @@ impl Reply {
     }
 }
 
-/// What a `stopReason` means. Whether there are calls is seen in the message: some models say `end_turn` with calls in it.
+/// The meaning of a `stopReason`. Only the message tells if there are calls: some models say `end_turn` with calls in it.
 fn finish_reason(word: Option<&str>) -> FinishReason {
     match word {
         Some("guardrail_intervened" | "content_filtered") => FinishReason::ContentFilter,

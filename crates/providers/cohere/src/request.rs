@@ -94,7 +94,7 @@ impl State {
         }
     }
 
-    /// Whether this codec would render the same with these tools.
+    /// True if this codec would render the same with these tools.
     fn fits(&self, codec: &CohereCodec, tools: &Arc<ToolSet>) -> bool {
         is_same(&self.capabilities, codec.shared_capabilities()) && is_same(&self.tools, tools)
     }

@@ -81,7 +81,7 @@ impl Reply {
         index.or_else(|| self.blocks.last().map(|block| block.index)).unwrap_or_default()
     }
 
-    /// Whether the block of that index is of a kind that this version does not know.
+    /// True if the block of that index is of a kind that this version does not know.
     pub(crate) fn is_foreign(&self, index: u64) -> bool {
         let block = self.blocks.iter().rev().find(|block| block.index == index);
         block.is_some_and(|block| matches!(block.content, Content::Other { .. }))

@@ -227,7 +227,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Whether an error says that a cached content is no longer there. Of one that is not, the API does not tell whether it
+/// True if an error says that a cached content is no longer there. Of one that is not, the API does not tell whether it
 /// ended or belongs to somebody else.
 fn is_gone(error: &ProviderError) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Permission)

@@ -2,12 +2,12 @@
 
 use attache_core::{ModelCapabilities, ReasoningReplay};
 
-/// Whether the first call of each step must carry a signature.
+/// True if the first call of each step must carry a signature.
 pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
     capabilities.reasoning_replay == ReasoningReplay::Required
 }
 
-/// Whether the model takes a system instruction. The open models of older generations read it in the first prompt.
+/// True if the model takes a system instruction. The open models of older generations read it in the first prompt.
 pub(crate) fn takes_system(model: &str) -> bool {
     !["gemma-2", "gemma-3"].iter().any(|family| name_of(model).starts_with(family))
 }

@@ -153,7 +153,7 @@ fn version_of(base: &str) -> Option<(&str, &str)> {
     place.rsplit_once('/').filter(|(_, last)| is_version(last))
 }
 
-/// Whether a segment of a path is a version: `v1`, `v1beta`, `v1beta1`.
+/// True if a segment of a path is a version: `v1`, `v1beta`, `v1beta1`.
 fn is_version(segment: &str) -> bool {
     let mut rest = segment.chars();
     rest.next() == Some('v')

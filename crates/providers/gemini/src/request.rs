@@ -243,12 +243,12 @@ impl State {
     }
 }
 
-/// Whether the caller asks for a cached content.
+/// True if the caller asks for a cached content.
 pub(crate) fn wants_cache(config: &ModelSettings) -> bool {
     matches!(config.cache, Some(CachePolicy::Short | CachePolicy::Long))
 }
 
-/// Whether a prefix can be kept for the model.
+/// True if a prefix can be kept for the model.
 pub(crate) fn can_cache(codec: &GenerateCodec) -> bool {
     codec.capabilities().caching == Caching::Resource && codec.platform().caches_path().is_some()
 }

@@ -63,7 +63,7 @@ impl Reply {
         }
     }
 
-    /// Whether a candidate said that it is finished.
+    /// True if a candidate said that it is finished.
     pub(crate) fn is_finished(&self) -> bool {
         self.candidates.iter().any(|candidate| candidate.finish.is_some())
     }
@@ -80,7 +80,7 @@ impl Reply {
         Ok(())
     }
 
-    /// What has come of a reply that was cut or failed.
+    /// The part of a reply that was cut or failed.
     pub(crate) fn partial(&mut self) -> Completion {
         self.completion(true, None)
     }

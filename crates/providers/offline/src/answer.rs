@@ -262,7 +262,7 @@ fn not_shown(note: &Note) -> String {
     format!("Not shown to me: {} ({})", note.name, note.reason)
 }
 
-/// Whether the name of a document holds most of the words of a question.
+/// True if the name of a document holds most of the words of a question.
 fn names(facet: &Facet, name: &str) -> bool {
     let stems: Vec<String> = stems(name).collect();
     let asked: Vec<_> = facet.terms.iter().filter(|term| !term.soft && !term.inherited).collect();

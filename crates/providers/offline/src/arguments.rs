@@ -143,7 +143,7 @@ pub(crate) fn fill(
     fill.object(tool.input_schema(), 0)
 }
 
-/// Whether a tool lists something.
+/// True if a tool lists something.
 pub(crate) fn lists(tool: &ToolDefinition) -> bool {
     let says = |text: &str| {
         name_stems(text)

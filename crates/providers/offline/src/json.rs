@@ -46,7 +46,7 @@ impl Item {
         self.fields.iter().find(|(key, _)| kind(key)).and_then(|(_, value)| value.as_str())
     }
 
-    /// Whether it is a folder of a listing.
+    /// True if it is a folder of a listing.
     pub(crate) fn is_folder(&self) -> bool {
         let flagged = self.fields.iter().any(|(key, value)| {
             let stems = name_stems(key);
@@ -59,7 +59,7 @@ impl Item {
             || self.name().is_some_and(|name| name.ends_with('/'))
     }
 
-    /// Whether it only describes a file: its content is elsewhere.
+    /// True if it only describes a file: its content is elsewhere.
     fn is_listing(&self) -> bool {
         let described = |key: &str| {
             key.is_empty()
@@ -109,7 +109,7 @@ pub(crate) struct Data {
     pub(crate) items: Vec<Item>,
     /// The path that the result itself names.
     pub(crate) path: Option<String>,
-    /// Whether it is the content of a file: all of it can be quoted, and nothing in it names another source.
+    /// True if it is the content of a file: all of it can be quoted, and nothing in it names another source.
     is_content: bool,
 }
 
@@ -204,7 +204,7 @@ impl Data {
         self.pieces.cut = self.pieces.cut.take().or(read.cut);
     }
 
-    /// Whether an object only stands for a document, which comes by itself.
+    /// True if an object only stands for a document, which comes by itself.
     fn is_elsewhere(&self, object: &Map<String, Value>) -> bool {
         !self.is_content && is_reference(object)
     }
@@ -323,7 +323,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Whether a name in code stands for where something is.
+/// True if a name in code stands for where something is.
 pub(crate) fn is_path_key(key: &str) -> bool {
     name_stems(key)
         .iter()
@@ -334,7 +334,7 @@ fn is_name_key(key: &str) -> bool {
     name_stems(key).iter().any(|stem| matches!(stem.as_str(), "name" | "title" | "subject"))
 }
 
-/// Whether a name in code stands for an identity.
+/// True if a name in code stands for an identity.
 pub(crate) fn is_id_key(key: &str) -> bool {
     let ids = ["id", "key", "number", "no", "nr", "code", "ref", "referenc", "uuid"];
     name_stems(key).iter().any(|stem| ids.contains(&stem.as_str()))

@@ -296,7 +296,7 @@ fn label_and_value(line: &str) -> Option<(&str, &str)> {
         .then_some((label, value))
 }
 
-/// Whether a line that starts a paragraph stands above one: short, without a sentence's end, and followed by text.
+/// True if a line that starts a paragraph stands above one: short, without a sentence's end, and followed by text.
 fn is_heading(line: &str, next: &[&str]) -> bool {
     let short = line.chars().count() <= 60 && line.split_whitespace().count() <= 8;
     let starts = line.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());

@@ -40,7 +40,7 @@ pub(crate) struct Facet {
     pub(crate) many: bool,
     /// Whether amounts are to be added up.
     pub(crate) sum: bool,
-    /// Whether it points back at what was asked before.
+    /// True if it points back at what was asked before.
     refers: bool,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Term {
     pub(crate) stems: Vec<String>,
     /// How much it counts; a word of the question itself counts 1.
     pub(crate) weight: f32,
-    /// Whether an answer need not hold it.
+    /// True if an answer need not hold it.
     pub(crate) soft: bool,
-    /// Whether it comes from another part of the question.
+    /// True if it comes from another part of the question.
     pub(crate) inherited: bool,
 }
 
@@ -149,7 +149,7 @@ impl Facet {
         (self.sum && of_rows.terms.len() < self.terms.len()).then_some(of_rows)
     }
 
-    /// Whether it says what it is about by itself.
+    /// True if it says what it is about by itself.
     fn stands_alone(&self) -> bool {
         !self.refers && self.terms.iter().filter(|term| !term.soft).count() > 0
     }
@@ -175,7 +175,7 @@ fn when(text: &str) -> Vec<Day> {
 /// Stems that say what the identifier after them is.
 const NUMBERED: &str = "claus section paragraph articl chapter number ziffer absatz klausel punkt nummer";
 
-/// Whether a word says what the identifier after it is.
+/// True if a word says what the identifier after it is.
 fn is_numbered(stems: &[String]) -> bool {
     matches!(stems, [stem] if among(NUMBERED, stem))
 }

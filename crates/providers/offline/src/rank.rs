@@ -36,7 +36,7 @@ pub(crate) struct Hit<'m> {
     /// Where it stands in what was read.
     pub(crate) position: usize,
     score: f32,
-    /// Whether it holds a value of the kind that is asked for.
+    /// True if it holds a value of the kind that is asked for.
     pub(crate) typed: bool,
     covers: Cover,
 }
@@ -48,20 +48,20 @@ struct Cover {
     share: f32,
     /// What the words add that an answer need not hold.
     bonus: f32,
-    /// Whether the passage itself, or what stands above it, holds a word of this part of the question.
+    /// True if the passage itself, or what stands above it, holds a word of this part of the question.
     direct: bool,
-    /// Whether it holds a word of the question itself, not only a synonym.
+    /// True if it holds a word of the question itself, not only a synonym.
     literal: bool,
     /// Whether its source speaks of everything that is asked.
     every: bool,
-    /// Whether nothing that is asked only stands somewhere in its source.
+    /// True if nothing that is asked only stands somewhere in its source.
     solid: bool,
-    /// Whether it holds the words, too, that an answer need not hold.
+    /// True if it holds the words, too, that an answer need not hold.
     rest: bool,
 }
 
 impl Hit<'_> {
-    /// Whether it is good enough to answer with.
+    /// True if it is good enough to answer with.
     pub(crate) fn is_found(&self, facet: &Facet) -> bool {
         let least = if facet.terms.iter().filter(|term| !term.soft).count() >= LONG {
             FOUND_LONG
@@ -74,18 +74,18 @@ impl Hit<'_> {
         share >= least && (self.typed || !facet.kind.is_needed() || share >= STRONG)
     }
 
-    /// Whether it says as much as the best one.
+    /// True if it says as much as the best one.
     pub(crate) fn is_as_good_as(&self, best: &Self) -> bool {
         let covers = self.covers.share >= best.covers.share - 0.05 && self.covers.rest >= best.covers.rest;
         covers && self.typed >= best.typed && self.score >= 0.9 * best.score
     }
 
-    /// Whether it covers the same, however long it is.
+    /// True if it covers the same, however long it is.
     pub(crate) fn covers_like(&self, best: &Self) -> bool {
         self.covers.share >= best.covers.share - 0.02 && self.typed == best.typed
     }
 
-    /// Whether it is so good that nothing else need be read.
+    /// True if it is so good that nothing else need be read.
     pub(crate) fn is_strong(&self, facet: &Facet) -> bool {
         // A single word may stand somewhere else just as well.
         let several = facet.terms.iter().filter(|term| !term.soft).count() > 1;
@@ -109,7 +109,7 @@ impl<'f> Asked<'f> {
         Self { term, weight: term.weight * index.rarity(&variants), about: index.about(&variants), variants }
     }
 
-    /// Whether the question itself asks for it, and an answer must say it.
+    /// True if the question itself asks for it, and an answer must say it.
     fn is_own(&self) -> bool {
         !self.term.soft && !self.term.inherited
     }
@@ -268,12 +268,12 @@ fn shape(
     value * form / (1.0 + length / 700.0)
 }
 
-/// Whether a passage holds a value of the kind that is asked for.
+/// True if a passage holds a value of the kind that is asked for.
 fn is_typed(kind: Kind, passage: &Passage) -> bool {
     kind.is_in(&passage.text) || matches!(&passage.form, Form::Pair { value, .. } if kind.is_in(value))
 }
 
-/// Whether a passage agrees with the dates that the question names: `None` if it says others.
+/// The agreement of a passage with the dates that the question names: `None` if it says others.
 fn dated(facet: &Facet, source: &Source, passage: &Passage) -> Option<f32> {
     if facet.when.is_empty() {
         return Some(1.0);

@@ -160,7 +160,7 @@ pub(crate) fn markdown_cells(line: &str) -> Vec<&str> {
     inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim).collect()
 }
 
-/// Whether a line is the rule below a Markdown table's head.
+/// True if a line is the rule below a Markdown table's head.
 pub(crate) fn is_rule(line: &str) -> bool {
     let cells = markdown_cells(line);
     !cells.is_empty()

@@ -45,9 +45,9 @@ struct Profile<'a> {
     verb: Verb,
     /// How many words of the question it speaks of.
     relevance: usize,
-    /// Whether it is about files and the like, in which anything may be written.
+    /// True if it is about files and the like, in which anything may be written.
     holds_text: bool,
-    /// Whether it has required parameters.
+    /// True if it has required parameters.
     takes_something: bool,
 }
 
@@ -382,7 +382,7 @@ fn verb(name: &[String], description: &str) -> Verb {
     }
 }
 
-/// Whether a description begins as one of a tool that does something: "Rotates …".
+/// True if a description begins as one of a tool that does something: "Rotates …".
 fn is_verb_form(description: &str) -> bool {
     words(description).next().is_some_and(|word| {
         word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !is_stopword(word)
@@ -393,7 +393,7 @@ fn content(text: &str) -> Vec<String> {
     words(text).filter(|word| !is_stopword(word) && word.len() > 1).map(stem).collect()
 }
 
-/// Whether a required parameter of a tool, or a path that it takes, is a member of the item.
+/// True if a required parameter of a tool, or a path that it takes, is a member of the item.
 fn takes(tool: &ToolDefinition, item: &Item) -> bool {
     let schema = tool.input_schema();
     let required: Vec<&str> = schema

@@ -11,7 +11,7 @@ pub(crate) struct Day {
 }
 
 impl Day {
-    /// Whether nothing that both say differs, and they have something in common.
+    /// True if nothing that both say differs, and they have something in common.
     pub(crate) fn agrees(&self, other: &Day) -> bool {
         fn same<T: PartialEq>(a: Option<T>, b: Option<T>) -> Option<bool> {
             Some(a? == b?)
@@ -146,7 +146,7 @@ fn month(word: &str) -> Option<u8> {
     u8::try_from(at + 1).ok()
 }
 
-/// Whether a word is the name of a month.
+/// True if a word is the name of a month.
 pub(crate) fn is_month(word: &str) -> bool {
     month(word).is_some()
 }
@@ -197,7 +197,7 @@ impl Decimal {
         Some(Self { units: scaled(self)?.checked_add(scaled(other)?)?, places })
     }
 
-    /// Whether it has places after the point, as amounts of money do.
+    /// True if it has places after the point, as amounts of money do.
     pub(crate) fn has_places(self) -> bool {
         self.places > 0
     }
@@ -218,12 +218,12 @@ const CURRENCIES: [&str; 17] = [
     "dollars", "pounds", "francs",
 ];
 
-/// Whether a word names a currency.
+/// True if a word names a currency.
 pub(crate) fn is_currency(word: &str) -> bool {
     CURRENCIES.contains(&word.to_lowercase().as_str())
 }
 
-/// Whether a text holds an amount of money: a number beside a currency, or one with two places.
+/// True if a text holds an amount of money: a number beside a currency, or one with two places.
 pub(crate) fn has_amount(text: &str) -> bool {
     let is_number = |piece: &str| Decimal::parse(piece).is_some();
     let mut before_is_currency = false;
@@ -251,7 +251,7 @@ fn has_two_places(text: &str) -> bool {
     point.is_some_and(|at| text.len() - at == 3) && Decimal::parse(text).is_some()
 }
 
-/// Whether a text holds a number, in digits or as a small number word.
+/// True if a text holds a number, in digits or as a small number word.
 pub(crate) fn has_number(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit()) || pieces(text).iter().any(|word| is_number_word(word))
 }
@@ -265,7 +265,7 @@ fn is_number_word(word: &str) -> bool {
     WORDS.contains(&word.to_lowercase().as_str())
 }
 
-/// Whether a text holds a span of time: `30 days`, `five years`, `zwei Wochen`.
+/// True if a text holds a span of time: `30 days`, `five years`, `zwei Wochen`.
 pub(crate) fn has_duration(text: &str) -> bool {
     const UNITS: [&str; 14] = [
         "second", "minute", "hour", "day", "week", "month", "year", "tag", "tage", "woche", "monat", "jahr",
@@ -280,7 +280,7 @@ pub(crate) fn has_duration(text: &str) -> bool {
     })
 }
 
-/// Whether a text seems to name somebody: two capitalised words in a row, or one after `by` or a title.
+/// True if a text seems to name somebody: two capitalised words in a row, or one after `by` or a title.
 pub(crate) fn has_name(text: &str) -> bool {
     let capital = |word: &&str| {
         word.chars().next().is_some_and(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)

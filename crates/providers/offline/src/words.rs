@@ -73,7 +73,7 @@ const ENDINGS: &[(&str, &str, usize)] = &[
     ("s", "", 4),
 ];
 
-/// Whether an ending belongs to the word itself.
+/// True if an ending belongs to the word itself.
 fn is_whole(word: &str, ending: &str) -> bool {
     match ending {
         "s" => word.ends_with("ss") || word.ends_with("us") || word.ends_with("is"),
@@ -102,7 +102,7 @@ fn fold(word: &str) -> String {
     folded
 }
 
-/// Whether a word says nothing about what is asked: articles, pronouns, auxiliaries, prepositions, politeness.
+/// True if a word says nothing about what is asked: articles, pronouns, auxiliaries, prepositions, politeness.
 pub(crate) fn is_stopword(word: &str) -> bool {
     static STOPWORDS: OnceLock<Vec<String>> = OnceLock::new();
     let stopwords = STOPWORDS.get_or_init(|| {
@@ -135,7 +135,7 @@ const GERMAN: &str = "aber alle als am an auch auf aus bei beim bin bis bitte da
     wegen welche welchem welchen welcher welches wem wen wenn wer werden wessen wie wieviel wir wird wo \
     wohin worin wurde wurden zeige zu zum zur zwischen";
 
-/// Whether a word stands in a list of words with spaces between them.
+/// True if a word stands in a list of words with spaces between them.
 pub(crate) fn among(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }

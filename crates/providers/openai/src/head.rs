@@ -1,4 +1,4 @@
-//! What stands before the messages of a body.
+//! The part of a body before its messages.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -45,12 +45,12 @@ impl Head {
         }
     }
 
-    /// Whether it has these tools of the server's own.
+    /// True if it has these tools of the server's own.
     pub(crate) fn has(&self, hosted: &[&Value]) -> bool {
         self.hosted.iter().eq(hosted.iter().copied())
     }
 
-    /// What stands before messages, or before their end where there are none.
+    /// The part before the messages, or before their end where there are none.
     pub(crate) fn bytes(&self, has_items: bool) -> Bytes {
         if has_items { self.followed.clone() } else { self.alone.clone() }
     }

@@ -3,13 +3,13 @@
 use attache_core::{
     CachePolicy, Caching, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, wire_name,
 };
-use attache_transport::{Refusals, set};
+use attache_transport::{Refusals, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::profile::Profile;
 use crate::tools;
 
-/// What options are held against, and what has become of them.
+/// The things that options are held against, and the members that they have become.
 pub(crate) struct Writer<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) capabilities: &'a ModelCapabilities,
@@ -68,9 +68,9 @@ impl<'a> Writer<'a> {
         let fitted = tools::answer(schema, strict, self.profile.tool_schemas, &mut self.refusals)?;
         self.strict_answer = fitted.is_some();
         let mut members = Map::new();
-        set(&mut members, "name", Some(wire_name(name)));
-        set(&mut members, "schema", Some(fitted.unwrap_or(schema.value()).clone()));
-        set(&mut members, "strict", Some(self.strict_answer));
+        set_member(&mut members, "name", Some(wire_name(name)));
+        set_member(&mut members, "schema", Some(fitted.unwrap_or(schema.value()).clone()));
+        set_member(&mut members, "strict", Some(self.strict_answer));
         Ok(members)
     }
 

@@ -78,7 +78,7 @@ pub struct Profile {
     pub empty_content: EmptyContent,
     /// Whether several texts of a user message are joined by line feeds into one string; otherwise they are parts.
     pub joined_texts: bool,
-    /// Whether a refusal goes back as a part of type `refusal`; otherwise as text.
+    /// True if a refusal goes back as a part of type `refusal`; otherwise as text.
     pub refusal_parts: bool,
     /// Whether `image_url` is the URL itself; otherwise an object that holds it. (openai.md C.6)
     pub plain_image_urls: bool,

@@ -47,7 +47,7 @@ impl Server {
         }
     }
 
-    /// How many messages of instructions stand with those of the options.
+    /// The number of messages of instructions that stand with those of the options.
     pub(crate) fn count_leading(&self, messages: &[Arc<Message>]) -> usize {
         match self.profile.system_place {
             SystemPlace::Anywhere => 0,
@@ -77,7 +77,7 @@ impl Server {
         configure(&mut self.profile, &self.model, environment)
     }
 
-    /// What fails before anything is sent.
+    /// The error before anything is sent.
     pub(crate) fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
         if self.model.trim().is_empty() {
             return Err(error::configuration("no model is named"));

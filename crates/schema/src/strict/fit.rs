@@ -439,7 +439,7 @@ impl<'s> Fit<'s> {
         Ok((closed(said, |_| true), Back::Tuple(backs)))
     }
 
-    /// Whether a schema takes `null`.
+    /// True if a schema takes `null`.
     fn takes_null(&self, schema: &Value, hops: usize) -> bool {
         let (Value::Object(members), Some(hops)) = (schema, hops.checked_sub(1)) else {
             return *schema == Value::Bool(true);

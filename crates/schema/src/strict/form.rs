@@ -79,7 +79,7 @@ pub(super) fn has_no_members(members: &Map<String, Value>) -> bool {
     members.get("properties").and_then(Value::as_object).is_some_and(Map::is_empty)
         && !members.contains_key("additionalProperties")
         && !members.contains_key("patternProperties")
-        // What asks for members means some of any names.
+        // A schema that asks for members means some of any names.
         && members.get("required").is_none_or(is_empty_list)
         && members.get("minProperties").is_none_or(|least| least.as_u64() == Some(0))
 }

@@ -230,7 +230,7 @@ impl Folder {
         }
     }
 
-    /// Whether the file at `path` has this document as it is. One that was damaged since may be replaced; another
+    /// True if the file at `path` has this document as it is. One that was damaged since may be replaced; another
     /// document in its place is an error.
     fn holds(&self, path: &Path, id: &DocumentId, sha256: &str, bytes: &Bytes) -> Result<bool, StoreError> {
         let Some(mut found) = open(path, id)? else {

@@ -186,7 +186,7 @@ impl Log {
         }
     }
 
-    /// Whether a line may stand at the place of line `number`, with `left` lines of its batch to follow.
+    /// Checks that a line may stand at the place of line `number`, with `left` lines of its batch to follow.
     fn check(&self, line: &Line, number: u64, left: Option<u64>) -> Result<(), String> {
         if line.number != number {
             return Err(format!("line {} is in its place", line.number));

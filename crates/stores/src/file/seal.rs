@@ -24,7 +24,7 @@ pub(super) fn finish(text: &mut Vec<u8>, start: usize) {
     text.push(b'\n');
 }
 
-/// Whether a line, without its end, is as it was sealed.
+/// True if a line, without its end, is as it was sealed.
 pub(super) fn holds(line: &[u8]) -> bool {
     let Some((head, members)) = line.split_at_checked(EMPTY.len()) else {
         return false;

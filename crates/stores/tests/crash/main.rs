@@ -174,7 +174,7 @@ fn kill(child: &mut Child) -> u64 {
     u64::from(code.is_none())
 }
 
-/// Whether a process that was not killed has ended the run.
+/// True if a process that was not killed has ended the run.
 fn end(child: &mut Child) -> bool {
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(scenario::ENDED), "it was the only one");

@@ -1,4 +1,4 @@
-//! Where two bodies differ, for people.
+//! The differences of two bodies, for people.
 
 use attache_transport::cassette::{RecordedBody, json_differences};
 use serde_json::Value;

@@ -14,7 +14,8 @@ use super::diff::differences;
 use super::{address, cleaned};
 use crate::double::lock;
 
-/// Answers a model's requests from a recording, and nothing else: no request goes to a network. Each request must be
+/// Answers a model's requests from a recording, and nothing else. No request of the model goes to a network; give the
+/// model a key, since one that fetches its credentials does that before it asks. Each request must be
 /// the recorded one, in the recorded order: method, path, names in the query and body. One that is not fails, and when
 /// the last handle is dropped it panics with what the request has now, and about what was never asked for.
 ///

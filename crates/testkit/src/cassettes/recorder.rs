@@ -21,8 +21,11 @@ const OF_ANSWERS: [&str; 4] = ["content-type", "retry-after", "retry-after-ms", 
 /// `attache replay`.
 ///
 /// Secrets stay out: of headers only those are kept that describe content, the host and the values of the query are
-/// left out, and what the request was authorized with, whatever looks like a key, and the secrets that it is told of are
-/// `***` in bodies, those of answers included. What a model is told and says is kept as it is, documents too.
+/// left out, and the credentials of the request, words that look like a key, and the secrets that it is told of are
+/// `***` in bodies, those of answers included. Prompts, answers and documents are kept as they are. So a secret stays
+/// that stands in a document's base64, that a stream cuts into pieces, that is written with escapes, or in the query of
+/// an address inside a body: read a recording before you share it. Uploads are recorded and cannot be replayed at
+/// Gemini, whose answers name the next address in a header.
 ///
 /// ```no_run
 /// use attache_anthropic::Anthropic;

@@ -33,7 +33,7 @@ pub(super) fn merged(one: &Value, other: &Value) -> Value {
     Value::Object(both)
 }
 
-/// What both values of a keyword demand together; `None` if one schema cannot say it.
+/// The demand of both values of a keyword; `None` if one schema cannot say it.
 fn join(word: &str, one: &Value, other: &Value) -> Option<Value> {
     let larger = |larger: bool| match one.as_f64().partial_cmp(&other.as_f64()) {
         Some(std::cmp::Ordering::Less) => {

@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 
 use self::merge::merged;
 
-/// How many references are followed one inside the other, and how many values are tried.
+/// The number of references that are followed one inside the other, and of values that are tried.
 const DEPTH: usize = 24;
 const FUEL: usize = 10_000;
 
 /// A value that fits `schema`: what it demands, and nothing that it leaves free.
 ///
 /// # Errors
-/// What keeps a value from being made, in a few words.
+/// The obstacle to a value, in a few words.
 pub(crate) fn sample(schema: &Value) -> Result<Value, String> {
     let compiled = Schema::new(schema).map_err(|error| error.to_string())?;
     let mut first = None;
@@ -38,7 +38,7 @@ pub(crate) fn sample(schema: &Value) -> Result<Value, String> {
 
 struct Maker<'s> {
     root: &'s Value,
-    /// How many values may still be tried, since a schema may have no end.
+    /// The number of values that may still be tried, since a schema may have no end.
     fuel: Cell<usize>,
 }
 
@@ -103,7 +103,7 @@ impl Maker<'_> {
             _ => vec![implied(object)],
         };
         let values = types.iter().filter_map(|kind| self.of_type(kind, object, path, nth));
-        // What cannot be made, such as text of a pattern, may stand in the schema.
+        // A value that cannot be made, such as text of a pattern, may stand in the schema.
         let examples = object.get("examples").and_then(Value::as_array).into_iter().flatten();
         let given = object.get("default").into_iter().chain(examples).cloned();
         self.first_that_fits(schema, values.chain(given))
@@ -210,7 +210,7 @@ impl Maker<'_> {
         Some(object)
     }
 
-    /// Whether a value of it leads to a reference that is being followed already.
+    /// True if a value of it leads to a reference that is being followed already.
     fn leads_back(&self, schema: &Value, path: &Path) -> bool {
         match schema {
             Value::Object(object) => {

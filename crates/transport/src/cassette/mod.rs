@@ -152,7 +152,7 @@ pub enum CassetteError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file cannot be written.
@@ -160,7 +160,7 @@ pub enum CassetteError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file is over 64 MiB.

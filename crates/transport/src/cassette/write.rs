@@ -96,7 +96,7 @@ impl RecordedResponse {
 }
 
 impl RecordedBody {
-    /// What these bytes are: one JSON value, other text, or binary.
+    /// These bytes as one JSON value, other text, or binary.
     pub fn of(bytes: Bytes) -> Self {
         let Ok(text) = std::str::from_utf8(&bytes) else { return Self::Binary(bytes) };
         let is_json = serde_json::from_str::<&RawValue>(text).is_ok();

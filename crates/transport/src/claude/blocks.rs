@@ -131,7 +131,7 @@ pub fn append_blank(parts: &mut [AssistantPart], blank: &str) {
     }
 }
 
-/// What a reason to stop means. Unknown ones are kept in the provider's word; none at all is taken for an end.
+/// The meaning of a reason to stop. Unknown ones are kept in the provider's word; none at all is taken for an end.
 pub fn finish_reason(word: Option<&str>) -> FinishReason {
     match word {
         None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,

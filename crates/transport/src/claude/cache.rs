@@ -1,4 +1,4 @@
-//! Where cache markers stand (anthropic.md 7).
+//! The places of cache markers (anthropic.md 7).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::refusals::Refusals;
 const MAX_MARKERS: usize = 4;
 const LOOKBACK: usize = 20;
 
-/// How long markers keep what stands before them; off where no markers are wanted. `markers` is the API's word.
+/// The time for which markers keep what stands before them; off where no markers are wanted. `markers` is the API's word.
 ///
 /// Where the caller says nothing, markers are placed as soon as the request can be expected to be followed by one
 /// that repeats it: with tools, or after a first answer. They cost a quarter of the price of what is new, once, and

@@ -1,4 +1,4 @@
-//! What a conversation decides before any of it is rendered: ids of calls, and whether it began with thinking.
+//! The decisions about a conversation before any of it is rendered: ids of calls, and whether it began with thinking.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use attache_core::{AssistantPart, Message, ToolCall, ToolCallId, ToolResult};
 #[derive(Debug, Default)]
 pub struct CallIds {
     taken: HashSet<String>,
-    /// Those that are not the provider's own.
+    /// The ids that are not the provider's own.
     renamed: HashMap<ToolCallId, String>,
 }
 
@@ -64,7 +64,7 @@ impl CallIds {
     }
 }
 
-/// Whether the model, asked to go on after these messages, finds the thinking that led to the tool calls it now
+/// True if the model, asked to go on after these messages, finds the thinking that led to the tool calls it now
 /// gets the results of. True where there is no open tool loop. `goes_back` says which parts stand in the request.
 pub fn loop_began_with_thinking(
     messages: &[Arc<Message>],

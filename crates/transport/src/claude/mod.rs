@@ -1,4 +1,4 @@
-//! What the APIs of Claude have in common: Anthropic's Messages (also at Vertex AI), and Converse of Bedrock.
+//! The common parts of the APIs of Claude: Anthropic's Messages (also at Vertex AI), and Converse of Bedrock.
 
 mod blocks;
 mod cache;
@@ -16,7 +16,7 @@ pub use history::{CallIds, loop_began_with_thinking};
 pub use options::{Thinking, answer_schema, refuse_unknown, stops, thinking};
 pub use tools::{WrittenTools, check_claude_tools, force_refused, plain_tool};
 
-/// Whether the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
+/// True if the model shows its thinking only when asked to. Those that know nothing but adaptive thinking do.
 pub fn hides_thinking(capabilities: &ModelCapabilities) -> bool {
     knows(capabilities, "adaptive") && !knows(capabilities, "budget")
 }

@@ -14,7 +14,7 @@ use crate::strict::strict_answer;
 /// The least thinking budget that Claude takes.
 const MIN_BUDGET: u32 = 1024;
 
-/// How reasoning is asked for.
+/// The request for reasoning.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Thinking {
@@ -27,7 +27,7 @@ pub struct Thinking {
 }
 
 impl Thinking {
-    /// Whether the model thinks by what is said.
+    /// True if the model thinks by what is said.
     pub fn is_on(&self) -> bool {
         self.member.as_ref().is_some_and(|member| member["type"] != "disabled")
     }

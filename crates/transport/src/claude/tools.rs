@@ -83,7 +83,7 @@ pub fn plain_tool<'s>(
     Ok((Cow::Owned(plain.schema), loosened))
 }
 
-/// What becomes of the schemas, by the code that writes them: `compile`, for those that are not strict.
+/// The fate of the schemas, by the code that writes them: `compile`, for those that are not strict.
 pub fn check_claude_tools(
     tools: &ToolSet,
     capabilities: &ModelCapabilities,
@@ -109,7 +109,7 @@ pub fn check_claude_tools(
     })
 }
 
-/// Whether a call of a tool cannot be demanded, which is then refused; `has_budget` says that a thinking budget is set.
+/// True if a call of a tool cannot be demanded, which is then refused; `has_budget` says that a thinking budget is set.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) if it cannot, unless the caller allows it.

@@ -128,7 +128,7 @@ pub struct HttpClient {
 struct Pool {
     connect: Duration,
     guard: Option<Guard>,
-    /// Whether the proxies of the environment are used.
+    /// True if the proxies of the environment are used.
     proxies: bool,
     open: OnceLock<Open>,
 }

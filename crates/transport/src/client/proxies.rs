@@ -55,7 +55,7 @@ impl From<Matcher> for Proxies {
     }
 }
 
-/// Whether a host of a URL is the machine itself (RFC 6761, section 6.3).
+/// True if a host of a URL is the machine itself (RFC 6761, section 6.3).
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_end_matches('.');
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);

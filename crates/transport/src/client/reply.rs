@@ -30,7 +30,7 @@ pub struct Reply {
     _place: Option<Place>,
 }
 
-/// Where a body comes from.
+/// The source of a body.
 #[derive(Debug)]
 enum Source {
     Network(Incoming),

@@ -17,7 +17,7 @@ pub trait Tap: fmt::Debug + Send + Sync + 'static {
     /// The answer to `request`, which then goes nowhere; `None` lets it go to the network.
     ///
     /// # Errors
-    /// What ends the attempt in the place of an answer.
+    /// The error ends the attempt in the place of an answer.
     fn answer(&self, request: &RequestParts) -> Option<Result<Response<Bytes>, ProviderError>> {
         let _ = request;
         None

@@ -92,7 +92,7 @@ impl ErrorResponse {
             .with_response_body(Some(self.body.clone()).filter(|body| !body.is_empty()))
     }
 
-    /// What `common` says, as an error of another kind.
+    /// The message of `common`, as an error of another kind.
     pub fn as_kind(&self, kind: ErrorKind, common: &ProviderError) -> ProviderError {
         self.error(kind, common.message())
             .with_code(common.code().map(str::to_owned))
@@ -223,22 +223,22 @@ pub fn kind_of_code(code: &str) -> Option<ErrorKind> {
     })
 }
 
-/// What is wrong on our side: [`ErrorKind::Configuration`].
+/// A mistake on our side: [`ErrorKind::Configuration`].
 pub fn configuration(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::Configuration, text)
 }
 
-/// What cannot be done with a model or API: [`ErrorKind::Unsupported`].
+/// A wish that a model or API cannot fulfil: [`ErrorKind::Unsupported`].
 pub fn unsupported(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::Unsupported, text)
 }
 
-/// What breaks a rule of an API for histories: [`ErrorKind::InvalidHistory`].
+/// A history that breaks a rule of an API: [`ErrorKind::InvalidHistory`].
 pub fn invalid_history(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::InvalidHistory, text)
 }
 
-/// What a protocol does not know: [`ErrorKind::Malformed`].
+/// A reply that its protocol does not know: [`ErrorKind::Malformed`].
 pub fn malformed(text: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorKind::Malformed, text)
 }

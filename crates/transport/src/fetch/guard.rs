@@ -72,7 +72,7 @@ impl Guard {
         self.lookup = Arc::new(move |host| Box::pin(lookup(host)));
     }
 
-    /// Whether the address may be connected to.
+    /// True if the address may be connected to.
     pub(crate) fn permits(&self, address: IpAddr) -> bool {
         match reach(address) {
             Reach::Public => true,

@@ -297,7 +297,7 @@ fn patterns(hosts: impl IntoIterator<Item = impl Into<String>>) -> Arc<[String]>
     hosts.into_iter().map(|host| host.into().to_ascii_lowercase()).collect()
 }
 
-/// Whether a pattern of hosts covers a host in lower case.
+/// True if a pattern of hosts covers a host in lower case.
 fn covers(pattern: &str, host: &str) -> bool {
     match pattern.strip_prefix('*') {
         Some(end) if end.starts_with('.') => host.len() > end.len() && host.ends_with(end),

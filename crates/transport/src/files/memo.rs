@@ -222,7 +222,7 @@ impl Right {
     }
 }
 
-/// Whether a failure has nothing to do with the document: the next one would fail as well.
+/// True if a failure has nothing to do with the document: the next one would fail as well.
 fn is_of_account(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -50,7 +50,7 @@ pub trait FileApi: Send + Sync {
     /// What is wrong with address and headers.
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError>;
 
-    /// Whether the error of a request may mean that a file which it refers to is no longer there.
+    /// True if the error of a request may mean that a file which it refers to is no longer there.
     fn is_lost(&self, error: &ProviderError) -> bool;
 }
 

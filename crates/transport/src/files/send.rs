@@ -138,7 +138,7 @@ pub(crate) struct Uploading {
 struct Used {
     key: Key,
     file: RemoteFile,
-    /// Whether it was uploaded for this request.
+    /// True if it was uploaded for this request.
     fresh: bool,
 }
 

@@ -272,7 +272,7 @@ impl EncodedLog {
         self.items.iter().rev().find_map(|item| item.place).map(|place| place.role)
     }
 
-    /// Whether the message at `index` has bytes and a place for a marker.
+    /// True if the message at `index` has bytes and a place for a marker.
     pub fn takes_marker(&self, index: usize) -> bool {
         self.items.get(index).and_then(|item| item.place).is_some_and(|place| place.mark.is_some())
     }

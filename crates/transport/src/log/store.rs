@@ -40,7 +40,7 @@ pub(super) struct Encoded {
 }
 
 impl Encoded {
-    /// Whether this is the base64 of exactly these bytes in memory.
+    /// True if this is the base64 of exactly these bytes in memory.
     pub(super) fn is_of(&self, content: &Bytes) -> bool {
         is_same(&self.content, content)
     }

@@ -130,7 +130,7 @@ impl<'a> ItemWriter<'a> {
         self.item.mark = Some(self.item.len());
     }
 
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub fn is_empty(&self) -> bool {
         self.item.text.is_empty() && self.item.documents.is_empty()
     }

@@ -12,7 +12,7 @@ use crate::reply::{ChunkSink, Decoder};
 
 /// A decoder that hands out calls and answers as the given schemas have them, and holds the answer against its schema.
 ///
-/// What comes in another form than was given is held back until the reply has ended: half of it has no form. The rest
+/// A reply in another form than was given is held back until the reply has ended: half of it has no form. The rest
 /// streams as it comes.
 pub(crate) struct Restoring {
     inner: Box<dyn Decoder>,
@@ -161,7 +161,7 @@ fn restore(form: &Strict, call: &mut ToolCall) {
 
 /// The parts at which the answer may begin: the first, the last text, and the first of the texts that end the message.
 ///
-/// What a model says on its way, or before a tool of the provider, is a text of its own.
+/// A word of a model on its way, or before a tool of the provider, is a text of its own.
 fn starts(message: &AssistantMessage) -> Vec<usize> {
     let is_text = |part: &AssistantPart| matches!(part, AssistantPart::Text(_));
     let mut starts = vec![0];

@@ -97,3 +97,58 @@ async fn pages_without_text_are_shown_as_images() {
     let (told, documents) = one(pdf(["text", " ", ""]), json!({"id": ID, "pages": "1"})).await;
     assert!(told.contains("[page 1]\ntext") && documents.is_empty(), "{told}");
 }
+
+/// Reads PDFs as [`Renders`] does, and says that images cover their pages but the last.
+#[derive(Clone, Default)]
+struct Stamped(Renders);
+
+impl Converter for Stamped {
+    fn converts(&self, media_type: &MediaType) -> bool {
+        self.0.converts(media_type)
+    }
+
+    fn convert<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+        Box::pin(async move {
+            let mut text = self.0.convert(document, bytes).await?;
+            text.units = text.units.map(|units| {
+                let covered = (1..units.total).collect();
+                units.with_covered(covered)
+            });
+            Ok(text)
+        })
+    }
+
+    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
+        self.0.renders(media_type, form)
+    }
+
+    fn render<'a>(
+        &'a self,
+        document: &'a Document,
+        bytes: Bytes,
+        pages: &'a [RangeInclusive<usize>],
+        form: &'a MediaLimits,
+    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
+        self.0.render(document, bytes, pages, form)
+    }
+}
+
+// A scan with a stamp has text, and that is not what is on it.
+#[tokio::test]
+async fn pages_that_images_cover_are_shown_as_images() {
+    let one = |pages: &'static str| async move {
+        let document = pdf(["B-0001", "B-0002", "The rent is 940."]);
+        let call = json!({"id": ID, "pages": pages});
+        let outcome = outcome(images_only(document, call).converter(Stamped::default())).await;
+        (results(&outcome).remove(0), attached(&outcome))
+    };
+    let (told, documents) = one("2").await;
+    assert!(told.contains("pages 2 of 3 as images") && told.contains("images cover them"), "{told}");
+    assert_eq!(documents.len(), 1);
+    let (told, documents) = one("3").await;
+    assert!(told.contains("The rent is 940.") && documents.is_empty(), "{told}");
+}

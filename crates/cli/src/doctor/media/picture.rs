@@ -56,7 +56,7 @@ impl Picture {
         self.rows() * CELL
     }
 
-    /// Whether a cell is black.
+    /// True if a cell is black.
     pub(super) fn is_cell_black(&self, column: u32, row: u32) -> bool {
         let black = || {
             let (column, row) = (column.checked_sub(MARGIN)?, row.checked_sub(MARGIN)?);

@@ -134,7 +134,7 @@ fn decoded(data: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether a tool may be called.
+/// True if a tool may be called.
 fn offers(body: &Value) -> bool {
     let tools =
         ["tools", "toolConfig"].iter().any(|key| body.get(*key).is_some_and(|tools| !tools.is_null()));
@@ -143,7 +143,7 @@ fn offers(body: &Value) -> bool {
     tools && *choice != "none" && choice["type"] != "none" && *mode != "NONE"
 }
 
-/// Whether the model is asked to reason.
+/// True if the model is asked to reason.
 fn reasons(body: &Value) -> bool {
     let thinking = &body["thinking"]["type"];
     let fields = &body["additionalModelRequestFields"]["thinking"]["type"];

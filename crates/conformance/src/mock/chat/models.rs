@@ -1,6 +1,6 @@
-//! What model names mean for the parameters a request may carry (openai.md A.6).
+//! The meaning of model names for the parameters that a request may carry (openai.md A.6).
 
-/// Whether a model reasons.
+/// The way in which a model reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reasoning {
     /// Never; an effort is refused.
@@ -24,7 +24,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Whether it reasons with this `reasoning_effort`.
+    /// True if it reasons with this `reasoning_effort`.
     pub(crate) fn reasons(self, effort: Option<&str>) -> bool {
         match self.reasoning {
             Reasoning::Never => false,

@@ -1,4 +1,4 @@
-//! What model ids mean for the requests that a model takes (bedrock.md 3, 6, 11, (b)).
+//! The meaning of model ids for the requests that a model takes (bedrock.md 3, 6, 11, (b)).
 
 use crate::mock::messages::Claude;
 
@@ -103,7 +103,7 @@ impl Family {
         self.is_seeing_nova() || self == Family::NovaMicro
     }
 
-    /// Whether the model cannot be called by its plain id.
+    /// True if the model cannot be called by its plain id.
     fn needs_profile(self) -> bool {
         match self {
             Family::Claude(claude) => claude.is_some_and(|claude| claude.at_least(3, 7)),
@@ -131,7 +131,7 @@ impl Family {
         }
     }
 
-    /// Whether a conversation may begin with the assistant.
+    /// True if a conversation may begin with the assistant.
     pub(super) fn takes_leading_assistant(self) -> bool {
         self.is_claude() || matches!(self, Family::Qwen | Family::Glm | Family::Kimi)
     }
@@ -152,7 +152,7 @@ impl Family {
         matches!(self, Family::Claude(claude) if claude.is_none_or(|claude| claude.at_least(4, 5)))
     }
 
-    /// Whether it compiles schemas: strict tools and `outputConfig.textFormat`.
+    /// True if it compiles schemas: strict tools and `outputConfig.textFormat`.
     pub(super) fn compiles_schemas(self) -> bool {
         match self {
             Family::Claude(claude) => claude.is_none_or(|claude| claude.at_least(4, 5)),
@@ -187,7 +187,7 @@ impl Family {
         }
     }
 
-    /// Whether a block may stand beside a tool result.
+    /// True if a block may stand beside a tool result.
     pub(super) fn takes_beside_result(self, kind: &str) -> bool {
         match self {
             Family::Claude(_) => !matches!(kind, "document" | "video" | "audio"),
@@ -203,12 +203,12 @@ fn foundation(model_id: &str) -> (&str, bool) {
     (geography.unwrap_or(name), geography.is_none() && !model_id.starts_with("arn:"))
 }
 
-/// Whether this id names a model that is only served through an inference profile.
+/// True if this id names a model that is only served through an inference profile.
 pub(super) fn lacks_profile(model_id: &str) -> bool {
     foundation(model_id).1 && Family::of(model_id).needs_profile()
 }
 
-/// Whether it can be a model id at all.
+/// True if it can be a model id at all.
 pub(super) fn is_model_id(model_id: &str) -> bool {
     (1..=2048).contains(&model_id.len())
         && model_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte))

@@ -111,7 +111,7 @@ fn percent_decoded(segment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether the path asks for a stream: the body does not tell.
+/// True if the path asks for a stream: the body does not tell.
 pub(crate) fn wants_stream(path: &str) -> bool {
     path.trim_end_matches('/').ends_with("/converse-stream")
 }

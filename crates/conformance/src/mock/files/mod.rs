@@ -57,7 +57,7 @@ pub(crate) fn api_of(path: &str, headers: &HeaderMap) -> Option<Api> {
     })
 }
 
-/// Whether a path is that of the files or of one of them.
+/// True if a path is that of the files or of one of them.
 pub(crate) fn is_files_path(path: &str) -> bool {
     let mut segments = path.trim_end_matches('/').rsplit('/');
     let (last, before) = (segments.next(), segments.next());
@@ -204,7 +204,7 @@ fn id_of(path: &str) -> &str {
     }
 }
 
-/// Whether the bytes are what the upload says, as far as that can be told.
+/// True if the bytes are what the upload says, as far as that can be told.
 fn matches_type(media_type: &str, bytes: &[u8]) -> bool {
     let checked = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
     !checked.contains(&media_type) || crate::media::sniff(bytes) == Some(media_type)

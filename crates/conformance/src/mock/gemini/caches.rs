@@ -24,7 +24,7 @@ const MIN_TOKENS: u64 = 1024;
 /// What an image or a page counts for.
 const TOKENS_OF_MEDIA: usize = 258;
 
-/// Whether a path is that of the caches or of one of them.
+/// True if a path is that of the caches or of one of them.
 pub(crate) fn is_cache_path(path: &str) -> bool {
     let mut segments = path.trim_end_matches('/').rsplit('/');
     let (last, before) = (segments.next(), segments.next());

@@ -83,12 +83,12 @@ pub(crate) fn query<'r>(request: &'r RecordedRequest, name: &str) -> Option<&'r 
     pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// Whether the request asks for a stream, by its path.
+/// True if the request asks for a stream, by its path.
 pub(crate) fn wants_stream(path: &str) -> bool {
     path.ends_with(":streamGenerateContent")
 }
 
-/// Whether a stream comes as server-sent events; without `alt=sse` it is one JSON array, written piece by piece.
+/// True if a stream comes as server-sent events; without `alt=sse` it is one JSON array, written piece by piece.
 pub(crate) fn wants_events(request: &RecordedRequest) -> bool {
     query(request, "alt") == Some("sse")
 }

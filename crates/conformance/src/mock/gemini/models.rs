@@ -1,4 +1,4 @@
-//! What model names mean for the fields a request may carry (gemini.md 4, 5).
+//! The meaning of model names for the fields that a request may carry (gemini.md 4, 5).
 
 use super::proto::Platform;
 

@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether a part is blank text and nothing else that counts; a signature does.
+/// True if a part is blank text and nothing else that counts; a signature does.
 fn is_blank(part: &Value) -> bool {
     member(part, "text").and_then(Value::as_str).is_some_and(|text| text.trim().is_empty())
         && text(part, "thought_signature").is_empty()

@@ -86,7 +86,7 @@ pub(crate) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     member(value, name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a key is the name in snake case or its camel-case form.
+/// True if a key is the name in snake case or its camel-case form.
 fn is_spelling_of(key: &str, name: &str) -> bool {
     if key == name {
         return true;

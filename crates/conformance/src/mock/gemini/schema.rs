@@ -1,4 +1,4 @@
-//! What schemas must hold beyond their fields' types (gemini.md 5).
+//! The rules of schemas beyond their fields' types (gemini.md 5).
 
 use serde_json::Value;
 

@@ -25,7 +25,7 @@ const BUILT_IN: [&str; 10] = [
     "enterprise_web_search",
 ];
 
-/// Whether there is a function to call.
+/// True if there is a function to call.
 pub(super) fn declares_functions(body: &Value) -> bool {
     list(body, "tools").iter().any(|tool| !list(tool, "function_declarations").is_empty())
 }

@@ -25,7 +25,7 @@ impl<'r> Context<'r> {
         }
     }
 
-    /// Whether the model is known to be older than Gemini 3.
+    /// True if the model is known to be older than Gemini 3.
     pub(super) fn is_old(&self) -> bool {
         self.model.is_some_and(|model| !model.is_third_generation())
     }
@@ -65,7 +65,7 @@ pub(super) fn check_contents(body: &Value, name: &str, cached: bool, context: &C
     history::check(contents, cached, context)
 }
 
-/// Whether a member holds more than an empty value.
+/// True if a member holds more than an empty value.
 fn holds(body: &Value, key: &str) -> bool {
     member(body, key).is_some_and(|value| match value {
         Value::Array(items) => !items.is_empty(),

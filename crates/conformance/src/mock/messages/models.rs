@@ -1,4 +1,4 @@
-//! What model names mean for the parameters a request may carry (anthropic.md 3, 6, 8, 12).
+//! The meaning of model names for the parameters that a request may carry (anthropic.md 3, 6, 8, 12).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
@@ -55,7 +55,7 @@ impl Model {
         Some(Model { family: family?, version })
     }
 
-    /// Whether it is of that version or a later one.
+    /// True if it is of that version or a later one.
     pub(crate) fn at_least(self, major: u32, minor: u32) -> bool {
         self.version >= (major, minor)
     }

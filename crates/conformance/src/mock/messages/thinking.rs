@@ -110,7 +110,7 @@ pub(super) fn check_replay(messages: &[Value], context: &Context<'_>) -> Check {
     }
 }
 
-/// Whether the request's thinking, or its model's, forbids a prefill.
+/// True if the request's thinking, or its model's, forbids a prefill.
 pub(super) fn forbids_prefill(context: &Context<'_>) -> bool {
     // A model that nobody knows is taken for a new one.
     context.model.is_none_or(Model::rejects_prefill)

@@ -61,7 +61,7 @@ impl Context<'_> {
         self.request.get("output_config")?.get("format").filter(|format| !format.is_null())
     }
 
-    /// Whether a tool call is forced.
+    /// True if a tool call is forced.
     pub(super) fn forces_tool(&self) -> bool {
         let choice = self.request.get("tool_choice").and_then(|choice| choice.get("type")?.as_str());
         matches!(choice, Some("any" | "tool"))

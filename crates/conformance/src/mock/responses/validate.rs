@@ -295,7 +295,7 @@ fn check_text(request: &Map<String, Value>) -> Check {
     }
 }
 
-/// Whether a text of the input has the word that JSON mode demands.
+/// True if a text of the input has the word that JSON mode demands.
 fn mentions_json(input: &Value) -> bool {
     let has = |value: Option<&Value>| {
         value.and_then(Value::as_str).is_some_and(|text| text.to_ascii_lowercase().contains("json"))

@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// Whether an image goes on to its end: what a provider refuses is mostly what was cut on its way. `true` for kinds
+/// True if an image goes on to its end: what a provider refuses is mostly what was cut on its way. `true` for kinds
 /// whose end cannot be told without decoding.
 pub(super) fn is_whole(kind: Kind, bytes: &[u8]) -> bool {
     match kind {
@@ -135,7 +135,7 @@ pub(super) struct JpegFrame {
     pub(super) sampling: Vec<(u32, u32)>,
     /// Whether its pixels come in several passes, all of which have to be kept.
     pub(super) in_passes: bool,
-    /// Whether an Adobe program says how its colours are meant; such programs store inks inverted.
+    /// True if an Adobe program says how its colours are meant; such programs store inks inverted.
     pub(super) adobe: bool,
 }
 

@@ -89,7 +89,7 @@ impl Plan {
         self.toolsets.get(id).map(|name| &**name)
     }
 
-    /// Whether a block of the provider is left out, since it calls a server tool that never answered.
+    /// True if a block of the provider is left out, since it calls a server tool that never answered.
     pub(super) fn is_orphan(&self, part: &OpaquePart) -> bool {
         !self.orphans.is_empty() && server_call(part).is_some_and(|id| self.orphans.contains(&id))
     }
@@ -238,7 +238,7 @@ pub(super) fn is_ours(replay: &ReplayData) -> bool {
     replay.family() == FAMILY
 }
 
-/// Whether a part stands in the conversation as the block that the provider made.
+/// True if a part stands in the conversation as the block that the provider made.
 pub(super) fn is_block(part: &OpaquePart) -> bool {
     is_ours(&part.replay) && part.kind != CONTAINER
 }
@@ -265,7 +265,7 @@ pub(super) fn container(messages: &[Arc<Message>]) -> Option<String> {
     })
 }
 
-/// Whether the turn that the request goes on with began with thinking that goes back.
+/// True if the turn that the request goes on with began with thinking that goes back.
 pub(super) fn began_with_thinking(ask: Ask<'_>) -> bool {
     loop_began_with_thinking(&ask.request.messages, |part| match part {
         AssistantPart::Reasoning(part) => is_replayed(part, ask.codec),

@@ -5,7 +5,7 @@ use attache_core::{
     ReasoningPart, TextPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::{
-    Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, next,
+    Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
     place_of_result, place_of_user, shown,
 };
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl Renderer<'_> {
             // that what stands before them is still read from the cache.
             Message::System(system) => {
                 for part in &system.parts {
-                    next(item);
+                    comma(item);
                     item.raw(r#"{"type":"text","text":"<system>\n"#);
                     item.escaped(part.text());
                     item.raw(r#"\n</system>""#);
@@ -95,7 +95,7 @@ impl Renderer<'_> {
             UserPart::Text(part) => text(part.text(), item),
             UserPart::Object(tree) if tree.is_blank() => {}
             UserPart::Object(tree) => {
-                next(item);
+                comma(item);
                 item.raw(r#"{"type":"text","text":"#);
                 item.raw(&tree.model_text_literal());
                 end(item);
@@ -130,7 +130,7 @@ impl Renderer<'_> {
             Shown::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| cannot("its text is not UTF-8"))?,
             _ => "",
         };
-        next(item);
+        comma(item);
         item.raw(block);
         match &source {
             Shown::File(id) => {
@@ -167,7 +167,7 @@ impl Renderer<'_> {
     fn result(&self, result: &ToolResult, item: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
         check_result_routed(result)?;
         let id = self.plan.ids().of_result(result);
-        next(item);
+        comma(item);
         item.raw(r#"{"type":"tool_result","tool_use_id":"#);
         item.string(id);
         if result.is_error() {
@@ -204,7 +204,7 @@ impl Renderer<'_> {
                 AssistantPart::Reasoning(part) if is_replayed(part, self.codec) => reasoning(part, item),
                 AssistantPart::ToolCall(call) => self.call(call, item),
                 AssistantPart::Opaque(part) if is_block(part) && !self.plan.is_orphan(part) => {
-                    next(item);
+                    comma(item);
                     item.raw(part.replay.json().trim());
                 }
                 // Reasoning and blocks that mean nothing to this model.
@@ -214,7 +214,7 @@ impl Renderer<'_> {
     }
 
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
-        next(item);
+        comma(item);
         item.raw(r#"{"type":"tool_use","id":"#);
         item.string(self.plan.ids().of_call(call));
         item.raw(r#","name":"#);
@@ -239,7 +239,7 @@ fn said(part: &TextPart, ending: bool, item: &mut ItemWriter<'_>) {
     struct Replay {
         citations: Box<RawValue>,
     }
-    next(item);
+    comma(item);
     item.raw(r#"{"type":"text","text":"#);
     item.string(if ending { part.text().trim_end() } else { part.text() });
     if let Some(replay) = part.replay().and_then(|replay| replay.read::<Replay>(FAMILY)) {
@@ -257,10 +257,10 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
     }
     let Some(replay) = part.replay() else { return };
     if part.is_redacted() {
-        next(item);
+        comma(item);
         item.raw(replay.json().trim());
     } else if let Some(Replay { signature }) = replay.read(FAMILY) {
-        next(item);
+        comma(item);
         item.raw(r#"{"type":"thinking","thinking":"#);
         item.string(part.text());
         item.raw(r#","signature":"#);
@@ -270,7 +270,7 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
 }
 
 fn text(text: &str, item: &mut ItemWriter<'_>) {
-    next(item);
+    comma(item);
     item.raw(r#"{"type":"text","text":"#);
     item.string(text);
     end(item);

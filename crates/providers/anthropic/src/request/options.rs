@@ -2,7 +2,7 @@
 
 use attache_core::{ModelCapabilities, ModelSettings, ProviderError};
 use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
-use attache_transport::{ANY, Codec as _, Refusals, set};
+use attache_transport::{ANY, Codec as _, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
@@ -33,19 +33,23 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     let thinking = thinking(config, capabilities, always, || began_with_thinking(ask), refusals)?;
 
     let mut members = Map::new();
-    set(&mut members, "model", Some(ask.codec.model()));
-    set(&mut members, "max_tokens", Some(max_tokens(config, capabilities, thinking.budget)));
-    set(&mut members, "stream", (ask.request.streaming).then_some(true));
+    set_member(&mut members, "model", Some(ask.codec.model()));
+    set_member(&mut members, "max_tokens", Some(max_tokens(config, capabilities, thinking.budget)));
+    set_member(&mut members, "stream", (ask.request.streaming).then_some(true));
     sampling(ask, thinking.is_on(), &mut members, refusals)?;
-    set(&mut members, "stop_sequences", stops(config, refusals)?);
+    set_member(&mut members, "stop_sequences", stops(config, refusals)?);
     refuse_unknown(config, refusals)?;
     let manual_thinking = thinking.budget.is_some();
-    set(&mut members, "thinking", thinking.member);
+    set_member(&mut members, "thinking", thinking.member);
     let schema = answer_schema(config, capabilities, refusals)?;
     let mut output = Map::new();
-    set(&mut output, "effort", thinking.effort.map(|effort| effort.as_str()));
-    set(&mut output, "format", schema.map(|(_, schema)| json!({"type": "json_schema", "schema": schema})));
-    set(&mut members, "output_config", (!output.is_empty()).then_some(output));
+    set_member(&mut output, "effort", thinking.effort.map(|effort| effort.as_str()));
+    set_member(
+        &mut output,
+        "format",
+        schema.map(|(_, schema)| json!({"type": "json_schema", "schema": schema})),
+    );
+    set_member(&mut members, "output_config", (!output.is_empty()).then_some(output));
     Ok(Options { members, manual_thinking, structured: schema.is_some() })
 }
 
@@ -77,8 +81,8 @@ fn sampling(
     let top_p = refusals.number("top_p", config.top_p, why, ANY)?;
     let why = none.or(thinks.then_some("it does not go with thinking"));
     let top_k = refusals.keep("top_k", config.top_k, why)?;
-    set(members, "temperature", temperature);
-    set(members, "top_p", top_p);
-    set(members, "top_k", top_k);
+    set_member(members, "temperature", temperature);
+    set_member(members, "top_p", top_p);
+    set_member(members, "top_k", top_k);
     Ok(())
 }

@@ -32,7 +32,7 @@ const ELSEWHERE: [&str; 7] = [
 pub(crate) struct Profiles {
     place: Place,
     settings: HashMap<String, String>,
-    /// Whether the caller named the profile.
+    /// True if the caller named the profile.
     named: bool,
     found: bool,
 }

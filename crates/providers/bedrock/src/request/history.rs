@@ -1,4 +1,4 @@
-//! What a conversation decides before any of it is rendered: ids of calls, names of documents, and which messages
+//! The decisions about a conversation before any of it is rendered: ids of calls, names of documents, and which messages
 //! share a turn.
 
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ pub(super) struct Plan {
     names: HashMap<String, u32>,
     /// The tools that were called, by their names on the wire.
     called: Vec<String>,
-    /// Whether the turn that is being planned is the user's and holds results.
+    /// True if the turn that is being planned is the user's and holds results.
     beside_results: bool,
 }
 
@@ -213,7 +213,7 @@ fn files(content: &[UserPart]) -> impl Iterator<Item = &Document> {
     })
 }
 
-/// Whether a document stands in a block with a name. Images, sound and video have none, and what reads as text is
+/// True if a document stands in a block with a name. Images, sound and video have none, and what reads as text is
 /// text, which every model takes.
 pub(super) fn is_file(document: &Document) -> bool {
     matches!(document.media_type().kind(), MediaKind::Pdf | MediaKind::Other)
@@ -230,7 +230,7 @@ pub(super) fn is_of_model(replay: &ReplayData, codec: &ConverseCodec) -> bool {
     replay.family() == FAMILY && is_same_model(replay.model(), codec.model())
 }
 
-/// Whether the turn that the request goes on with began with thinking that goes back.
+/// True if the turn that the request goes on with began with thinking that goes back.
 pub(super) fn began_with_thinking(ask: Ask<'_>) -> bool {
     loop_began_with_thinking(&ask.request.messages, |part| match part {
         AssistantPart::Reasoning(part) => is_replayed(part, ask.codec),

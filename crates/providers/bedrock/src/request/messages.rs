@@ -5,7 +5,7 @@ use attache_core::{
     ProviderError, ReasoningPart, ToolCall, ToolResult, ToolSet, UserMessage, UserPart,
 };
 use attache_transport::{
-    Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, next,
+    Codec as _, ItemWriter, RoleTag, Shown, cannot_take, check_result_routed, check_routed, comma,
     place_of_result, place_of_user, shown,
 };
 use serde::Deserialize;
@@ -39,7 +39,7 @@ struct Page<'w, 'i, 'n> {
     /// The names of the message's documents that are left.
     names: std::slice::Iter<'n, String>,
     has_text: bool,
-    /// Whether a message on the wire has just begun within this one.
+    /// True if a message on the wire has just begun within this one.
     begins: bool,
     /// How many documents the message on the wire holds.
     files: usize,
@@ -63,7 +63,7 @@ impl Renderer<'_> {
             // stands before them is still read from the cache.
             Message::System(system) => {
                 for part in &system.parts {
-                    next(item);
+                    comma(item);
                     item.raw(r#"{"text":"<system>\n"#);
                     item.escaped(part.text());
                     item.raw(r#"\n</system>"}"#);
@@ -128,7 +128,7 @@ impl Renderer<'_> {
         let media = document.media_type();
         let (model, capabilities) = (self.codec.model(), self.codec.capabilities());
         let cannot = |why: &str| Err(cannot_take(model, document, place, why));
-        // What cannot stand anywhere is said before what cannot stand there.
+        // A type that stands nowhere is told before one that cannot stand there.
         let is_address = matches!(document.source(), DocumentSource::External { .. });
         if is_address && capabilities.place(place).accepts(media) {
             return cannot("the API fetches nothing from addresses");
@@ -213,7 +213,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// Whether a part of the assistant's leaves a block other than reasoning.
+    /// True if a part of the assistant's leaves a block other than reasoning.
     fn is_said(&self, part: &AssistantPart, message: &AssistantMessage) -> bool {
         match part {
             AssistantPart::Text(_) | AssistantPart::ToolCall(_) => true,
@@ -222,7 +222,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Whether a block of the provider goes back. Media may not stand on the assistant's side, and a call of a server
+    /// True if a block of the provider goes back. Media may not stand on the assistant's side, and a call of a server
     /// tool that was never answered never will be.
     fn goes_back(&self, part: &OpaquePart, message: &AssistantMessage) -> bool {
         if !is_of_model(&part.replay, self.codec)
@@ -250,7 +250,7 @@ impl Renderer<'_> {
         for (at, part) in message.parts.iter().enumerate() {
             match part {
                 AssistantPart::Text(part) => {
-                    next(item);
+                    comma(item);
                     item.raw(r#"{"text":"#);
                     item.string(if ending && at == last { part.text().trim_end() } else { part.text() });
                     item.raw("}");
@@ -259,7 +259,7 @@ impl Renderer<'_> {
                 AssistantPart::Reasoning(part) if is_replayed(part, self.codec) => reasoning(part, item),
                 AssistantPart::ToolCall(call) => self.call(call, item),
                 AssistantPart::Opaque(part) if self.goes_back(part, message) => {
-                    next(item);
+                    comma(item);
                     item.raw(part.replay.json().trim());
                 }
                 // Reasoning and blocks that mean nothing to this model.
@@ -269,7 +269,7 @@ impl Renderer<'_> {
     }
 
     fn call(&self, call: &ToolCall, item: &mut ItemWriter<'_>) {
-        next(item);
+        comma(item);
         item.raw(r#"{"toolUse":{"toolUseId":"#);
         item.string(self.plan.ids().of_call(call));
         item.raw(r#","name":"#);
@@ -299,7 +299,7 @@ struct ServerId {
 impl Page<'_, '_, '_> {
     fn next(&mut self) {
         if !std::mem::take(&mut self.begins) {
-            next(self.item);
+            comma(self.item);
         }
     }
 
@@ -347,12 +347,12 @@ fn reasoning(part: &ReasoningPart, item: &mut ItemWriter<'_>) {
     }
     let Some(replay) = part.replay() else { return };
     if part.is_redacted() {
-        next(item);
+        comma(item);
         item.raw(r#"{"reasoningContent":"#);
         item.raw(replay.json().trim());
         item.raw("}");
     } else if let Some(Replay { signature }) = replay.read(FAMILY) {
-        next(item);
+        comma(item);
         item.raw(r#"{"reasoningContent":{"reasoningText":{"text":"#);
         item.string(part.text());
         item.raw(r#","signature":"#);

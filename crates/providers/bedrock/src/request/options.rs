@@ -2,7 +2,7 @@
 
 use attache_core::{ProviderError, Reasoning};
 use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
-use attache_transport::{Codec as _, Refusals, knows, set};
+use attache_transport::{Codec as _, Refusals, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
@@ -27,18 +27,18 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     let mut options = Options::default();
     let thinks = reasoning(ask, &mut options, refusals)?;
     let mut inference = Map::new();
-    set(&mut inference, "maxTokens", config.max_tokens);
+    set_member(&mut inference, "maxTokens", config.max_tokens);
     sampling(ask, thinks, &mut inference, &mut options.additional, refusals)?;
-    set(&mut inference, "stopSequences", stops(config, refusals)?);
-    set(&mut options.members, "inferenceConfig", (!inference.is_empty()).then_some(inference));
+    set_member(&mut inference, "stopSequences", stops(config, refusals)?);
+    set_member(&mut options.members, "inferenceConfig", (!inference.is_empty()).then_some(inference));
     refuse_unknown(config, refusals)?;
     // The schema stands in it as a string.
     if let Some((name, schema)) = answer_schema(config, ask.codec.capabilities(), refusals)? {
         options.structured = true;
         let mut definition = Map::from_iter([("schema".to_owned(), json!(schema.to_string()))]);
-        set(&mut definition, "name", (!name.trim().is_empty()).then_some(name));
+        set_member(&mut definition, "name", (!name.trim().is_empty()).then_some(name));
         let format = json!({"type": "json_schema", "structure": {"jsonSchema": definition}});
-        set(&mut options.members, "outputConfig", Some(json!({"textFormat": format})));
+        set_member(&mut options.members, "outputConfig", Some(json!({"textFormat": format})));
     }
     Ok(options)
 }
@@ -59,13 +59,13 @@ fn sampling(
     let either = temperature.is_some() && !takes_temperature_with_top_p(capabilities);
     let why = none.or(either.then_some("the model takes either temperature or top_p"));
     let top_p = refusals.number("top_p", config.top_p, why, 0.0..=1.0)?;
-    set(inference, "temperature", temperature);
-    set(inference, "topP", top_p);
+    set_member(inference, "temperature", temperature);
+    set_member(inference, "topP", top_p);
     let why = none.or(thinks.then_some("it does not go with thinking"));
     let why = why.or(family.top_k.is_empty().then_some("the model has no such option"));
     match (refusals.keep("top_k", config.top_k, why)?, family.top_k) {
-        (Some(top_k), [outer, inner, ..]) => set(additional, outer, Some(json!({ (*inner): top_k }))),
-        (top_k, [name]) => set(additional, name, top_k),
+        (Some(top_k), [outer, inner, ..]) => set_member(additional, outer, Some(json!({ (*inner): top_k }))),
+        (top_k, [name]) => set_member(additional, name, top_k),
         _ => {}
     }
     Ok(())
@@ -97,13 +97,13 @@ fn reasoning(
             let thinks = thinking.is_on();
             options.manual_thinking = thinking.budget.is_some();
             let effort = thinking.effort.map(|effort| json!({"effort": effort.as_str()}));
-            set(&mut options.additional, "output_config", effort);
-            set(&mut options.additional, "thinking", thinking.member);
+            set_member(&mut options.additional, "output_config", effort);
+            set_member(&mut options.additional, "thinking", thinking.member);
             return Ok(thinks);
         }
         (_, Reasoning::Off) if !knows(capabilities, "off") => refusals.refuse(option, always.0, always.1)?,
         (ReasoningFields::Config, Reasoning::Off) => {
-            set(&mut options.additional, "reasoningConfig", Some(json!({"type": "disabled"})));
+            set_member(&mut options.additional, "reasoningConfig", Some(json!({"type": "disabled"})));
         }
         (_, Reasoning::Effort(wanted)) => {
             let effort = refusals.effort(*wanted, &capabilities.efforts, "it was left out")?;
@@ -111,9 +111,9 @@ fn reasoning(
             match fields {
                 ReasoningFields::Config => {
                     let value = json!({"type": "enabled", "maxReasoningEffort": effort});
-                    set(&mut options.additional, "reasoningConfig", Some(value));
+                    set_member(&mut options.additional, "reasoningConfig", Some(value));
                 }
-                ReasoningFields::Word(name) => set(&mut options.additional, name, Some(effort)),
+                ReasoningFields::Word(name) => set_member(&mut options.additional, name, Some(effort)),
                 _ => return Ok(false),
             }
             return Ok(true);

@@ -153,7 +153,7 @@ impl Block {
         }
     }
 
-    /// Whether the piece is of this kind of block.
+    /// True if the piece is of this kind of block.
     pub(super) fn takes(&self, piece: &Piece<'_>) -> bool {
         match &self.kind {
             Kind::Text(_) => matches!(piece, Piece::Text(_) | Piece::Citation(_)),

@@ -7,7 +7,7 @@ use attache_core::{
 };
 use attache_transport::{
     Codec as _, ItemWriter, bytes_of, cannot_send, check_result_routed, check_routed, is_blank, joined,
-    place_of_result, place_of_user, set, unknown_part, wire_ids, with_text_of,
+    place_of_result, place_of_user, set_member, unknown_part, wire_ids, with_text_of,
 };
 use serde_json::{Map, json};
 
@@ -257,8 +257,8 @@ fn text_block(text: &str, out: &mut ItemWriter<'_>) {
 /// A text document in a tool result, as a block that the model can cite.
 fn document_block(document: &Document, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
     let mut data = Map::new();
-    set(&mut data, "title", document.file_name());
-    with_text_of(document, |text| set(&mut data, "text", Some(text)))?;
+    set_member(&mut data, "title", document.file_name());
+    with_text_of(document, |text| set_member(&mut data, "text", Some(text)))?;
     out.raw(r#"{"type":"document","document":"#);
     out.json(&json!({"id": document.id().as_str(), "data": data}))?;
     out.raw("}");

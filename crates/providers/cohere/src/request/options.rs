@@ -5,7 +5,7 @@ use attache_core::{
     CachePolicy, ChatRequest, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
     StructuredOutput, ToolChoice,
 };
-use attache_transport::{Codec as _, Refusals, can_reason, check_choice, forbid, knows, set};
+use attache_transport::{Codec as _, Refusals, can_reason, check_choice, forbid, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::codec::CohereCodec;
@@ -81,7 +81,7 @@ impl Options<'_> {
             Some(choice) => self.set("tool_choice", choice),
             None => {}
         }
-        // Whether it makes several calls at a time is the model's own affair.
+        // True if it makes several calls at a time is the model's own affair.
         let asked = self.config.parallel_tool_calls.filter(|_| self.has_tools);
         if asked.is_some_and(|parallel| parallel != self.capabilities.parallel_tools) {
             refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
@@ -116,7 +116,7 @@ impl Options<'_> {
 
     fn sampling(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
         let config = self.config;
-        set(&mut self.members, "max_tokens", config.max_tokens);
+        set_member(&mut self.members, "max_tokens", config.max_tokens);
         let numbers = [
             ("temperature", "temperature", config.temperature, 0.0..=f64::INFINITY),
             ("top_p", "p", config.top_p, 0.01..=0.99),
@@ -124,13 +124,13 @@ impl Options<'_> {
             ("presence_penalty", "presence_penalty", config.presence_penalty, 0.0..=1.0),
         ];
         for (option, name, value, range) in numbers {
-            set(&mut self.members, name, refusals.number(option, value, None, range)?);
+            set_member(&mut self.members, name, refusals.number(option, value, None, range)?);
         }
         if config.top_k.is_some_and(|k| k > MAX_K) {
             refusals.refuse("top_k", &format!("the API takes at most {MAX_K}"), "the nearest was taken")?;
         }
-        set(&mut self.members, "k", config.top_k.map(|k| k.min(MAX_K)));
-        set(&mut self.members, "seed", config.seed);
+        set_member(&mut self.members, "k", config.top_k.map(|k| k.min(MAX_K)));
+        set_member(&mut self.members, "seed", config.seed);
         if let Some(stop) = config.stop.as_ref().filter(|stop| !stop.is_empty()) {
             if stop.len() > MAX_STOPS {
                 let why = format!("the API takes at most {MAX_STOPS}");

@@ -58,7 +58,7 @@ pub(super) enum Step<'a> {
     Extend {
         name: String,
     },
-    /// Whether it is still there must be asked.
+    /// The API must be asked if it is still there.
     Look {
         name: String,
     },

@@ -1,7 +1,7 @@
 //! Documents as parts (gemini.md 3, 12).
 
 use attache_core::{Document, FileReferences, MediaType, Place, ProviderError};
-use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, next, shown};
+use attache_transport::{Codec as _, ItemWriter, Shown, cannot_take, comma, shown};
 
 use crate::codec::GenerateCodec;
 
@@ -16,14 +16,14 @@ pub(super) fn part(
     match shown_filled(codec, document, place, unrouted, Some(files))? {
         Shown::Text(bytes) => text(as_text(codec, document, place, &bytes)?, item),
         media => {
-            next(item);
+            comma(item);
             write_media(document, &media, item);
         }
     }
     Ok(())
 }
 
-/// What is sent of a document in that place; an empty one is refused.
+/// The form in which a document is sent in that place; an empty one is refused.
 pub(super) fn shown_filled<'a>(
     codec: &GenerateCodec,
     document: &'a Document,
@@ -84,7 +84,7 @@ pub(crate) fn wire_type(media_type: &MediaType) -> &str {
 
 /// Writes a text part.
 pub(super) fn text(text: &str, item: &mut ItemWriter<'_>) {
-    next(item);
+    comma(item);
     item.raw(r#"{"text":"#);
     item.string(text);
     item.raw("}");

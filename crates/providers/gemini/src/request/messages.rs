@@ -7,7 +7,7 @@ use attache_core::{
     StableHash, SystemMessage, ToolCall, ToolSet, UserMessage, UserPart, wire_name,
 };
 use attache_transport::{
-    Codec as _, Envelope, ItemWriter, RoleTag, asked, check_routed, next, note, place_of_user, wire_ids,
+    Codec as _, Envelope, ItemWriter, RoleTag, asked, check_routed, comma, note, place_of_user, wire_ids,
 };
 use serde::Deserialize;
 
@@ -122,7 +122,7 @@ impl Renderer<'_> {
                 UserPart::Text(part) => text(part.text(), item),
                 UserPart::Object(tree) if tree.is_blank() => {}
                 UserPart::Object(tree) => {
-                    next(item);
+                    comma(item);
                     item.raw(r#"{"text":"#);
                     item.raw(&tree.model_text_literal());
                     item.raw("}");
@@ -144,7 +144,7 @@ impl Renderer<'_> {
             match part {
                 AssistantPart::Text(part) => {
                     let replay = part.replay().and_then(|replay| self.replay(replay));
-                    next(item);
+                    comma(item);
                     item.raw(r#"{"text":"#);
                     let own = replay.as_ref().and_then(|replay| replay.text.as_deref());
                     item.string(own.unwrap_or(part.text()));
@@ -153,7 +153,7 @@ impl Renderer<'_> {
                 // Thoughts that are not signed mean nothing to the model.
                 AssistantPart::Reasoning(part) => {
                     if let Some(replay) = part.replay().and_then(|replay| self.replay(replay)) {
-                        next(item);
+                        comma(item);
                         item.raw(r#"{"text":"#);
                         item.string(part.text());
                         item.raw(r#","thought":true"#);
@@ -167,7 +167,7 @@ impl Renderer<'_> {
                 AssistantPart::Opaque(part)
                     if self.is_own(&part.replay) && !METADATA.contains(&part.kind.as_str()) =>
                 {
-                    next(item);
+                    comma(item);
                     item.raw(part.replay.json().trim());
                 }
                 AssistantPart::Document(made) => self.made(made, item),
@@ -181,7 +181,7 @@ impl Renderer<'_> {
     /// stands there.
     fn made(&self, made: &MadeDocument, item: &mut ItemWriter<'_>) {
         let (document, media) = (&made.document, made.document.media_type());
-        next(item);
+        comma(item);
         match document.bytes().filter(|_| self.codec.capabilities().user.accepts(media)) {
             Some(bytes) => {
                 item.raw(r#"{"inlineData":{"mimeType":"#);
@@ -201,7 +201,7 @@ impl Renderer<'_> {
     }
 
     fn call(&self, call: &ToolCall, id: Option<&str>, is_first: bool, item: &mut ItemWriter<'_>) {
-        next(item);
+        comma(item);
         item.raw(r#"{"functionCall":{"#);
         if let Some(id) = id {
             item.raw(r#""id":"#);
@@ -219,7 +219,7 @@ impl Renderer<'_> {
         end(signature.or(stand_in.then_some(STAND_IN)), item);
     }
 
-    /// Whether it came from this model.
+    /// True if it came from this model.
     fn is_own(&self, replay: &ReplayData) -> bool {
         replay.family() == self.codec.family() && is_same_model(replay.model(), self.codec.model())
     }
@@ -252,7 +252,7 @@ fn end(signature: Option<&str>, item: &mut ItemWriter<'_>) {
 /// them is still read from the cache.
 fn instructions(system: &SystemMessage, item: &mut ItemWriter<'_>) {
     for part in &system.parts {
-        next(item);
+        comma(item);
         item.raw(r#"{"text":"<system>\n"#);
         item.escaped(part.text());
         item.raw(r#"\n</system>"}"#);

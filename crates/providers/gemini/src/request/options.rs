@@ -1,7 +1,7 @@
 //! The options of a request as members of its body (gemini.md 2, 4, 6).
 
 use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseFormat, StructuredOutput};
-use attache_transport::{Codec as _, Refusals, can_reason, knows, set};
+use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use super::Ask;
@@ -17,23 +17,27 @@ pub(super) fn generation(
 ) -> Result<Map<String, Value>, ProviderError> {
     let config = ask.config;
     let mut members = Map::new();
-    set(&mut members, "maxOutputTokens", config.max_tokens);
+    set_member(&mut members, "maxOutputTokens", config.max_tokens);
     let none = (!ask.codec.capabilities().sampling).then_some("the model takes no sampling options");
-    set(&mut members, "temperature", refusals.number("temperature", config.temperature, none, 0.0..=2.0)?);
-    set(&mut members, "topP", refusals.number("top_p", config.top_p, none, 0.0..=1.0)?);
-    set(&mut members, "topK", refusals.keep("top_k", config.top_k, none)?);
-    set(&mut members, "stopSequences", stops(config, refusals)?);
+    set_member(
+        &mut members,
+        "temperature",
+        refusals.number("temperature", config.temperature, none, 0.0..=2.0)?,
+    );
+    set_member(&mut members, "topP", refusals.number("top_p", config.top_p, none, 0.0..=1.0)?);
+    set_member(&mut members, "topK", refusals.keep("top_k", config.top_k, none)?);
+    set_member(&mut members, "stopSequences", stops(config, refusals)?);
     let fits = config.seed.is_none_or(|seed| i32::try_from(seed).is_ok());
     let why = (!fits).then_some("it must be a number of 32 bits");
-    set(&mut members, "seed", refusals.keep("seed", config.seed, why)?);
+    set_member(&mut members, "seed", refusals.keep("seed", config.seed, why)?);
     for (option, name, value) in [
         ("presence_penalty", "presencePenalty", config.presence_penalty),
         ("frequency_penalty", "frequencyPenalty", config.frequency_penalty),
     ] {
-        set(&mut members, name, refusals.number(option, value, None, -2.0..=2.0)?);
+        set_member(&mut members, name, refusals.number(option, value, None, -2.0..=2.0)?);
     }
     format(ask, &mut members, refusals)?;
-    set(&mut members, "thinkingConfig", thinking(ask, refusals)?);
+    set_member(&mut members, "thinkingConfig", thinking(ask, refusals)?);
     Ok(members)
 }
 
@@ -112,7 +116,7 @@ fn with_budget(budget: u32) -> Value {
     json!({"includeThoughts": budget > 0, "thinkingBudget": budget})
 }
 
-/// What stands for an effort where a model takes only a budget and the caller allows the nearest.
+/// The budget in the place of an effort, where a model takes only budgets and the caller allows the nearest.
 fn budget_for(effort: Effort) -> u32 {
     match effort {
         Effort::Minimal => 512,

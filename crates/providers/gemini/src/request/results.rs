@@ -4,7 +4,7 @@ use attache_core::{
     AssistantMessage, ContentTree, Document, ProviderError, ToolCall, ToolResult, ToolResultsMessage,
     ToolSet, UserPart,
 };
-use attache_transport::{ItemWriter, Shown, check_result_routed, next, place_of_result, wire_ids};
+use attache_transport::{ItemWriter, Shown, check_result_routed, comma, place_of_result, wire_ids};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -26,7 +26,7 @@ pub(super) fn render(
         let Some(result) = message.results.iter().find(|result| result.call_id == call.id) else { continue };
         check_result_routed(result)?;
         let attached = attached(codec, result)?;
-        next(item);
+        comma(item);
         item.raw(r#"{"functionResponse":{"id":"#);
         item.string(&id);
         item.raw(r#","name":"#);
@@ -95,7 +95,7 @@ fn response(result: &ToolResult, texts: &[String], item: &mut ItemWriter<'_>) {
     item.raw(if texts.is_empty() { "}" } else { "]}" });
 }
 
-/// Whether a tree is an object that means nothing else than itself.
+/// True if a tree is an object that means nothing else than itself.
 fn stands_alone(tree: &ContentTree) -> bool {
     #[derive(Default, Deserialize)]
     struct Words {

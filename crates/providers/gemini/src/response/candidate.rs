@@ -94,19 +94,19 @@ impl Candidate {
         Ok(())
     }
 
-    /// Whether it holds an answer or a call.
+    /// True if it holds an answer or a call.
     pub(super) fn says_something(&self) -> bool {
         let is_document = |piece: &Piece| matches!(piece, Piece::Document { .. });
         self.calls > 0 || self.has_text() || self.pieces.iter().any(is_document)
     }
 
-    /// Whether it holds an answer.
+    /// True if it holds an answer.
     pub(super) fn has_text(&self) -> bool {
         let is_text = |piece: &Piece| matches!(piece, Piece::Text(words) if !words.text.trim().is_empty());
         self.pieces.iter().any(is_text)
     }
 
-    /// Whether it holds anything that must not get lost: beside answers and calls, parts of the provider.
+    /// True if it holds anything that must not get lost: beside answers and calls, parts of the provider.
     pub(super) fn holds_something(&self) -> bool {
         self.says_something() || self.pieces.iter().any(|piece| matches!(piece, Piece::Opaque { .. }))
     }
@@ -233,7 +233,7 @@ fn known_name<'n>(name: &'n str, tools: &ToolSet) -> &'n str {
     }
 }
 
-/// Whether a name on the wire is that of a tool.
+/// True if a name on the wire is that of a tool.
 pub(super) fn is_known(name: &str, tools: &ToolSet) -> bool {
     tools.get(tools.internal_name(name)).is_some()
 }

@@ -162,7 +162,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What goes back with a part that has this signature.
+/// The data that go back with a part that has this signature.
 fn signed(reading: &Reading, signature: &str) -> Option<ReplayData> {
     Some(reading.tag(to_raw_value(&Replay { text: None, signature }).ok()?))
 }

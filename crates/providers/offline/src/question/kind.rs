@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether a text holds a value of this kind.
+    /// True if a text holds a value of this kind.
     pub(crate) fn is_in(self, text: &str) -> bool {
         match self {
             Self::Amount => {
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Whether an answer without such a value is next to none.
+    /// True if an answer without such a value is next to none.
     pub(crate) fn is_needed(self) -> bool {
         matches!(self, Self::Amount | Self::Date | Self::Duration | Self::Count)
     }

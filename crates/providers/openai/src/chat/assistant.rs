@@ -205,7 +205,7 @@ impl<'a> Replaying<'a> {
         self.renderer.own(replay)
     }
 
-    /// Whether the content must be a list.
+    /// True if the content must be a list.
     fn has_parts(&self) -> bool {
         self.parts
     }

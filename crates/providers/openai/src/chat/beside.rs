@@ -14,7 +14,7 @@ const AUDIO: &str = "audio";
 /// Samples without a container. (openai.md A.5)
 const BARE_SOUND: &str = "audio/pcm";
 
-/// Whether an opaque part of this kind was a member of an answer that messages of a request do not have.
+/// True if an opaque part of this kind was a member of an answer that messages of a request do not have.
 pub(super) fn is_beside(kind: &str) -> bool {
     matches!(kind, ANNOTATIONS | IMAGES | AUDIO)
 }

@@ -44,7 +44,7 @@ pub(super) fn error_in(chunk: &Chunk<'_>, json: &[u8]) -> Option<ProviderError> 
     .then(|| error::reported(json))
 }
 
-/// Whether a `base_resp` says that the request failed (openai.md C.3).
+/// True if a `base_resp` says that the request failed (openai.md C.3).
 fn fails(json: &str) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(default)]

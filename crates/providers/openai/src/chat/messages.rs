@@ -69,7 +69,7 @@ impl Renderer<'_> {
         true
     }
 
-    /// Whether nothing of a message of the user's side is seen.
+    /// True if nothing of a message of the user's side is seen.
     pub(super) fn is_silent(message: &UserMessage) -> bool {
         message.shown().iter().all(is_blank)
     }

@@ -4,7 +4,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Degradation, Message, ModelCapabilities, ModelSettings, ProviderError,
     ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, StrictForms, check_choice, forces_tool, set};
+use attache_transport::{ANY, StrictForms, check_choice, forces_tool, set_member};
 use serde_json::{Map, Value, json};
 
 use super::reasons::Reasons;
@@ -67,13 +67,13 @@ pub(super) fn options(
         reasons.switch_off();
     }
     streaming(&mut writer, reasons, !request.streaming);
-    set(&mut writer.members, profile.max_tokens.as_str(), config.max_tokens);
+    set_member(&mut writer.members, profile.max_tokens.as_str(), config.max_tokens);
     reasons.write(&profile.thinking, &mut writer.members);
     sampling(&mut writer, reasons)?;
     let stop = config.stop.as_deref().filter(|stop| !stop.is_empty());
     let why = stop.and_then(|_| writer.is(&profile.no_stop).then_some("the model does not know it"));
     let stop = writer.refusals.keep("stop", stop, why)?;
-    set(&mut writer.members, "stop", stop);
+    set_member(&mut writer.members, "stop", stop);
     let offered = tool_choice(&mut writer, reasons, request)?;
     let instruction = response_format(&mut writer, reasons)?;
     let marker = caching(&mut writer, request)?;
@@ -132,10 +132,10 @@ fn sampling(writer: &mut Writer<'_>, reasons: Reasons) -> Result<(), ProviderErr
         }
     }
     let top_k = writer.refusals.keep("top_k", config.top_k, top_k)?;
-    set(&mut writer.members, "top_k", top_k);
+    set_member(&mut writer.members, "top_k", top_k);
     let unknown = profile.seed.is_empty().then_some("the API does not know it");
     let seed = writer.refusals.keep("seed", config.seed, unknown)?;
-    set(&mut writer.members, &profile.seed, seed);
+    set_member(&mut writer.members, &profile.seed, seed);
     Ok(())
 }
 
@@ -184,7 +184,7 @@ fn tool_choice(
         writer.refusals.refuse("tool_choice", why, "the model decides")?;
         offered = Offered::All;
     } else {
-        set(&mut writer.members, "tool_choice", choice);
+        set_member(&mut writer.members, "tool_choice", choice);
     }
     let can = capabilities.parallel_tools;
     let by_default = (profile.parallel_on_request && can).then_some(true);
@@ -255,7 +255,7 @@ fn caching(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<Option<&'st
         // The key is known only when what stands before the messages is.
         return writer.caching(|| Value::Null).map(|()| None);
     }
-    // Where nothing is said, what will be repeated is kept: writing it costs a quarter more, once.
+    // Without a word of the caller the part that will be repeated is kept: writing it costs a quarter more, once.
     let goes_on = writer.has_tools
         || request.messages.iter().any(|message| matches!(&**message, Message::Assistant(_)));
     Ok(match writer.config.cache {

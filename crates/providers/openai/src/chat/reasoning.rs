@@ -183,7 +183,7 @@ impl Details {
         readable
     }
 
-    /// Whether the last delta's details only repeated known text, so that a mirror of it is no news either.
+    /// True if the last delta's details only repeated known text, so that a mirror of it is no news either.
     fn repeats(&self) -> bool {
         self.repeated
     }

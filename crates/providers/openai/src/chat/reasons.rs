@@ -74,7 +74,7 @@ impl Reasons {
         Ok(Self { asked, unasked, knows_off: knows("off") })
     }
 
-    /// Whether it is known that the model reasons.
+    /// True if it is known that the model reasons.
     pub(super) fn surely(&self) -> bool {
         match self.asked {
             Asked::Nothing => self.unasked,
@@ -83,7 +83,7 @@ impl Reasons {
         }
     }
 
-    /// Whether the model reasons, if it can at all: what cannot be switched off is on.
+    /// True if the model reasons, if it can at all: what cannot be switched off is on.
     pub(crate) fn perhaps(&self) -> bool {
         self.asked != Asked::Off && (self.surely() || !self.knows_off)
     }

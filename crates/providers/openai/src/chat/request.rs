@@ -34,7 +34,7 @@ struct State {
     tools: Arc<ToolSet>,
     log: EncodedLog,
     head: Option<Head>,
-    /// What the head depends on besides.
+    /// The other things on which the head depends.
     offered: Offered,
     marker: Option<&'static str>,
 }
@@ -219,7 +219,7 @@ impl State {
         }
     }
 
-    /// Whether this codec would render the same with these tools.
+    /// True if this codec would render the same with these tools.
     fn fits(&self, codec: &ChatCodec, tools: &Arc<ToolSet>) -> bool {
         is_same(&self.profile, &codec.server.profile)
             && is_same(&self.capabilities, &codec.server.capabilities)

@@ -47,9 +47,9 @@ struct Generation {
     body: Body,
     refusal: String,
     calls: ToolCallAssembler,
-    /// What must go back with a call, by its slot.
+    /// The data that go back with a call, by its slot.
     call_extras: Vec<(usize, Box<RawValue>)>,
-    /// What must go back with the message.
+    /// The data that go back with the message.
     extra: Option<Box<RawValue>>,
     beside: Beside,
     finish: Option<String>,
@@ -61,7 +61,7 @@ impl Reply {
         Self { reading, think_tags, reasoning_in_total, ..Self::default() }
     }
 
-    /// Whether any generation said that it is finished.
+    /// True if any generation said that it is finished.
     pub(super) fn is_finished(&self) -> bool {
         self.choices.iter().any(|choice| choice.finish.is_some())
     }
@@ -144,7 +144,7 @@ impl Reply {
         out.done(completion);
     }
 
-    /// What has come of a reply that was cut or failed.
+    /// The part of a reply that was cut or failed.
     pub(super) fn partial(&mut self) -> Completion {
         self.completion(true, None)
     }
@@ -442,7 +442,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// Whether a reply that ended so may end in the middle of a call.
+/// True if a reply that ended so may end in the middle of a call.
 fn cuts(reason: &FinishReason) -> bool {
     matches!(reason, FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error)
 }

@@ -32,7 +32,7 @@ pub(super) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Whether it holds nothing of an answer.
+    /// True if it holds nothing of an answer.
     pub(super) fn is_nothing(&self) -> bool {
         self.choices.0.is_empty() && self.usage.is_none() && self.id.get().is_none()
     }

@@ -4,7 +4,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings, ProviderError,
     ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, Refusals, set};
+use attache_transport::{ANY, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::chat::Reasons;
@@ -15,7 +15,7 @@ use crate::profile::{Thinking, ToolSchemas};
 pub(super) struct Options {
     /// The members that follow the messages, in order.
     pub(super) members: Map<String, Value>,
-    /// Whether the tools are offered.
+    /// True if the tools are offered.
     pub(super) offers_tools: bool,
     pub(super) degradations: Vec<Degradation>,
 }
@@ -33,9 +33,9 @@ pub(super) fn options(
     let mut members = Map::from_iter([("stream".to_owned(), Value::from(request.streaming))]);
     let reasons = Reasons::new(false, capabilities, config, &mut refusals)?;
     reasons.write(&thinking(), &mut members);
-    set(&mut members, "format", format(capabilities, config, &mut refusals)?);
+    set_member(&mut members, "format", format(capabilities, config, &mut refusals)?);
     let sampling = sampling(capabilities, config, reasons.perhaps(), &mut refusals)?;
-    set(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
+    set_member(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
     let offers_tools = tools(capabilities, request, config, &mut refusals)?;
     if config.cache == Some(CachePolicy::Long) {
         let why = "it keeps prompts as long as the model is loaded";
@@ -69,19 +69,19 @@ fn sampling(
     ];
     let why = (reasons && !capabilities.sampling).then_some("it has none while the model reasons");
     for (name, value) in numbers {
-        set(&mut options, name, refusals.number(name, value, why, ANY)?);
+        set_member(&mut options, name, refusals.number(name, value, why, ANY)?);
     }
     let stop = config.stop.as_ref().filter(|stop| !stop.is_empty());
-    set(&mut options, "top_k", config.top_k);
-    set(&mut options, "seed", config.seed);
-    set(&mut options, "stop", stop.map(Vec::as_slice));
-    set(&mut options, "num_predict", config.max_tokens);
+    set_member(&mut options, "top_k", config.top_k);
+    set_member(&mut options, "seed", config.seed);
+    set_member(&mut options, "stop", stop.map(Vec::as_slice));
+    set_member(&mut options, "num_predict", config.max_tokens);
     // The server's own default is small, and what is longer is cut in silence.
-    set(&mut options, "num_ctx", capabilities.context_window);
+    set_member(&mut options, "num_ctx", capabilities.context_window);
     Ok(options)
 }
 
-/// Whether the tools are offered. The API knows no choice: all that can be chosen is not to offer them.
+/// True if the tools are offered. The API knows no choice: all that can be chosen is not to offer them.
 fn tools(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,

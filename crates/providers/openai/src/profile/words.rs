@@ -20,7 +20,7 @@ pub enum Api {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct KeyRules {
-    /// Whether nothing works without a key.
+    /// True if nothing works without a key.
     pub required: bool,
     /// The header that carries it.
     pub header: String,

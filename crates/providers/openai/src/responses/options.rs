@@ -4,7 +4,7 @@ use attache_core::{
     ChatRequest, Degradation, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
     StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, StrictForms, can_reason, check_choice, forces_tool, knows, set};
+use attache_transport::{ANY, StrictForms, can_reason, check_choice, forces_tool, knows, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::options::{Writer, any_object};
@@ -100,7 +100,7 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
     if let Some(effort) = effort {
         let mut members = Map::from_iter([("effort".to_owned(), Value::from(effort.as_str()))]);
         // Summaries are for organisations that OpenAI has verified, so only who asks for reasoning asks for them.
-        set(&mut members, "summary", writer.profile.responses.summaries.then_some("auto"));
+        set_member(&mut members, "summary", writer.profile.responses.summaries.then_some("auto"));
         writer.set(option, members);
     }
     let on_request = knows_off && writer.is(&writer.profile.responses.reasons_on_request);
@@ -115,7 +115,7 @@ fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError>
     let why = refuses.then_some("it has none while the model reasons");
     for (name, value) in [("temperature", config.temperature), ("top_p", config.top_p)] {
         let value = writer.refusals.number(name, value, why, ANY)?;
-        set(&mut writer.members, name, value);
+        set_member(&mut writer.members, name, value);
     }
     let unknown = Some("the API does not know it");
     let refusals = &mut writer.refusals;
@@ -139,7 +139,7 @@ fn tool_choice(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<(), Pro
         // openai.md D 2
         writer.refusals.refuse("tool_choice", "no tool can be forced", "the model decides")?;
     } else {
-        set(&mut writer.members, "tool_choice", choice);
+        set_member(&mut writer.members, "tool_choice", choice);
     }
     writer.parallel(writer.config.parallel_tool_calls)
 }

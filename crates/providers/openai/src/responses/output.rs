@@ -78,7 +78,7 @@ impl Item {
         matches!(self.kind.as_str(), FUNCTION_CALL | CUSTOM_CALL)
     }
 
-    /// Whether a piece may belong to it, by what is known of it.
+    /// True if a piece may belong to it, by what is known of it.
     pub(super) fn takes(&self, field: Field) -> bool {
         match field {
             Field::Arguments => self.is_call() || self.is_blank(),
@@ -87,7 +87,7 @@ impl Item {
         }
     }
 
-    /// Whether it may turn out to be of this kind.
+    /// True if it may turn out to be of this kind.
     pub(super) fn may_be(&self, kind: &str) -> bool {
         let reasons = || self.pieces.iter().all(|piece| piece.field.is_reasoning());
         self.kind == kind

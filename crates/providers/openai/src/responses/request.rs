@@ -36,14 +36,14 @@ struct State {
     stored: bool,
     ids: WireIds,
     log: EncodedLog,
-    /// What stands before the items.
+    /// The part before the items.
     ///
     /// Instructions of the configuration stand in `instructions`, which the server puts before all items; they are the
     /// same through a run. Those of the history stay items in their places, so that a history which grows by one keeps
     /// its beginning, as the prompt cache wants it. Where a server takes instructions only at the start, those at the
     /// start of the history join the others.
     head: Option<Head>,
-    /// Whether the instructions in the head are an item.
+    /// True if the instructions in the head are an item.
     as_item: bool,
 }
 
@@ -266,7 +266,7 @@ impl State {
         }
     }
 
-    /// Whether this codec would render the same with these tools.
+    /// True if this codec would render the same with these tools.
     fn fits(&self, codec: &ResponsesCodec, tools: &Arc<ToolSet>, stored: bool) -> bool {
         is_same(&self.profile, &codec.server.profile)
             && is_same(&self.capabilities, &codec.server.capabilities)

@@ -506,7 +506,7 @@ impl Reply {
 }
 
 impl Item {
-    /// Whether both have the same id, or are the same call.
+    /// True if both have the same id, or are the same call.
     fn is_identified_by(&self, wire: &wire::Item<'_>) -> bool {
         let same = |known: &Option<String>, given: Option<&str>| given.is_some() && known.as_deref() == given;
         self.may_be(wire.kind())
@@ -514,7 +514,7 @@ impl Item {
     }
 }
 
-/// Whether a status says that the answer goes on.
+/// True if a status says that the answer goes on.
 pub(super) fn is_open(status: &str) -> bool {
     matches!(status, "queued" | "in_progress")
 }

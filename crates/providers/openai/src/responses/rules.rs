@@ -20,7 +20,7 @@ pub struct ResponsesRules {
     /// Whether instructions that are not part of the history stand in `instructions`; otherwise they are the first
     /// item.
     pub instructions: bool,
-    /// Whether the server keeps answers unless `store` is false, which is then sent. Servers that keep none may not
+    /// True if the server keeps answers unless `store` is false, which is then sent. Servers that keep none may not
     /// know the member.
     pub stores: bool,
     /// Whether `include` asks models that reason for their reasoning in encrypted form.
@@ -29,12 +29,12 @@ pub struct ResponsesRules {
     pub reasoning: ReasoningItems,
     /// Which items go back with the ids that they came with.
     pub item_ids: ItemIds,
-    /// Whether the calls of a turn stand behind its texts and reasoning, since the server takes a call with anything
+    /// True if the calls of a turn stand behind its texts and reasoning, since the server takes a call with anything
     /// behind it for unanswered. (openai.md C.1, D 3)
     pub calls_last: bool,
-    /// Whether a summary is asked for where reasoning is.
+    /// True if a summary is asked for where reasoning is.
     pub summaries: bool,
-    /// Whether tools say that they are not strict, which OpenAI would try to make of them otherwise. (openai.md B.4)
+    /// True if tools say that they are not strict, which OpenAI would try to make of them otherwise. (openai.md B.4)
     pub explicit_strict: bool,
     /// Whether `text.format` is obeyed. (openai.md C.17)
     pub text_format: bool,

@@ -126,7 +126,7 @@ impl Events {
     }
 }
 
-/// Whether an event that is none of the protocol is an error, in an envelope or without one. (openai.md C.15)
+/// True if an event that is none of the protocol is an error, in an envelope or without one. (openai.md C.15)
 fn is_error(kind: &str, whole: &Whole<'_>, json: &str) -> bool {
     let names_itself = kind.is_empty() || kind.to_ascii_lowercase().contains("error");
     !kind.starts_with("response.") && is_set(whole.error) || names_itself && error::is_error(json.as_bytes())

@@ -142,7 +142,7 @@ pub(super) fn text(json: &str) -> String {
     }
 }
 
-/// Whether a member that is there holds anything.
+/// True if a member that is there holds anything.
 pub(super) fn is_set(raw: Option<&RawValue>) -> bool {
     raw.is_some_and(|raw| !matches!(raw.get(), "null" | "\"\"" | "false" | "{}"))
 }

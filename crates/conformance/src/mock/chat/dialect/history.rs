@@ -17,7 +17,7 @@ fn calls(message: &Value) -> &[Value] {
     message.get("tool_calls").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether nothing is said: neither text nor parts.
+/// True if nothing is said: neither text nor parts.
 fn is_empty(content: Option<&Value>) -> bool {
     match content {
         None | Some(Value::Null) => true,

@@ -104,7 +104,7 @@ impl<'v> Asked<'v> {
         self.field("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
     }
 
-    /// Whether the model will think.
+    /// True if the model will think.
     fn thinks(&self) -> bool {
         if self.is_any(ALWAYS_THINKING) {
             return true;

@@ -170,7 +170,7 @@ impl Server {
         Server::Zhipu,
     ];
 
-    /// Whether it wants a key (openai.md C.0).
+    /// True if it wants a key (openai.md C.0).
     pub(crate) fn needs_key(self) -> bool {
         !matches!(
             self,
@@ -178,7 +178,7 @@ impl Server {
         )
     }
 
-    /// Whether it takes fields that OpenAI does not have.
+    /// True if it takes fields that OpenAI does not have.
     pub(crate) fn is_compatible(self) -> bool {
         self != Server::Azure
     }

@@ -34,7 +34,7 @@ pub(super) struct Decoded {
     pub(super) profile: Option<Vec<u8>>,
     /// How it has to be turned.
     pub(super) orientation: Orientation,
-    /// Whether it was compressed with loss, as photos are.
+    /// True if it was compressed with loss, as photos are.
     pub(super) lossy: bool,
     /// What it is the first of.
     pub(super) parts: Parts,

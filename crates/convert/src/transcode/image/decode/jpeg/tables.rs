@@ -67,7 +67,7 @@ pub(super) struct Scan {
     /// The first and the last coefficient, in the order in which they are written.
     pub(super) first: usize,
     pub(super) last: usize,
-    /// Whether it adds a bit to what an earlier pass brought.
+    /// True if it adds a bit to what an earlier pass brought.
     pub(super) refines: bool,
     /// How many bits are left to later passes.
     pub(super) shift: u32,
