@@ -261,7 +261,8 @@ impl Units {
 
     /// Says which of them images cover.
     #[must_use]
-    pub fn with_covered(mut self, covered: Vec<usize>) -> Self {
+    pub fn with_covered(mut self, mut covered: Vec<usize>) -> Self {
+        covered.sort_unstable();
         self.covered = covered;
         self
     }

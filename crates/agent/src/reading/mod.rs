@@ -37,6 +37,8 @@ const DESCRIPTION: &str = "Reads more of a document of this conversation, such a
 
 /// The most characters of an answer, whatever the limit for results is.
 const MAX_CHARS: usize = 100_000;
+/// Characters of text beside images that the remark on them holds, of the 300 that a remark may have.
+const MAX_BESIDE: usize = 200;
 /// Bytes of a line at most; longer ones count as several.
 const MAX_LINE: usize = 2_000;
 
@@ -174,23 +176,32 @@ impl ReadDocument {
             (*first..=(*last).min(held))
                 .any(|unit| reading.unit_says_something(unit) && !reading.unit_is_covered(unit))
         };
-        let is_covered = |(first, last): &ranges::Range| {
-            (*first..=(*last).min(held)).any(|unit| reading.unit_is_covered(unit))
-        };
         let (capabilities, media_type) = (self.model.capabilities(), document.media_type());
         let is_seen = native::takes(capabilities, media_type)
             || images::painter(capabilities, media_type, &self.converters).is_some();
         if asked.is_empty() || asked.iter().any(says) || !is_seen {
             return None;
         }
-        let why = if asked.iter().all(|(first, _)| *first > held) {
-            "the text that was made of the document ends before them"
-        } else if asked.iter().any(is_covered) {
-            "images cover them, and what else is on them does not say what they show"
-        } else {
-            "there is none on them"
-        };
-        Some(why.to_owned())
+        if asked.iter().all(|(first, _)| *first > held) {
+            return Some("the text that was made of the document ends before them".to_owned());
+        }
+        // Stamps, and comments, which no image shows.
+        let units = asked.iter().flat_map(|(first, last)| *first..=(*last).min(held));
+        let beside = units.filter(|unit| reading.unit_says_something(*unit)).flat_map(|unit| {
+            let text = reading.text.get(reading.unit(unit)).unwrap_or_default();
+            text.split_whitespace()
+        });
+        let beside = beside.collect::<Vec<_>>().join(" ");
+        Some(match beside.is_empty() {
+            true => "there is none on them".to_owned(),
+            false => match beside.char_indices().nth(MAX_BESIDE) {
+                Some((end, _)) => {
+                    let begin = beside.get(..end).unwrap_or_default();
+                    format!("images cover them; beside them stands, the rest by its lines: {begin}…")
+                }
+                None => format!("images cover them; beside them stands: {beside}"),
+            },
+        })
     }
 
     async fn show(

@@ -148,6 +148,7 @@ async fn pages_that_images_cover_are_shown_as_images() {
     };
     let (told, documents) = one("2").await;
     assert!(told.contains("pages 2 of 3 as images") && told.contains("images cover them"), "{told}");
+    assert!(told.contains("B-0002") && !told.contains("B-0001"), "the text is read too: {told}");
     assert_eq!(documents.len(), 1);
     let (told, documents) = one("3").await;
     assert!(told.contains("The rent is 940.") && documents.is_empty(), "{told}");
