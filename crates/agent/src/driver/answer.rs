@@ -489,7 +489,7 @@ impl Driver {
         context.call_id = Some(call.id.clone());
         context.step = self.run.steps();
         context.principal.clone_from(&self.setup.principal);
-        context.idempotency_key = Some(format!("{}/{key}", self.run.base()));
+        context.idempotency_key = Some([self.run.base(), "/", key.as_str()].concat());
         context.store_id = Some(self.setup.store.id().to_owned());
         context.documents = self.library.documents();
         context.extensions = self.extensions.clone();

@@ -31,18 +31,30 @@ impl Key {
 
     /// The intent to run a call.
     pub(crate) fn begun(call: &ToolCallId) -> Self {
-        Self(Arc::from(format!("begun/{}", Plain(call.as_str()))))
+        Self::of_call("begun/", call)
     }
 
     /// The result of a call. Whoever knows the id of a call can deliver its result under this key; see
     /// [`deliver`](crate::deliver).
     pub fn result(call: &ToolCallId) -> Self {
-        Self(Arc::from(format!("tool/{}", Plain(call.as_str()))))
+        Self::of_call("tool/", call)
     }
 
     /// The result of a call that came after the call was recorded as of unknown outcome.
     pub(crate) fn receipt(call: &ToolCallId) -> Self {
-        Self(Arc::from(format!("receipt/{}", Plain(call.as_str()))))
+        Self::of_call("receipt/", call)
+    }
+
+    /// A key of a call. Several are made for each call of each run, so the usual id is copied and not formatted.
+    fn of_call(kind: &str, call: &ToolCallId) -> Self {
+        let id = call.as_str();
+        if id.bytes().any(|byte| matches!(byte, b'>' | b'%')) {
+            return Self(Arc::from(format!("{kind}{}", Plain(id))));
+        }
+        let mut key = String::with_capacity(kind.len() + id.len());
+        key.push_str(kind);
+        key.push_str(id);
+        Self(Arc::from(key))
     }
 
     /// The `number`-th synthetic message of the run, from 0.

@@ -42,7 +42,7 @@ impl Run {
     /// An id that is the same at each replay.
     fn mint(&mut self) -> MessageId {
         self.made += 1;
-        MessageId::parse(format!("{}.{}", self.base, self.made)).unwrap_or_else(MessageId::new)
+        MessageId::parse([&self.base, ".", &self.made.to_string()].concat()).unwrap_or_else(MessageId::new)
     }
 
     fn push(&mut self, message: Message) {
