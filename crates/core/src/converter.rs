@@ -9,8 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::document::Document;
+use crate::future::BoxFuture;
 use crate::media::MediaType;
-use crate::provider::BoxFuture;
 
 /// Turns documents into what a model can take: text, or another encoding of the same.
 ///

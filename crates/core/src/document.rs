@@ -4,14 +4,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use serde::ser::{Error as _, SerializeMap};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::capture;
+use crate::future::BoxFuture;
 use crate::id::DocumentId;
 use crate::media::MediaType;
-use crate::provider::BoxFuture;
 
 /// A cheap handle on a document: identity, media type, name, and where its bytes are.
 ///
@@ -357,19 +356,6 @@ struct ReferenceMetadata<'a> {
     file_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
-}
-
-impl Serialize for Document {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match capture::register(self) {
-            Ok(Some(captured)) => {
-                let reader = Reader::Model { id: &captured.id, store_id: captured.store_id.as_deref() };
-                self.write_reference(serializer, reader)
-            }
-            Ok(None) => self.write_reference(serializer, Reader::Nobody),
-            Err(full) => Err(S::Error::custom(full)),
-        }
-    }
 }
 
 /// Two handles are equal if they have the same identity and description; bytes are not compared.

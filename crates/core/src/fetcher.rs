@@ -4,8 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use crate::future::BoxFuture;
 use crate::media::MediaType;
-use crate::provider::BoxFuture;
 
 /// Fetches what is at an `http` or `https` address.
 ///

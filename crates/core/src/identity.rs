@@ -96,3 +96,19 @@ fn url(document: &Document) -> Option<&str> {
         _ => None,
     }
 }
+
+/// The ids that documents get whose own one stands for other content already; `None` if none does.
+pub(crate) fn own_ids<'a, 'd>(
+    documents: impl IntoIterator<Item = &'a Document>,
+    known: impl Fn(&DocumentId) -> Option<&'d Document>,
+) -> Option<HashMap<DocumentId, DocumentId>> {
+    let mut ids = HashMap::new();
+    for document in documents {
+        if known(document.id()).is_some_and(|known| known.has_other_content(document))
+            && let Some(id) = document.id_beside_another()
+        {
+            ids.insert(document.id().clone(), id);
+        }
+    }
+    Some(ids).filter(|ids| !ids.is_empty())
+}

@@ -44,6 +44,7 @@ mod error;
 mod fetcher;
 mod files;
 pub mod fresh;
+mod future;
 mod hash;
 mod id;
 mod identity;
@@ -54,6 +55,7 @@ mod persist;
 mod provider;
 mod repair;
 mod secret;
+mod settings;
 mod tool;
 mod transcript;
 mod tree;
@@ -74,6 +76,7 @@ pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErr
 pub use error::{ErrorKind, ProviderError};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 pub use files::{FileKey, FileReferences};
+pub use future::BoxFuture;
 pub use hash::StableHash;
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use identity::Identities;
@@ -84,12 +87,12 @@ pub use message::{
     ReasoningPart, ReplayData, ResultStatus, Role, Routed, SystemMessage, TextPart, ToolCall, ToolResult,
     ToolResultsMessage, UserMessage, UserOrigin, UserPart,
 };
-pub use provider::{
-    BoxFuture, CachePolicy, ChatRequest, ChunkStream, Effort, LlmProvider, ModelHandle, ModelSettings,
-    ProviderState, Reasoning, RequestHeaders, ResponseFormat, StateCell, ToolChoice, Unsupported,
-};
+pub use provider::{ChatRequest, ChunkStream, LlmProvider, ModelHandle, ProviderState, StateCell};
 pub use repair::{Repair, RepairKind, Repaired, repair};
 pub use secret::Secret;
+pub use settings::{
+    CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
+};
 pub use tool::{
     ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, SchemaLoosening, SchemaRefusal,
     SchemaReport, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolMetadata,

@@ -7,7 +7,16 @@ use crate::capability::{
 };
 use crate::hash::StableHash;
 
-pub(super) fn of(capabilities: &ModelCapabilities) -> u64 {
+impl ModelCapabilities {
+    /// A number that differs when anything that decides a request differs: all but the model's name and its row, which
+    /// say where the rest comes from. It stays the same across processes and versions of the standard library, so it
+    /// may be stored.
+    pub fn fingerprint(&self) -> u64 {
+        of(self)
+    }
+}
+
+fn of(capabilities: &ModelCapabilities) -> u64 {
     let ModelCapabilities {
         family,
         model: _,

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::capability::{
     Caching, FileRules, ModelCapabilities, PlaceCapabilities, ReasoningReplay, StructuredOutput,
 };
-use crate::provider::Effort;
+use crate::settings::Effort;
 
 /// API family × model pattern → capabilities.
 ///

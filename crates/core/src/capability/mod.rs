@@ -9,7 +9,7 @@ pub use matrix::{Matrix, MatrixError};
 
 use crate::converter::MediaLimits;
 use crate::media::{MediaKind, MediaType};
-use crate::provider::Effort;
+use crate::settings::Effort;
 
 /// The place of content in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -338,12 +338,5 @@ impl ModelCapabilities {
     /// ```
     pub fn takes_url(&self, place: Place, media: &MediaType) -> bool {
         self.files.urls == Some(true) && self.place(place).accepts_url(media)
-    }
-
-    /// A number that differs when anything that decides a request differs: all but the model's name and its row, which
-    /// say where the rest comes from. It stays the same across processes and versions of the standard library, so it
-    /// may be stored.
-    pub fn fingerprint(&self) -> u64 {
-        fingerprint::of(self)
     }
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::document::Document;
 use crate::id::{MessageId, ProviderCallId, ToolCallId};
-use crate::message::{Metadata, TextPart};
+use crate::message::part::{Metadata, ReplayData, TextPart};
 
 /// One reply of the model: its parts in the order in which the provider sent them.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,47 +106,6 @@ impl AssistantPart {
 impl From<ToolCall> for Option<AssistantPart> {
     fn from(call: ToolCall) -> Self {
         Some(AssistantPart::ToolCall(call))
-    }
-}
-
-/// Data that goes back unchanged to where it came from: signatures, item ids, phases, encrypted blobs.
-#[derive(Clone, Debug)]
-pub struct ReplayData {
-    family: Arc<str>,
-    model: Arc<str>,
-    data: Arc<RawValue>,
-}
-
-impl ReplayData {
-    /// JSON from the API `family` (such as `anthropic`) and its `model`.
-    pub fn new(family: impl Into<Arc<str>>, model: impl Into<Arc<str>>, data: Box<RawValue>) -> Self {
-        Self { family: family.into(), model: model.into(), data: Arc::from(data) }
-    }
-
-    /// The API family whose wire it belongs to.
-    pub fn family(&self) -> &str {
-        &self.family
-    }
-
-    /// The model that made it.
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-
-    /// The JSON, byte for byte as received.
-    pub fn json(&self) -> &str {
-        self.data.get()
-    }
-
-    /// Reads the JSON, if it came from `family`.
-    pub fn read<T: DeserializeOwned>(&self, family: &str) -> Option<T> {
-        if &*self.family == family { serde_json::from_str(self.json()).ok() } else { None }
-    }
-}
-
-impl PartialEq for ReplayData {
-    fn eq(&self, other: &Self) -> bool {
-        self.family == other.family && self.model == other.model && self.json() == other.json()
     }
 }
 

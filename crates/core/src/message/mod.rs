@@ -1,19 +1,19 @@
 //! Messages and their ordered parts.
 
 mod assistant;
+mod part;
 mod results;
 mod user;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
 pub use assistant::{
     Arguments, ArgumentsError, AssistantMessage, AssistantPart, MadeDocument, OpaquePart, ReasoningPart,
-    ReplayData, ToolCall,
+    ToolCall,
 };
+pub use part::{Metadata, ReplayData, TextPart, UserPart};
 pub use results::{ResultStatus, Routed, ToolResult, ToolResultsMessage};
-pub use user::{UserMessage, UserOrigin, UserPart};
+pub use user::{UserMessage, UserOrigin};
 
 use crate::document::Document;
 use crate::id::MessageId;
@@ -177,89 +177,5 @@ impl SystemMessage {
             parts: TextPart::new(text).into_iter().collect(),
             metadata: Metadata::default(),
         }
-    }
-}
-
-/// A text that is not blank.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextPart {
-    text: Arc<str>,
-    refusal: bool,
-    replay: Option<Arc<ReplayData>>,
-}
-
-impl TextPart {
-    /// The text, or `None` if it is empty or white space only: providers refuse blank text, so it cannot be made.
-    pub fn new(text: impl Into<String>) -> Option<Self> {
-        let text: String = text.into();
-        (!text.trim().is_empty()).then(|| Self { text: Arc::from(text), refusal: false, replay: None })
-    }
-
-    /// Marks it as the model's refusal.
-    #[must_use]
-    pub fn as_refusal(mut self) -> Self {
-        self.refusal = true;
-        self
-    }
-
-    /// Adds what the provider wants back with it.
-    #[must_use]
-    pub fn with_replay(mut self, replay: impl Into<Option<ReplayData>>) -> Self {
-        self.replay = replay.into().map(Arc::new);
-        self
-    }
-
-    /// The text, never blank.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// True if the model refused with it.
-    pub fn is_refusal(&self) -> bool {
-        self.refusal
-    }
-
-    /// The data that the provider wants back with it.
-    pub fn replay(&self) -> Option<&ReplayData> {
-        self.replay.as_deref()
-    }
-}
-
-/// Open data beside a message: for applications, audit and routing. It never reaches a model.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Metadata(Map<String, Value>);
-
-impl Metadata {
-    /// No entries.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds or replaces an entry.
-    #[must_use]
-    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.0.insert(key.into(), value.into());
-        self
-    }
-
-    /// The entry under `key`.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key)
-    }
-
-    /// True if there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The entries in the order in which they were added.
-    pub fn entries(&self) -> &Map<String, Value> {
-        &self.0
-    }
-}
-
-impl From<Map<String, Value>> for Metadata {
-    fn from(entries: Map<String, Value>) -> Self {
-        Self(entries)
     }
 }

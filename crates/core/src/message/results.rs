@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use crate::document::Document;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
-use crate::message::{Metadata, ToolCall, UserPart};
+use crate::identity::own_ids;
+use crate::message::assistant::ToolCall;
+use crate::message::part::{Metadata, UserPart};
 use crate::tool::ToolError;
 use crate::tree::ContentTree;
 
@@ -167,22 +169,6 @@ impl ToolResult {
     pub fn is_unrouted(&self) -> bool {
         self.routed.is_none() && !self.documents.is_empty()
     }
-}
-
-/// The ids that documents get whose own one stands for other content already; `None` if none does.
-pub(crate) fn own_ids<'a, 'd>(
-    documents: impl IntoIterator<Item = &'a Document>,
-    known: impl Fn(&DocumentId) -> Option<&'d Document>,
-) -> Option<HashMap<DocumentId, DocumentId>> {
-    let mut ids = HashMap::new();
-    for document in documents {
-        if known(document.id()).is_some_and(|known| known.has_other_content(document))
-            && let Some(id) = document.id_beside_another()
-        {
-            ids.insert(document.id().clone(), id);
-        }
-    }
-    Some(ids).filter(|ids| !ids.is_empty())
 }
 
 /// All results of one assistant message, in call order.

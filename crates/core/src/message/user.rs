@@ -1,9 +1,9 @@
 //! The user's side: prompts, events, and documents of tool results.
 
 use crate::document::Document;
-use crate::id::{DocumentId, MessageId};
-use crate::message::results::own_ids;
-use crate::message::{Metadata, Routed, TextPart};
+use crate::id::MessageId;
+use crate::message::part::{Metadata, UserPart};
+use crate::message::results::Routed;
 use crate::tree::ContentTree;
 
 /// Why a user message exists.
@@ -18,55 +18,6 @@ pub enum UserOrigin {
     /// The synthetic message after tool results: a projection, never an input to routing. Its metadata hold
     /// `toolCallDocuments: true`.
     ToolCallDocuments,
-}
-
-/// One part of a user message, or what routing added to a tool result.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum UserPart {
-    /// A text.
-    Text(TextPart),
-    /// A document.
-    Document(Document),
-    /// Structured data, shown as JSON, with the documents in it.
-    Object(ContentTree),
-}
-
-impl UserPart {
-    /// A text, or nothing if it is blank.
-    pub fn text(text: impl Into<String>) -> Option<Self> {
-        TextPart::new(text).map(Self::Text)
-    }
-}
-
-impl UserPart {
-    /// The documents in it, withheld ones included.
-    pub(crate) fn documents(&self) -> &[Document] {
-        match self {
-            Self::Text(_) => &[],
-            Self::Document(document) => std::slice::from_ref(document),
-            Self::Object(tree) => tree.documents(),
-        }
-    }
-
-    /// The same part, whose documents stand apart from those that are known; `None` if they do already.
-    pub(crate) fn apart_from<'d>(&self, known: impl Fn(&DocumentId) -> Option<&'d Document>) -> Option<Self> {
-        let ids = own_ids(self.documents(), known)?;
-        Some(match self {
-            Self::Text(text) => Self::Text(text.clone()),
-            Self::Document(document) => {
-                let id = ids.get(document.id()).unwrap_or_else(|| document.id()).clone();
-                Self::Document(document.clone().with_id(id))
-            }
-            Self::Object(tree) => Self::Object(tree.with_ids(&ids)),
-        })
-    }
-}
-
-impl From<Document> for Option<UserPart> {
-    fn from(document: Document) -> Self {
-        Some(UserPart::Document(document))
-    }
 }
 
 /// A message on the user's side.

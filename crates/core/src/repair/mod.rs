@@ -1,5 +1,7 @@
 //! Conversations from elsewhere, made such that every provider takes them.
 
+mod kind;
+mod numbered;
 mod order;
 mod pairing;
 
@@ -7,11 +9,12 @@ mod pairing;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 use crate::id::MessageId;
-use crate::message::{AssistantPart, Message, Role, UserPart};
+use crate::message::Message;
+pub use kind::{Repair, RepairKind};
+use numbered::Numbered;
 
 /// A conversation after [`repair`].
 #[derive(Clone, Debug, PartialEq)]
@@ -21,73 +24,6 @@ pub struct Repaired {
     pub messages: Vec<Arc<Message>>,
     /// The repairs, in no particular order; none for a conversation that is as it must be.
     pub repairs: Vec<Repair>,
-}
-
-/// One thing that was mended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Repair {
-    /// The index of the message that it is about, from 0, before the repair.
-    pub at: usize,
-    /// The message.
-    pub message: MessageId,
-    /// The problem.
-    pub kind: RepairKind,
-    /// The change: one line, without what was said.
-    pub detail: String,
-}
-
-/// The kind of problem of a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RepairKind {
-    /// A call has no result.
-    MissingResult,
-    /// A result answers no call.
-    OrphanResult,
-    /// A call has a second result.
-    DuplicateResult,
-    /// A result stands not directly behind its call, or not in the order of the calls.
-    MisplacedResult,
-    /// Two calls have one id.
-    DuplicateCall,
-    /// Two messages have one id.
-    DuplicateMessage,
-    /// A part says nothing.
-    BlankPart,
-    /// A message has no parts.
-    EmptyMessage,
-    /// A synthetic message does not follow its tool results.
-    OrphanDocuments,
-    /// The instructions do not come first.
-    SystemNotFirst,
-    /// The conversation begins with the model.
-    BeginsWithAssistant,
-}
-
-impl RepairKind {
-    /// The word in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MissingResult => "missing_result",
-            Self::OrphanResult => "orphan_result",
-            Self::DuplicateResult => "duplicate_result",
-            Self::MisplacedResult => "misplaced_result",
-            Self::DuplicateCall => "duplicate_call",
-            Self::DuplicateMessage => "duplicate_message",
-            Self::BlankPart => "blank_part",
-            Self::EmptyMessage => "empty_message",
-            Self::OrphanDocuments => "orphan_documents",
-            Self::SystemNotFirst => "system_not_first",
-            Self::BeginsWithAssistant => "begins_with_assistant",
-        }
-    }
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message {} ({}): {}", self.at, self.message, self.detail)
-    }
 }
 
 /// Mends what no provider takes, or only some: calls without results and results without calls, results twice or in
@@ -123,24 +59,6 @@ pub fn repair(messages: &[Arc<Message>]) -> Repaired {
     Repaired { messages: messages.into_iter().map(|numbered| numbered.message).collect(), repairs }
 }
 
-/// A message, and where it stood.
-#[derive(Clone)]
-struct Numbered {
-    at: usize,
-    message: Arc<Message>,
-}
-
-impl Numbered {
-    /// Another message in its place.
-    fn with(&self, message: Message) -> Self {
-        Self { at: self.at, message: message.shared() }
-    }
-
-    fn repair(&self, kind: RepairKind, detail: impl Into<String>) -> Repair {
-        Repair { at: self.at, message: self.message.id().clone(), kind, detail: detail.into() }
-    }
-}
-
 /// Gives each message an id of its own: what was rendered of one is known by it.
 fn unique_ids(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
     let mut taken: HashSet<MessageId> = HashSet::with_capacity(messages.len());
@@ -165,27 +83,4 @@ fn unique_ids(messages: &mut [Numbered], repairs: &mut Vec<Repair>) {
         );
         *numbered = numbered.with((*numbered.message).clone().with_id(id));
     }
-}
-
-/// True if a message says nothing at all.
-fn is_empty(message: &Message) -> bool {
-    match message {
-        Message::System(message) => message.parts.is_empty(),
-        Message::User(message) => message.parts.is_empty(),
-        Message::Assistant(message) => message.parts.is_empty(),
-        Message::ToolResults(message) => message.results.is_empty(),
-    }
-}
-
-fn is_blank_content(content: &UserPart) -> bool {
-    matches!(content, UserPart::Object(tree) if tree.is_blank() && tree.documents().is_empty())
-}
-
-fn is_blank_part(part: &AssistantPart) -> bool {
-    let AssistantPart::Reasoning(part) = part else { return false };
-    part.text().trim().is_empty() && !part.is_redacted() && part.replay().is_none()
-}
-
-fn role(numbered: &Numbered) -> Role {
-    numbered.message.role()
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::document::Document;
 use crate::message::{Message, Metadata, Role, UserMessage, UserOrigin, UserPart};
-use crate::repair::{Numbered, Repair, RepairKind, is_blank_content, is_blank_part, is_empty, role};
+use crate::repair::kind::{Repair, RepairKind};
+use crate::repair::numbered::{Numbered, is_blank_content, is_blank_part, is_empty, role};
 
 /// The metadata key of the synthetic message.
 const MARKER: &str = "toolCallDocuments";

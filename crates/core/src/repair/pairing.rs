@@ -9,7 +9,8 @@ use crate::message::{
     AssistantMessage, AssistantPart, Message, Metadata, ResultStatus, ToolResult, ToolResultsMessage,
     UserMessage, UserOrigin, UserPart,
 };
-use crate::repair::{Numbered, Repair, RepairKind};
+use crate::repair::kind::{Repair, RepairKind};
+use crate::repair::numbered::Numbered;
 use crate::tree::ContentTree;
 
 /// The text for a result that nobody has.

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::message::{AssistantPart, Role, UserPart};
+use crate::repair::numbered::{is_blank_content, is_empty};
 use crate::{
     Arguments, AssistantMessage, ContentTree, Document, DocumentId, Metadata, ReasoningPart, ResultStatus,
     SystemMessage, ToolCall, ToolCallId, ToolResult, ToolResultsMessage, UserMessage, UserOrigin,

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::capture::Capture;
 use crate::document::Document;
+use crate::future::BoxFuture;
 use crate::id::DocumentId;
 use crate::identity::Identities;
 use crate::message::{Arguments, ResultStatus};
-use crate::provider::BoxFuture;
 use crate::tool::{ToolContext, ToolError, ToolSpec};
 use crate::tree::ContentTree;
 

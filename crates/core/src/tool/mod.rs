@@ -24,8 +24,8 @@ pub use set::{ToolSet, ToolSetError, wire_name};
 
 use serde_json::{Map, Value};
 
+use crate::future::BoxFuture;
 use crate::message::Arguments;
-use crate::provider::BoxFuture;
 
 /// One executable tool.
 ///

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::*;

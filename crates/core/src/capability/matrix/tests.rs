@@ -69,7 +69,7 @@ fn models_of_openai_that_are_not_like_their_kind() {
             assert_eq!(row.reasoning_replay, ReasoningReplay::None);
         }
         let later = matrix.resolve(family, "gpt-5.1-chat-latest");
-        assert_eq!(later.efforts, [crate::provider::Effort::Medium], "{family}");
+        assert_eq!(later.efforts, [crate::settings::Effort::Medium], "{family}");
         assert!(!matrix.resolve(family, "gpt-5-mini").reasoning.is_empty());
     }
 }

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::document::StoreError;
+use crate::future::BoxFuture;
 use crate::message::{ToolCall, ToolResult, ToolResultsMessage, UserMessage};
-use crate::provider::BoxFuture;
 use crate::tree::ContentTree;
 use crate::{Arguments, Capture};
 

@@ -1,6 +1,7 @@
 //! The scope that notices which documents a tool returns.
 
 mod gather;
+mod serialize;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -15,8 +15,8 @@ use serde::{Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::capture::Capture;
+use crate::future::BoxFuture;
 use crate::message::Arguments;
-use crate::provider::BoxFuture;
 use crate::tool::reference::HINT;
 use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolSpec};
 
