@@ -64,7 +64,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod content;
 mod decide;
+mod estimate;
 mod find;
 mod label;
 mod materials;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use attache_core::{Document, Message, ModelCapabilities, ToolResult, ToolSet};
 
+use crate::decide::decider::Decider;
 use crate::decide::limits;
-use crate::decide::one::Decider;
 use crate::decide::repeats::{Standing, Standings};
 use crate::decide::treatment::{Purpose, Shown, Treatment};
 use crate::find::identity::Identities;

@@ -6,29 +6,14 @@ use attache_core::{
     AssistantPart, Document, FileRules, MediaKind, Message, ModelCapabilities, Place, UserPart,
 };
 
-use crate::decide::estimate::Estimate;
-use crate::decide::place::pixels;
-use crate::decide::repeats::{Standing, Standings};
+use crate::content::content_bytes;
+use crate::content::pixels;
+use crate::decide::repeats::{Limit, Standing, Standings};
 use crate::decide::treatment::{Shown, Treatment};
+use crate::estimate::Estimate;
 use crate::find::{Occurrence, Origin};
-use crate::materials::content_bytes;
 use crate::options::DocumentBudget;
 use crate::report::{Reason, ReasonKind};
-
-/// The limit that a request would pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Documents(u64),
-    Bytes(u64),
-    /// Pages of PDFs.
-    Pages(u64),
-    /// Estimated tokens.
-    Tokens(u64),
-    /// Images, if one of them has more pixels on a side than this.
-    Images(u64, u64),
-    /// Not of the request, but of one message in it.
-    OfMessage(u64),
-}
 
 /// Leaves out the oldest contents until what is shown keeps the model's limits.
 ///

@@ -1,7 +1,7 @@
 //! The decision about each document: for itself, and among the others.
 
 pub(crate) mod all;
-pub(crate) mod estimate;
+pub(crate) mod decider;
 pub(crate) mod limits;
 pub(crate) mod one;
 pub(crate) mod place;
@@ -9,3 +9,4 @@ pub(crate) mod rendered;
 pub(crate) mod repeats;
 pub(crate) mod treatment;
 mod url;
+pub(crate) mod words;

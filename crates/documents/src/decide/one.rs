@@ -2,28 +2,19 @@
 
 use std::borrow::Cow;
 
-use attache_core::{Document, DocumentSource, MediaKind, MediaType, ModelCapabilities, Place};
+use attache_core::{Document, DocumentSource, MediaKind, MediaType, Place};
 
-use crate::decide::estimate::{self, Estimate};
-use crate::decide::place::{Adapted, Misfit, Stand};
+use crate::content::content_bytes;
+use crate::decide::decider::Decider;
+use crate::decide::place::{Misfit, Stand};
 use crate::decide::rendered::Sight;
 use crate::decide::treatment::{Expected, Need, Purpose, Shown, Treatment};
+use crate::decide::words::{media_name, name, names};
+use crate::estimate::{self, Estimate};
 use crate::find::{Excluded, Occurrence, Origin};
-use crate::materials::{Content, Materials, Readable, content_bytes};
-use crate::options::RouteOptions;
+use crate::materials::{Adapted, Content, Readable};
 use crate::report::{Outcome, Reason, ReasonKind};
 use crate::text::fence::Fenced;
-
-/// Decides for one model, one set of materials and options.
-#[derive(Clone, Copy)]
-pub(crate) struct Decider<'a> {
-    pub(crate) capabilities: &'a ModelCapabilities,
-    pub(crate) materials: &'a Materials,
-    pub(crate) options: &'a RouteOptions,
-    pub(crate) purpose: Purpose,
-    /// True if the author's last turn holds so many images that each of the request must be smaller.
-    pub(crate) many_images: bool,
-}
 
 impl Decider<'_> {
     /// The treatment of the document where it stands, were it alone.
@@ -449,12 +440,6 @@ fn worse(known: Option<Misfit>, other: Misfit) -> Option<Misfit> {
     }
 }
 
-/// The media type for a sentence; whoever made it up may have made it long.
-pub(crate) fn media_name(document: &Document) -> &str {
-    let essence = document.media_type().essence();
-    essence.get(..100).unwrap_or(essence)
-}
-
 /// Inline documents hold text, whatever type they claim.
 fn is_text(document: &Document) -> bool {
     document.media_type().kind() == MediaKind::Text
@@ -470,22 +455,4 @@ fn shown_as(what: &str, fenced: &Fenced) -> String {
         text.push_str(&format!(", the first {} of {} bytes", fenced.shown, fenced.total));
     }
     text
-}
-
-/// The place in words.
-pub(crate) fn name(place: Place) -> &'static str {
-    match place {
-        Place::ToolResult => "tool results",
-        Place::FailedResult => "failed tool results",
-        Place::BesideResult => "user messages after tool results",
-        _ => "user messages",
-    }
-}
-
-fn names(places: &[Place]) -> String {
-    match places {
-        [only] => name(*only).to_owned(),
-        [first, ..] => format!("{} or after them", name(*first)),
-        [] => String::new(),
-    }
 }

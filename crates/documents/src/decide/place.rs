@@ -2,10 +2,11 @@
 
 use attache_core::{Document, MediaKind, MediaLimits, MediaType, Place};
 
-use crate::decide::estimate;
-use crate::decide::one::Decider;
+use crate::content::{content_bytes, pixels};
+use crate::decide::decider::Decider;
+use crate::estimate;
 use crate::materials::pages::Pages;
-use crate::materials::{Transcoding, content_bytes};
+use crate::materials::{Adapted, Transcoding};
 
 /// The answer of a place to a document.
 pub(crate) enum Stand {
@@ -22,18 +23,6 @@ pub(crate) enum Stand {
     Fits(MediaLimits, Misfit),
     /// It does not take it.
     No(Misfit),
-}
-
-/// A document in another form.
-#[derive(Clone, Debug)]
-pub(crate) struct Adapted {
-    pub(crate) document: Document,
-    /// A word on the change.
-    pub(crate) note: String,
-    /// The pages that it holds, if it has pages.
-    pub(crate) pages: Option<u64>,
-    /// The pages of the whole, if these are only the first of them.
-    pub(crate) part_of: Option<u64>,
 }
 
 /// Why a place does not take a document as it is.
@@ -140,10 +129,4 @@ fn misfit(document: &Document, media: &MediaType, form: &MediaLimits) -> Option<
     }
     let (most, (width, height)) = (form.max_pixels?, pixels(bytes)?);
     (width.max(height) > most).then_some(Misfit::Pixels { width, height, most })
-}
-
-/// Width and height of an image by its header, if that can be read.
-pub(crate) fn pixels(bytes: &[u8]) -> Option<(u64, u64)> {
-    let size = imagesize::blob_size(bytes).ok()?;
-    Some((size.width as u64, size.height as u64))
 }

@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 
 use attache_core::{Document, MediaKind, MediaLimits, MediaType, Place};
 
-use crate::decide::estimate;
-use crate::decide::one::Decider;
+use crate::decide::decider::Decider;
 use crate::decide::treatment::{Piece, Shown, Treatment};
+use crate::estimate;
 use crate::find::{Occurrence, Origin};
 use crate::materials::{PageRequest, Rendered, Rendering};
 use crate::report::{Outcome, Reason, ReasonKind};

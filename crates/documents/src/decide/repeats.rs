@@ -1,6 +1,5 @@
 //! Documents that stand in the window more than once, and contents that are left out.
 
-use crate::decide::limits::Limit;
 use crate::decide::treatment::{Need, Purpose, Treatment};
 use crate::find::{Occurrence, Origin};
 use crate::options::Repeats;
@@ -210,4 +209,19 @@ impl<'a, 'm> Standings<'a, 'm> {
             *known = standing;
         }
     }
+}
+
+/// The limit that a request would pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Documents(u64),
+    Bytes(u64),
+    /// Pages of PDFs.
+    Pages(u64),
+    /// Estimated tokens.
+    Tokens(u64),
+    /// Images, if one of them has more pixels on a side than this.
+    Images(u64, u64),
+    /// Not of the request, but of one message in it.
+    OfMessage(u64),
 }

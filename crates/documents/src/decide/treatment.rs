@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use attache_core::{Document, MediaLimits, Place};
 
-use crate::decide::estimate::Estimate;
-use crate::materials::{PageRequest, content_bytes};
+use crate::content::content_bytes;
+use crate::estimate::Estimate;
+use crate::materials::PageRequest;
 use crate::report::{Outcome, Reason};
 use crate::text::fence::Fenced;
 

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use attache_core::{Document, DocumentSource, MediaType, Place};
 
-use crate::decide::one::{Decider, media_name, name};
+use crate::decide::decider::Decider;
 use crate::decide::treatment::{Shown, Treatment};
+use crate::decide::words::{media_name, name};
 use crate::options::ExternalDocuments;
 use crate::report::{Outcome, Reason, ReasonKind};
 

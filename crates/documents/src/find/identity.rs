@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use attache_core::{Document, DocumentId};
 
-use crate::materials::{Digest, Materials, Print};
+use crate::materials::Materials;
+use crate::materials::key::{Digest, Print};
 
 /// Numbers for documents: those of one id and one content are the same.
 ///

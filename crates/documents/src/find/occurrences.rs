@@ -9,7 +9,7 @@ use attache_core::{
 
 use crate::find::identity::Identities;
 use crate::materials::Materials;
-use crate::render::pretends;
+use crate::text::imitation::pretends;
 
 /// One document in one place: in a tool result, or in a part of a user message.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use attache_core::DocumentId;
 
-use super::Key;
+use crate::materials::key::Key;
 
 /// Answers to questions about documents, each since an insertion: by document, since few are asked about each.
 #[derive(Clone)]

@@ -4,8 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use attache_core::{Document, DocumentId};
 
+use super::key::Key;
 use super::transcoded::Transcoding;
-use super::{Key, Loaded, Materials, Rendering, content_bytes};
+use super::{Loaded, Materials, Rendering};
+use crate::content::content_bytes;
 
 /// Something that can be let go.
 enum Piece {

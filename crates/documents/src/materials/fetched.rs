@@ -3,7 +3,7 @@
 use attache_core::{Document, DocumentStore, Fetched, Fetcher, MediaType, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::materials::gather::Brought;
+use crate::materials::brought::Brought;
 
 /// The server's answer about a document, kept beside its bytes: a resumed run shows the same name and type.
 #[derive(Deserialize, Serialize)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentSource, DocumentStore, Fetched, Fetcher,
-    MediaLimits, Message, ModelCapabilities, RenderedPages, StoreErrorKind, Transcoded,
+    BoxFuture, Converter, Document, DocumentSource, DocumentStore, Fetcher, MediaLimits, Message,
+    ModelCapabilities, StoreErrorKind,
 };
-use bytes::Bytes;
 
+use super::brought::Brought;
 use super::fetched;
 use crate::materials::plan::plan;
 use crate::materials::{Materials, PageRequest};
@@ -107,41 +107,6 @@ async fn side_by_side<'f, T>(mut all: impl Iterator<Item = BoxFuture<'f, T>>, mu
         }
     })
     .await;
-}
-
-/// The outcome of one thing that a plan asks for.
-pub(crate) enum Brought<'p> {
-    Bytes(&'p Document, Bytes),
-    Fetched(&'p Document, Fetched),
-    Missing(&'p Document, String),
-    Transcoded(&'p Document, &'p MediaLimits, Transcoded),
-    Unfit(&'p Document, &'p MediaLimits, String),
-    Unchecked(&'p Document, &'p MediaLimits),
-    Converted(&'p Document, ConvertedText),
-    Unconvertible(&'p Document, String),
-    Rendered(&'p Document, &'p PageRequest, RenderedPages),
-    Unrenderable(&'p Document, &'p PageRequest, String),
-    Unrendered(&'p Document, &'p PageRequest),
-}
-
-impl Brought<'_> {
-    fn put_into(self, materials: &mut Materials) {
-        match self {
-            Self::Bytes(document, bytes) => materials.insert_bytes(document, bytes),
-            Self::Fetched(document, fetched) => materials.insert_fetched(document, fetched),
-            Self::Missing(document, why) => materials.insert_missing(document, why),
-            Self::Transcoded(document, form, fitted) => materials.insert_transcoded(document, form, fitted),
-            Self::Unfit(document, form, why) => materials.insert_untranscodable(document, form, why),
-            Self::Unchecked(document, form) => materials.insert_unchecked(document, form),
-            Self::Converted(document, text) => materials.insert_converted(document, text),
-            Self::Unconvertible(document, why) => materials.insert_unconvertible(document, why),
-            Self::Rendered(document, request, pages) => materials.insert_rendered(document, request, pages),
-            Self::Unrenderable(document, request, why) => {
-                materials.insert_unrenderable(document, request, why);
-            }
-            Self::Unrendered(document, request) => materials.insert_unrendered(document, request),
-        }
-    }
 }
 
 async fn load<'p>(document: &'p Document, store: &dyn DocumentStore) -> Brought<'p> {

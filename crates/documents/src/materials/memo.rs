@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use attache_core::{Document, DocumentId, MediaType};
 
-use super::{Key, Readable, content_bytes};
+use crate::content::content_bytes;
+use crate::materials::key::Key;
 use crate::materials::pages::Pages;
 use crate::text::decode::{Decoded, decode};
 use crate::text::fence::{Fenced, fence};
@@ -118,4 +119,12 @@ impl Memo {
 
 fn readable(fenced: Option<Fenced>) -> Readable {
     fenced.map_or(Readable::Blank, |fenced| Readable::Text(Arc::new(fenced)))
+}
+
+/// The text of a document or of a conversion.
+#[derive(Clone, Debug)]
+pub(crate) enum Readable {
+    Text(Arc<Fenced>),
+    Blank,
+    Undecodable,
 }

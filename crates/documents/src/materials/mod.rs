@@ -2,8 +2,12 @@
 
 mod answers;
 mod bounds;
+mod brought;
+mod converted;
 mod fetched;
 pub(crate) mod gather;
+mod insert;
+pub(crate) mod key;
 mod memo;
 pub(crate) mod pages;
 pub(crate) mod plan;
@@ -16,19 +20,19 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use attache_core::{
-    ConvertedText, Document, DocumentId, DocumentSource, Fetched, MediaLimits, MediaType, RenderedPages,
-    Transcoded,
-};
-use bytes::Bytes;
+use attache_core::{Document, DocumentId, MediaLimits, MediaType};
 
 use answers::Answers;
+use converted::Converted;
+use key::{Digest, Key, Print};
 use memo::Memo;
+pub(crate) use memo::Readable;
 pub use rendered::PageRequest;
 pub(crate) use rendered::{Rendered, Rendering};
 use said::Said;
-pub(crate) use transcoded::Transcoding;
+pub(crate) use transcoded::{Adapted, Transcoding};
 
+use crate::content::{content_bytes, is_same_memory};
 use crate::materials::pages::Pages;
 use crate::text::decode::one_line;
 use crate::text::fence::Fenced;
@@ -71,23 +75,6 @@ pub struct Materials {
     inserted: u64,
 }
 
-/// The SHA-256 of a content.
-pub(crate) type Digest = [u8; 32];
-
-/// A document, as far as anything is known about it: its id, and its content where that is known.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub(crate) id: DocumentId,
-    content: Option<Digest>,
-}
-
-impl Key {
-    /// The same id, whatever the content.
-    fn of_any_content(&self) -> Self {
-        Self { id: self.id.clone(), content: None }
-    }
-}
-
 /// The outcome of an attempt to load a document.
 #[derive(Clone)]
 enum Loaded {
@@ -96,85 +83,6 @@ enum Loaded {
     /// It was here, and its bytes were let go.
     LetGo(Digest),
     Missing(String),
-}
-
-/// The text of a document, or why there is none, since an insertion.
-#[derive(Clone)]
-struct Converted {
-    text: Result<Arc<ConvertedText>, String>,
-    pages: PageTexts,
-    since: u64,
-}
-
-/// The units of a text, as far as they are read, or seen.
-#[derive(Clone, Default)]
-struct PageTexts {
-    /// Runs of those that have text or comments. A run ends behind a unit that is seen as well, so that text and images
-    /// of units stay in order.
-    with: Vec<RangeInclusive<usize>>,
-    /// The units that have no text, and those that images cover.
-    to_see: Vec<usize>,
-    /// The units whose image shows their text, too.
-    seen_whole: Vec<usize>,
-    /// True if nothing but images would show any of them.
-    is_silent: bool,
-}
-
-impl PageTexts {
-    fn of(text: &ConvertedText) -> Self {
-        let mut to_see = text.units_without_text();
-        let is_in = |pages: &[usize], page: usize| pages.binary_search(&page).is_ok();
-        // No image of a page shows its comments, so that they are text that stands beside it.
-        let commented = text.units_with_comments();
-        let held = text.units.as_ref().map_or(0, |units| units.starts.len());
-        let silent: Vec<usize> = to_see.iter().copied().filter(|page| !is_in(&commented, *page)).collect();
-        let covered = text.units.iter().flat_map(|units| &units.covered).copied();
-        let covered: Vec<usize> = covered.filter(|page| (1..=held).contains(page)).collect();
-        to_see.extend(&covered);
-        to_see.sort_unstable();
-        to_see.dedup();
-        let mut with: Vec<RangeInclusive<usize>> = Vec::new();
-        for page in (1..=held).filter(|page| !is_in(&silent, *page)) {
-            match with.last_mut().filter(|run| *run.end() + 1 == page && !is_in(&to_see, *run.end())) {
-                Some(run) => *run = *run.start()..=page,
-                None => with.push(page..=page),
-            }
-        }
-        let is_silent = to_see.len() == held;
-        let seen_whole = covered.into_iter().filter(|page| !is_in(&commented, *page)).collect();
-        Self { with, to_see, seen_whole, is_silent }
-    }
-}
-
-/// The content of a document, as far as two documents of one id are to be told apart.
-#[derive(Clone, Copy)]
-pub(crate) enum Print<'m> {
-    /// It is in memory.
-    Here(&'m Document),
-    /// It was.
-    LetGo(Digest),
-    /// Nobody has seen it.
-    Unknown,
-}
-
-impl Print<'_> {
-    /// True if both are certainly the same, without a look at the content.
-    pub(crate) fn is_surely(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Here(a), Self::Here(b)) => is_same_memory(a, b),
-            (Self::LetGo(a), Self::LetGo(b)) => a == b,
-            (Self::Unknown, Self::Unknown) => true,
-            _ => false,
-        }
-    }
-
-    pub(crate) fn digest(&self) -> Option<Digest> {
-        match self {
-            Self::Here(document) => document.hash(),
-            Self::LetGo(digest) => Some(*digest),
-            Self::Unknown => None,
-        }
-    }
 }
 
 /// The whereabouts of a document's bytes.
@@ -187,132 +95,10 @@ pub(crate) enum Content<'m> {
     NotLoaded,
 }
 
-/// The text of a document or of a conversion.
-#[derive(Clone, Debug)]
-pub(crate) enum Readable {
-    Text(Arc<Fenced>),
-    Blank,
-    Undecodable,
-}
-
 impl Materials {
     /// Nothing loaded, nothing converted.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The bytes of a document, as a store or a fetch delivered them. Its media type is checked against them.
-    pub fn insert_bytes(&mut self, document: &Document, bytes: impl Into<Bytes>) {
-        let loaded = document.clone().with_bytes(bytes);
-        let any = Key { id: document.id().clone(), content: None };
-        self.transcodings.forget(&any);
-        self.renderings.forget(&any);
-        self.said.remove(document.id());
-        let since = self.next();
-        self.loaded.insert(any.id, Loaded::Here(loaded, since));
-    }
-
-    /// The content from the address of an external document, with the server's answer about it: the server's type counts
-    /// before the address's, its name where the document has none. Both are checked against the bytes.
-    pub fn insert_fetched(&mut self, document: &Document, fetched: Fetched) {
-        let Fetched { bytes, media_type, file_name, .. } = fetched;
-        let said = Said { media_type, file_name };
-        self.insert_bytes(&said.of(document.clone()), bytes);
-        self.said.insert(document.id().clone(), said);
-    }
-
-    /// The bytes of a document cannot be had. The model reads the reason: one line, no full stop, no secrets.
-    pub fn insert_missing(&mut self, document: &Document, reason: impl Into<String>) {
-        self.loaded.insert(document.id().clone(), Loaded::Missing(one_line(&reason.into())));
-    }
-
-    /// The text that a converter made of a document. Blank text counts as none. The documents inside it get ids of
-    /// its own, the same each time: [`DocumentId::inside`].
-    pub fn insert_converted(&mut self, document: &Document, mut converted: ConvertedText) {
-        for (at, attachment) in converted.attachments.iter_mut().enumerate() {
-            *attachment = attachment.clone().with_id(document.id().inside(at + 1));
-        }
-        let blank = converted.text.trim().is_empty() && converted.attachments.is_empty();
-        let text = if blank { Err("it holds no text".to_owned()) } else { Ok(Arc::new(converted)) };
-        self.insert_text(document, text);
-    }
-
-    /// No text can be made of a document. The model reads the reason: one line, no full stop, no secrets.
-    pub fn insert_unconvertible(&mut self, document: &Document, reason: impl Into<String>) {
-        self.insert_text(document, Err(one_line(&reason.into())));
-    }
-
-    fn insert_text(&mut self, document: &Document, text: Result<Arc<ConvertedText>, String>) {
-        let (key, since) = (self.key_for_insertion(document), self.next());
-        self.memo.forget(&key);
-        let pages = text.as_ref().map(|text| PageTexts::of(text)).unwrap_or_default();
-        self.converted.insert(key, Converted { text, pages, since });
-    }
-
-    /// A converter's answer about a document and a form: that it fits, or the content to show in its place. An answer
-    /// that is not in that form counts as none.
-    pub fn insert_transcoded(&mut self, document: &Document, form: &MediaLimits, fitted: Transcoded) {
-        self.insert_transcoding(document, form, Transcoding::of(document, form, fitted));
-    }
-
-    /// A converter looked at a document and cannot bring it into a form, or it cannot be read at all. The model reads
-    /// the reason: one line, no full stop, no secrets.
-    pub fn insert_untranscodable(
-        &mut self,
-        document: &Document,
-        form: &MediaLimits,
-        reason: impl Into<String>,
-    ) {
-        self.insert_transcoding(document, form, Transcoding::Failed(one_line(&reason.into())));
-    }
-
-    /// Nobody can say whether a document is in a form beyond what its header says, or bring it there.
-    pub fn insert_unchecked(&mut self, document: &Document, form: &MediaLimits) {
-        self.insert_transcoding(document, form, Transcoding::Unknown);
-    }
-
-    fn insert_transcoding(&mut self, document: &Document, form: &MediaLimits, fit: Transcoding) {
-        let (key, since) = (self.key_for_insertion(document), self.next());
-        self.transcodings.insert(key, form, fit, since);
-    }
-
-    /// Pages of a document as images, as a converter rendered them. An answer that is not what was asked for counts as
-    /// none.
-    pub fn insert_rendered(&mut self, document: &Document, request: &PageRequest, rendered: RenderedPages) {
-        self.insert_rendering(document, request, Rendering::of(document, request, rendered));
-    }
-
-    /// Pages of a document cannot be rendered. The model reads the reason: one line, no full stop, no secrets.
-    pub fn insert_unrenderable(
-        &mut self,
-        document: &Document,
-        request: &PageRequest,
-        reason: impl Into<String>,
-    ) {
-        self.insert_rendering(document, request, Rendering::Failed(one_line(&reason.into())));
-    }
-
-    /// Nobody can render pages of a document.
-    pub fn insert_unrendered(&mut self, document: &Document, request: &PageRequest) {
-        self.insert_rendering(document, request, Rendering::Unknown);
-    }
-
-    fn insert_rendering(&mut self, document: &Document, request: &PageRequest, rendering: Rendering) {
-        let (key, since) = (self.key_for_insertion(document), self.next());
-        self.renderings.insert(key, request, rendering, since);
-    }
-
-    fn next(&mut self) -> u64 {
-        self.inserted += 1;
-        self.inserted
-    }
-
-    fn key_for_insertion(&mut self, document: &Document) -> Key {
-        let content = self.print(document).digest();
-        if let Some(digest) = content {
-            self.latest.insert(document.id().clone(), digest);
-        }
-        Key { id: document.id().clone(), content }
     }
 
     /// The content by which two documents of one id are told apart.
@@ -476,23 +262,6 @@ impl Materials {
             Readable::Text(fenced) => Some(fenced),
             Readable::Blank | Readable::Undecodable => None,
         }
-    }
-}
-
-/// The content of a document that is in memory.
-pub(crate) fn content_bytes(document: &Document) -> Option<&[u8]> {
-    match document.source() {
-        DocumentSource::Bytes(bytes) => Some(bytes),
-        DocumentSource::Inline { text } => Some(text.as_bytes()),
-        _ => None,
-    }
-}
-
-/// True if both hold the same piece of memory. Both handles keep theirs alive, so it holds the same content.
-fn is_same_memory(a: &Document, b: &Document) -> bool {
-    match (content_bytes(a), content_bytes(b)) {
-        (Some(a), Some(b)) => a.as_ptr() == b.as_ptr() && a.len() == b.len(),
-        _ => false,
     }
 }
 

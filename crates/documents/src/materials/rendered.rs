@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use attache_core::{Document, MediaKind, MediaLimits, PageImage, RenderedPages};
 
-use crate::decide::place::pixels;
+use crate::content::pixels;
 use crate::materials::transcoded::renamed;
 
 /// Pages of a document that are to be rendered, and the form of their images.

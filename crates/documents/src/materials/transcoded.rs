@@ -2,7 +2,7 @@
 
 use attache_core::{Document, MediaKind, MediaLimits, MediaType, Transcoded};
 
-use crate::decide::place::{Adapted, pixels};
+use crate::content::pixels;
 use crate::materials::pages::Pages;
 use crate::text::decode::one_line;
 
@@ -117,4 +117,16 @@ mod tests {
             matches!(of(pdf(2), "application/pdf", pages), Transcoding::Adapted(made) if made.pages == Some(2))
         );
     }
+}
+
+/// A document in another form.
+#[derive(Clone, Debug)]
+pub(crate) struct Adapted {
+    pub(crate) document: Document,
+    /// A word on the change.
+    pub(crate) note: String,
+    /// The pages that it holds, if it has pages.
+    pub(crate) pages: Option<u64>,
+    /// The pages of the whole, if these are only the first of them.
+    pub(crate) part_of: Option<u64>,
 }

@@ -18,8 +18,7 @@ use crate::find::Origin;
 use crate::materials::Materials;
 use crate::options::RouteOptions;
 use crate::report::{Extraction, Outcome, RoutingReport, UnresolvedReference};
-
-pub(crate) use user::pretends;
+use crate::text::imitation::pretends;
 
 /// Messages as one model sees them, and what became of each document.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use attache_core::{Document, DocumentSource, Routed, UserPart};
 
+use crate::content::content_bytes;
 use crate::decide::treatment::{Piece, Shown, Treatment};
 use crate::find::Occurrence;
 use crate::label::{Label, LabelProfile, NOT_SHOWN};
-use crate::materials::content_bytes;
 use crate::report::ReasonKind;
 use crate::text::decode::one_line;
 use crate::text::fence::Fenced;

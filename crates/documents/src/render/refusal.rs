@@ -2,8 +2,8 @@
 
 use attache_core::{ErrorKind, ModelCapabilities, ProviderError};
 
-use crate::decide::one::name;
 use crate::decide::treatment::Treatment;
+use crate::decide::words::name;
 use crate::find::{Occurrence, Origin};
 use crate::report::ReasonKind;
 

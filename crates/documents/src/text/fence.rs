@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use attache_core::{DocumentId, TextPart};
 
-use crate::decide::estimate;
+use crate::estimate;
 use crate::text::decode::Decoded;
 use attache_core::StableHash as Hash;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod decode;
 pub(crate) mod fence;
+pub(crate) mod imitation;
 pub(crate) mod numbers;
 
 use std::borrow::Cow;

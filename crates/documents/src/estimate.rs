@@ -3,8 +3,8 @@
 
 use attache_core::{Document, FileRules, MediaKind};
 
-use crate::decide::place::pixels;
-use crate::materials::content_bytes;
+use crate::content::content_bytes;
+use crate::content::pixels;
 
 /// The tokens of a page where the model's row does not say.
 const PAGE: u64 = 2_000;
