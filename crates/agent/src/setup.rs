@@ -1,13 +1,17 @@
 //! The parts of an agent, as its builder gathers them.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use attache_core::{Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, ToolChoice};
+use attache_core::{
+    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, ToolChoice, ToolSpec,
+};
 use attache_documents::RouteOptions;
+use futures_util::future::join_all;
 
 use crate::limits::{HistoryPolicy, Limits, Timing};
+use crate::log::FamilyTools;
 use crate::preflight::Screen;
-use crate::tools::{Listed, Toolbox, Tools};
+use crate::tools::{Family, Listed, ToolWarning, Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
 
 /// An agent's model and tools, and how its runs are bounded.
@@ -40,5 +44,62 @@ pub(crate) struct Setup {
 impl Setup {
     pub(crate) fn screen(&self) -> Screen<'_> {
         Screen { model: &self.model, settings: &self.settings, converters: &self.converters }
+    }
+
+    /// The tools, and the warnings about those that are not as they should be. Families are listed side by side; one
+    /// that fails or clashes costs its own tools, unless there are no others.
+    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolWarning>), ToolsError> {
+        let listed = join_all(self.tools.families().map(Family::tools)).await;
+        let mut failures = Vec::new();
+        let mut keep = |listed: Result<_, ToolsError>| listed.map_err(|failure| failures.push(failure)).ok();
+        let families: Vec<_> = listed.into_iter().map(&mut keep).collect();
+        let same = |one: &Option<Arc<[ToolSpec]>>, other: &Option<Arc<[ToolSpec]>>| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        let warn = |failures: &[ToolsError]| -> Vec<ToolWarning> {
+            failures.iter().map(|failure| ("tools_unavailable", failure.to_string())).collect()
+        };
+        if let Some(known) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+            && known.families.iter().zip(&families).all(|(known, now)| same(known, now))
+        {
+            return Ok((Arc::clone(&known.toolbox), warn(&failures)));
+        }
+        let (toolbox, left_out) = self.tools.toolbox(self.screen(), &families)?;
+        failures.extend(left_out);
+        if toolbox.entries.is_empty()
+            && let Some(failure) = failures.pop()
+        {
+            return Err(failure);
+        }
+        let mut warnings = warn(&failures);
+        // The others were told of when the agent was built.
+        let told = toolbox.preflight.told_of(|tool| !self.known.entries.contains_key(tool));
+        warnings.extend(told.into_iter().map(|line| ("preflight", line)));
+        let toolbox = Arc::new(toolbox);
+        let listed = Listed { toolbox: Arc::clone(&toolbox), families };
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+        Ok((toolbox, warnings))
+    }
+
+    /// The tools that a run was offered when it began: those of families as its log tells them, whatever their servers
+    /// say now.
+    pub(crate) fn toolbox_of(&self, recorded: &[FamilyTools]) -> Result<Arc<Toolbox>, ToolsError> {
+        if let Some(known) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+            && known.toolbox.families == recorded
+        {
+            return Ok(Arc::clone(&known.toolbox));
+        }
+        let mut recorded: Vec<&FamilyTools> = recorded.iter().collect();
+        let families: Vec<Option<Arc<[ToolSpec]>>> = self
+            .tools
+            .families()
+            .map(|family| {
+                let at = recorded.iter().position(|listed| listed.family == family.name())?;
+                Some(recorded.remove(at).tools.iter().map(ToolSpec::from).collect())
+            })
+            .collect();
+        let (toolbox, _) = self.tools.toolbox(self.screen(), &families)?;
+        Ok(Arc::new(toolbox))
     }
 }

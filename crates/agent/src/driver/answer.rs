@@ -14,10 +14,10 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
 use crate::driver::Driver;
-use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::{not_stored, time};
 use crate::driver::record::{Ran, Recording, record_result, store_documents};
+use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, Place, Scope, now};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};

@@ -8,8 +8,8 @@ use attache_core::{
 use futures_core::Stream;
 
 use crate::driver::Driver;
-use crate::driver::fault::{Fault, Stop};
 use crate::driver::interrupt::Interrupt;
+use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
 use crate::log::{Entry, EntryKind, Key, Reply};
 use crate::run::{Action, Run};

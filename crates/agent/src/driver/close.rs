@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::driver::Driver;
-use crate::driver::fault::Fault;
+use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::keep::keep_of_messages;
 use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};

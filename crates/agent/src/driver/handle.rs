@@ -8,7 +8,7 @@ use async_stream::stream;
 use futures_core::Stream;
 
 use crate::control::Control;
-use crate::driver::drive;
+use crate::driver::drive::drive;
 use crate::driver::open::Task;
 use crate::event::{Event, EventKind};
 use crate::journal::Origin;

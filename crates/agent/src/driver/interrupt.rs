@@ -8,7 +8,7 @@ use futures_util::future::{Either, select};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::control::Control;
-use crate::driver::fault::{Fault, Stop};
+use crate::driver::stop::{Fault, Interrupted, Stop};
 use crate::journal::now;
 
 /// The time in which an interrupted run records what it knows. A journal that does not answer must not hold up whoever
@@ -16,13 +16,6 @@ use crate::journal::now;
 const CLOSING: Duration = Duration::from_secs(5);
 /// The part of it that is left for the end of the run, however long the rest takes.
 const ENDING: Duration = Duration::from_secs(1);
-
-/// Why a run is interrupted.
-#[derive(Clone)]
-pub(super) enum Interrupted {
-    Cancelled(String),
-    Deadline,
-}
 
 /// Waits for the interruption of a run, once for all its phases: nothing is set up per phase or per delta.
 pub(super) struct Interrupt {

@@ -8,8 +8,8 @@ use attache_core::{
 
 use crate::control::Control;
 use crate::driver::Driver;
-use crate::driver::fault::Fault;
 use crate::driver::library::Library;
+use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::input::RunInput;
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};

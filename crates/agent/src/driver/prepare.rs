@@ -6,7 +6,7 @@ use attache_core::{ChatRequest, Message, MessageId, ToolChoice, UserMessage, Use
 use attache_documents::{Routing, gather, route};
 
 use crate::driver::Driver;
-use crate::driver::fault::Fault;
+use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::log::{Entry, EntryKind, Key, SyntheticMessage};
 

@@ -10,7 +10,7 @@ use attache_core::{DocumentStore, StoreError, ToolResult};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::driver::fault::Fault;
+use crate::driver::stop::Fault;
 use crate::journal::{JournalError, Place, Recorder};
 use crate::keep::{ATTEMPTS, keep_of_result, released};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};

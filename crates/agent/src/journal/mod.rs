@@ -1,5 +1,6 @@
 //! The seam between a run and the world: its log, kept somewhere.
 
+mod error;
 mod memory;
 mod nested;
 mod scope;
@@ -7,8 +8,9 @@ mod volatile;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use attache_core::{BoxFuture, StoreError, fresh};
+use attache_core::{BoxFuture, fresh};
 
+pub use error::JournalError;
 pub use memory::MemoryJournal;
 pub(crate) use scope::{Origin, Place, Recorder, Scope, ambient, in_time};
 
@@ -72,36 +74,6 @@ impl Fence {
     pub fn number(self) -> u64 {
         self.0
     }
-}
-
-/// A failure of a journal.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JournalError {
-    /// Another driver has claimed the log.
-    #[error("another driver has taken the run over")]
-    Fenced,
-    /// The log has another length than the caller knows.
-    #[error("the log has {entries} entries by now")]
-    Moved {
-        /// Its length.
-        entries: usize,
-    },
-    /// The log cannot be read as it is.
-    #[error("the log cannot be read: {problem}")]
-    Unreadable {
-        /// Which entry, and what is wrong with it.
-        problem: String,
-    },
-    /// The journal holds a run already, and a new one was to be started in it.
-    #[error("the journal holds a run already: resume it, or use another journal")]
-    Occupied,
-    /// The journal holds no run that could be resumed.
-    #[error("the journal holds no run")]
-    Empty,
-    /// The store behind it failed.
-    #[error("the journal's store failed")]
-    Store(#[from] StoreError),
 }
 
 /// The time as entries hold it: milliseconds since 1970.

@@ -1,5 +1,6 @@
 //! The tools of an agent: where they come from, how a call finds its tool, how it is run.
 
+mod error;
 mod family;
 mod function;
 mod invoke;
@@ -9,16 +10,14 @@ mod validate;
 
 use std::sync::Arc;
 
-use attache_core::{
-    DynToolHandler, SchemaRefusal, Tool, ToolDefinition, ToolHandler, ToolSetError, ToolSpec,
-};
+use attache_core::{DynToolHandler, Tool, ToolDefinition, ToolHandler, ToolSpec};
 
-use crate::tools::family::Family;
-
+pub use error::ToolsError;
+pub(crate) use family::Family;
 pub use function::{FunctionTool, NoArguments, ToolFunction, ToolReply, tool_fn};
 pub(crate) use invoke::{Invocation, invoke};
 pub(crate) use resolve::Resolved;
-pub(crate) use toolbox::{Listed, Toolbox};
+pub(crate) use toolbox::{Listed, ToolWarning, Toolbox};
 pub(crate) use validate::{Ready, Work};
 
 /// Tools, families of tools, and definitions whose calls the caller answers.
@@ -85,51 +84,6 @@ impl std::fmt::Debug for Tools {
         });
         f.debug_list().entries(names).finish()
     }
-}
-
-/// Why the tools of an agent cannot be offered.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ToolsError {
-    /// Two tools have one name.
-    #[error("two tools are named {name:?}: one of {first}, one of {second}")]
-    Duplicate {
-        /// The name.
-        name: String,
-        /// Where the first comes from.
-        first: String,
-        /// Where the second comes from.
-        second: String,
-    },
-    /// A tool has parameters that no schema can say.
-    #[error("the tool {name:?} of {origin} cannot be offered: {problem}")]
-    Unusable {
-        /// The name.
-        name: String,
-        /// Where it comes from.
-        origin: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The tools do not go together.
-    #[error(transparent)]
-    Set(#[from] ToolSetError),
-    /// The model cannot be offered the tools.
-    #[error("{model} cannot be offered the tools: {}", refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Refused {
-        /// The model, `provider/model`.
-        model: String,
-        /// Which tools, and why.
-        refused: Vec<SchemaRefusal>,
-    },
-    /// A family could not list its tools.
-    #[error("the tools of {family} cannot be listed: {problem}")]
-    Listing {
-        /// The family.
-        family: String,
-        /// What it said.
-        problem: String,
-    },
 }
 
 /// The way a call is run.

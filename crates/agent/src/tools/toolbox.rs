@@ -1,15 +1,13 @@
 //! The tools of a run, listed and checked.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use attache_core::{SchemaRefusal, ToolDefinition, ToolSet, ToolSpec};
-use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::log::FamilyTools;
 use crate::preflight::{Preflight, Screen};
-use crate::setup::Setup;
 use crate::tools::family::Family;
 use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
 
@@ -25,8 +23,8 @@ pub(crate) struct Toolbox {
 
 /// An agent's tools as they were last listed, and of which families.
 pub(crate) struct Listed {
-    toolbox: Arc<Toolbox>,
-    families: Vec<Option<Arc<[ToolSpec]>>>,
+    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) families: Vec<Option<Arc<[ToolSpec]>>>,
 }
 
 /// A word for programs and a line for people.
@@ -43,67 +41,8 @@ impl Toolbox {
     }
 }
 
-impl Setup {
-    /// The tools, and the warnings about those that are not as they should be. Families are listed side by side; one
-    /// that fails or clashes costs its own tools, unless there are no others.
-    pub(crate) async fn toolbox(&self) -> Result<(Arc<Toolbox>, Vec<ToolWarning>), ToolsError> {
-        let listed = join_all(self.tools.families().map(Family::tools)).await;
-        let mut failures = Vec::new();
-        let mut keep = |listed: Result<_, ToolsError>| listed.map_err(|failure| failures.push(failure)).ok();
-        let families: Vec<_> = listed.into_iter().map(&mut keep).collect();
-        let same = |one: &Option<Arc<[ToolSpec]>>, other: &Option<Arc<[ToolSpec]>>| match (one, other) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
-        let warn = |failures: &[ToolsError]| -> Vec<ToolWarning> {
-            failures.iter().map(|failure| ("tools_unavailable", failure.to_string())).collect()
-        };
-        if let Some(known) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-            && known.families.iter().zip(&families).all(|(known, now)| same(known, now))
-        {
-            return Ok((Arc::clone(&known.toolbox), warn(&failures)));
-        }
-        let (toolbox, left_out) = self.tools.toolbox(self.screen(), &families)?;
-        failures.extend(left_out);
-        if toolbox.entries.is_empty()
-            && let Some(failure) = failures.pop()
-        {
-            return Err(failure);
-        }
-        let mut warnings = warn(&failures);
-        // The others were told of when the agent was built.
-        let told = toolbox.preflight.told_of(|tool| !self.known.entries.contains_key(tool));
-        warnings.extend(told.into_iter().map(|line| ("preflight", line)));
-        let toolbox = Arc::new(toolbox);
-        let listed = Listed { toolbox: Arc::clone(&toolbox), families };
-        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
-        Ok((toolbox, warnings))
-    }
-
-    /// The tools that a run was offered when it began: those of families as its log tells them, whatever their servers
-    /// say now.
-    pub(crate) fn toolbox_of(&self, recorded: &[FamilyTools]) -> Result<Arc<Toolbox>, ToolsError> {
-        if let Some(known) = &*self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-            && known.toolbox.families == recorded
-        {
-            return Ok(Arc::clone(&known.toolbox));
-        }
-        let mut recorded: Vec<&FamilyTools> = recorded.iter().collect();
-        let families: Vec<Option<Arc<[ToolSpec]>>> = self
-            .tools
-            .families()
-            .map(|family| {
-                let at = recorded.iter().position(|listed| listed.family == family.name())?;
-                Some(recorded.remove(at).tools.iter().map(ToolSpec::from).collect())
-            })
-            .collect();
-        let (toolbox, _) = self.tools.toolbox(self.screen(), &families)?;
-        Ok(Arc::new(toolbox))
-    }
-}
-
 impl Tools {
-    fn families(&self) -> impl Iterator<Item = &Family> {
+    pub(crate) fn families(&self) -> impl Iterator<Item = &Family> {
         self.sources.iter().filter_map(|source| match source {
             Source::Family(family) => Some(family),
             Source::One(_) | Source::External(_) => None,
@@ -123,7 +62,7 @@ impl Tools {
 
     /// All tools in the order in which they were added, with those that each family listed, and the reasons why some of
     /// families are left out.
-    fn toolbox(
+    pub(crate) fn toolbox(
         &self,
         screen: Screen<'_>,
         families: &[Option<Arc<[ToolSpec]>>],

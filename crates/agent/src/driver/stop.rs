@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use attache_core::{ProviderError, StoreError};
 
-use crate::driver::interrupt::Interrupted;
 use crate::journal::JournalError;
 use crate::outcome::{Cause, EndReason};
 use crate::run::ReplayError;
@@ -61,5 +60,32 @@ pub(super) enum Stop {
 impl<F: Into<Fault>> From<F> for Stop {
     fn from(fault: F) -> Self {
         Self::Fault(fault.into(), String::new())
+    }
+}
+
+/// Why a run is interrupted.
+#[derive(Clone)]
+pub(super) enum Interrupted {
+    Cancelled(String),
+    Deadline,
+}
+
+impl Stop {
+    /// The reason of the end, what the model had said, and the cause of a failure.
+    pub(super) fn tell(self) -> (EndReason, String, Option<Cause>) {
+        match self {
+            Self::Interrupted(interrupted, said) => (interrupted.reason().0, said, None),
+            Self::Pending => (EndReason::PendingExternal, String::new(), None),
+            Self::Fault(fault, said) => (fault.reason(), said, Some(fault.into_cause())),
+        }
+    }
+}
+
+impl Interrupted {
+    pub(super) fn reason(self) -> (EndReason, Option<String>) {
+        match self {
+            Self::Cancelled(why) => (EndReason::Cancelled, Some(why)),
+            Self::Deadline => (EndReason::Deadline, None),
+        }
     }
 }

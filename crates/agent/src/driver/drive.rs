@@ -1,0 +1,133 @@
+//! The loop: does what the fold asks for, and records what came of it, until the run ends.
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use async_stream::stream;
+use futures_core::Stream;
+
+use crate::control::Control;
+use crate::driver::interrupt::Interrupt;
+use crate::driver::open::Task;
+use crate::driver::stop::Stop;
+use crate::driver::{answer, ask, open};
+use crate::event::{Event, EventKind};
+use crate::journal::{Origin, Recorder};
+use crate::log::Ended;
+use crate::pace::Pace;
+use crate::run::Action;
+use crate::setup::Setup;
+
+pub(super) fn drive(
+    setup: Arc<Setup>,
+    origin: Origin,
+    task: Task,
+    control: Control,
+    pace: Pace,
+) -> impl Stream<Item = Event> + Send {
+    stream! {
+        let deadline = task.deadline(&setup);
+        let mut interrupt = Interrupt::new(&control, deadline);
+        // Each run carries the room of its largest step, so those that are rare are boxed.
+        let (nested, is_kept) = (origin.recorder(), !origin.place().is_volatile());
+        let opened = interrupt.attempt(Box::pin(open::open(&setup, origin, &task, deadline, &control, &pace))).await;
+        let (mut driver, events) = match opened {
+            Ok(opened) => opened,
+            Err(stop) => {
+                break_off(&stop, nested.as_ref());
+                let mut seq = 1;
+                if is_kept && matches!(stop, Stop::Interrupted(..)) {
+                    let message = "the run was interrupted while its log was opened, and may be resumed".to_owned();
+                    yield Event { seq, step: 0, kind: EventKind::Warning { code: "end_not_recorded", message } };
+                    seq += 1;
+                }
+                let (reason, _, cause) = stop.tell();
+                let mut outcome = task.outcome(reason);
+                outcome.unread.extend(control.close());
+                yield Event { seq, step: 0, kind: EventKind::Finished(outcome.judged(cause)) };
+                return;
+            }
+        };
+        interrupt = Interrupt::new(&control, driver.run.deadline());
+        for kind in events {
+            yield driver.event(kind);
+        }
+        // The reason of an end that is not in the log, what the model had said until then, and the cause.
+        let (mut unrecorded, mut said, mut cause) = (None, String::new(), None);
+        loop {
+            let mut stop = None;
+            match driver.run.next() {
+                Action::CallModel { key, step, landing } => match driver.take_messages(&mut interrupt).await {
+                    Ok((_, warning)) => {
+                        if let Some(kind) = warning {
+                            yield driver.event(kind);
+                        }
+                        let mut asking = pin!(ask::ask(&mut driver, &mut interrupt, key, step, landing));
+                        while let Some(item) = next(&mut asking).await {
+                            match item {
+                                Ok(event) => yield event,
+                                Err(stopped) => stop = Some(stopped),
+                            }
+                        }
+                    }
+                    Err(stopped) => stop = Some(stopped),
+                },
+                Action::AnswerCalls { calls } => {
+                    let mut answering = pin!(answer::answer(&mut driver, &mut interrupt, calls));
+                    while let Some(item) = next(&mut answering).await {
+                        match item {
+                            Ok(event) => yield event,
+                            Err(stopped) => stop = Some(stopped),
+                        }
+                    }
+                }
+                Action::End { reason, open } => {
+                    let more = if open { driver.take_messages(&mut interrupt).await } else { Ok((false, None)) };
+                    stop = match more {
+                        Ok((true, warning)) => {
+                            if let Some(kind) = warning {
+                                yield driver.event(kind);
+                            }
+                            None
+                        }
+                        Ok((false, _)) => interrupt.attempt(Box::pin(driver.end(Ended::new(reason)))).await.err(),
+                        Err(stopped) => Some(stopped),
+                    };
+                }
+                Action::Start | Action::Ended => break,
+            }
+            let Some(stop) = stop else { continue };
+            // An interruption ends the run. A fault ends the drive, and the run can be resumed.
+            match stop {
+                Stop::Interrupted(interrupted, said) => {
+                    let (reason, detail) = interrupted.reason();
+                    let ended = Ended { interrupted_text: said, detail, ..Ended::new(reason) };
+                    if let Some(warning) = Box::pin(driver.end_interrupted(ended, interrupt.closes())).await {
+                        yield driver.event(warning);
+                    }
+                }
+                stop => {
+                    break_off(&stop, Some(&driver.recorder));
+                    let (reason, until_then, of) = stop.tell();
+                    (unrecorded, said, cause) = (Some(reason), until_then, of);
+                }
+            }
+            break;
+        }
+        let outcome = driver.outcome(unrecorded, &said);
+        yield driver.event(EventKind::Finished(outcome.judged(cause)));
+    }
+}
+
+/// A run inside a tool that cannot go on now has no end, and its tool no result.
+fn break_off(stop: &Stop, recorder: Option<&Recorder>) {
+    if let (Stop::Fault(fault, _), Some(recorder)) = (stop, recorder)
+        && fault.is_of_storage()
+    {
+        recorder.break_off();
+    }
+}
+
+async fn next<S: Stream>(stream: &mut Pin<&mut S>) -> Option<S::Item> {
+    std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await
+}

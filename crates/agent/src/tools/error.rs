@@ -1,0 +1,48 @@
+//! The failures of an agent's tools before they are called.
+
+use attache_core::{SchemaRefusal, ToolSetError};
+
+/// Why the tools of an agent cannot be offered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolsError {
+    /// Two tools have one name.
+    #[error("two tools are named {name:?}: one of {first}, one of {second}")]
+    Duplicate {
+        /// The name.
+        name: String,
+        /// Where the first comes from.
+        first: String,
+        /// Where the second comes from.
+        second: String,
+    },
+    /// A tool has parameters that no schema can say.
+    #[error("the tool {name:?} of {origin} cannot be offered: {problem}")]
+    Unusable {
+        /// The name.
+        name: String,
+        /// Where it comes from.
+        origin: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The tools do not go together.
+    #[error(transparent)]
+    Set(#[from] ToolSetError),
+    /// The model cannot be offered the tools.
+    #[error("{model} cannot be offered the tools: {}", refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Refused {
+        /// The model, `provider/model`.
+        model: String,
+        /// Which tools, and why.
+        refused: Vec<SchemaRefusal>,
+    },
+    /// A family could not list its tools.
+    #[error("the tools of {family} cannot be listed: {problem}")]
+    Listing {
+        /// The family.
+        family: String,
+        /// What it said.
+        problem: String,
+    },
+}
