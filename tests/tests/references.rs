@@ -8,6 +8,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+use attache::tools::ReadDocument;
 use attache::{Agent, Document, DocumentRef, Outcome, ToolContext, ToolError, tool};
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{DocumentId, Message, ModelSettings};
@@ -72,7 +73,7 @@ async fn documents_that_a_model_names() {
             let agent = Agent::builder(api.connected(mock.url(), ModelSettings::new()).unwrap())
                 .tool(find_papers_tool())
                 .tool(stamp_tool())
-                .read_document()
+                .tool(ReadDocument::new())
                 .streaming(!whole)
                 .build()
                 .unwrap();

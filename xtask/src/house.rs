@@ -26,7 +26,7 @@ const TLS: [&str; 6] =
 
 /// The most crates of others that a team compiles for picking one of ours, all features of it on. A split of ours costs
 /// nobody anything.
-const LIMITS: [(&str, usize); 9] = [
+const LIMITS: [(&str, usize); 10] = [
     ("attache-schema", 10),
     ("attache-core", 45),
     ("attache-openai", 120),
@@ -35,6 +35,7 @@ const LIMITS: [(&str, usize); 9] = [
     ("attache-cohere", 120),
     ("attache-agent", 75),
     ("attache-stores", 80),
+    ("attache-tools", 75),
     ("attache-testkit", 120),
 ];
 
@@ -56,6 +57,10 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     let world =
         ["attache-transport", "attache-models", "attache-convert", "attache-stores", "reqwest", "hyper"];
     problems.extend(trees.forbid("attache-agent", &world)?);
+    problems.extend(trees.forbid("attache-agent", &["attache-tools"])?);
+    // Tools know their call, and neither whose agent it is nor its model.
+    problems.extend(trees.forbid("attache-tools", &PROVIDERS)?);
+    problems.extend(trees.forbid("attache-tools", &["attache-agent", "attache-models", "attache-convert"])?);
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", &PROVIDERS)?);
     problems
@@ -75,6 +80,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         "attache-documents",
         "attache-agent",
         "attache-stores",
+        "attache-tools",
         "attache-models",
     ];
     for package in PROVIDERS.iter().chain(&others) {

@@ -1,6 +1,6 @@
 //! An agent: a model, its tools, and how a run of them is bounded.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
@@ -13,8 +13,8 @@ use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
+use crate::options::RunOptions;
 use crate::preflight::Preflight;
-use crate::reading::{self, ReadDocument};
 use crate::setup::Setup;
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
@@ -66,7 +66,7 @@ impl Agent {
                 system: None,
                 tools: Tools::new(),
                 known: Arc::new(Toolbox::empty()),
-                listed: Mutex::default(),
+                listed: Arc::default(),
                 tool_choice: ToolChoice::Auto,
                 settings: ModelSettings::new(),
                 streaming: true,
@@ -79,7 +79,6 @@ impl Agent {
                 keeps: false,
                 fetcher: None,
                 converters: Vec::new(),
-                reads: false,
                 extensions: Extensions::default(),
                 principal: None,
             },
@@ -131,12 +130,12 @@ impl Agent {
     /// # }
     /// ```
     pub fn resume(&self, journal: Arc<dyn Journal>) -> AgentRun {
-        self.resume_with(journal, Extensions::default())
+        self.resume_with(journal, RunOptions::default())
     }
 
-    /// The same, with values for tools, which no log keeps.
-    pub fn resume_with(&self, journal: Arc<dyn Journal>, extensions: Extensions) -> AgentRun {
-        AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Resume(extensions))
+    /// The same for a run that has something otherwise than this agent, which no log keeps.
+    pub fn resume_with(&self, journal: Arc<dyn Journal>, options: RunOptions) -> AgentRun {
+        AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Resume(options))
     }
 }
 
@@ -306,14 +305,6 @@ impl AgentBuilder {
         self
     }
 
-    /// Offers the model a tool, `read_document`, with which it asks for more of a document of the conversation: pages,
-    /// sheets or slides, lines of its text, or the passages that match a query. It reads with the agent's converters;
-    /// where no text can be had, a model that takes PDFs or images is shown the pages.
-    pub fn read_document(mut self) -> Self {
-        self.inner.reads = true;
-        self
-    }
-
     /// Adds a value for tools to find by its type in their [`ToolContext`](attache_core::ToolContext).
     pub fn context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
         self.inner.extensions.insert(value);
@@ -334,12 +325,7 @@ impl AgentBuilder {
     /// [`Agent::preflight`], and is told once as a warning of `tracing`.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
-        if inner.reads {
-            let tool = ReadDocument::of(&inner);
-            inner.tools = inner.tools.with(tool);
-            inner.routing.read_tool.get_or_insert_with(|| reading::NAME.to_owned());
-        }
-        inner.known = Arc::new(inner.tools.known(inner.screen())?);
+        inner.settle()?;
         let preflight = &inner.known.preflight;
         if !preflight.is_clean() {
             tracing::warn!(model = preflight.model, %preflight, "tools are not all that they say, for this model");

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use attache_core::{
-    ContentTree, Document, DocumentSource, Extensions, Message, StableHash, UserMessage, UserPart,
-};
+use attache_core::{ContentTree, Document, DocumentSource, Message, StableHash, UserMessage, UserPart};
+
+use crate::limits::Limits;
+use crate::options::RunOptions;
 
 /// The input of a run: the conversation so far, and the new messages.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +17,10 @@ pub struct RunInput {
     pub history: Vec<Arc<Message>>,
     /// The new messages.
     pub messages: Vec<Arc<Message>>,
-    /// Values for tools, on top of the agent's.
-    pub extensions: Extensions,
+    /// The limits of the run, in place of the agent's. The log keeps them.
+    pub limits: Option<Limits>,
+    /// What the run has otherwise than its agent.
+    pub options: RunOptions,
 }
 
 impl RunInput {
@@ -43,7 +46,36 @@ impl RunInput {
     /// Adds a value for tools to find by its type; it wins over the agent's of the same type.
     #[must_use]
     pub fn with_context<T: std::any::Any + Send + Sync>(mut self, value: T) -> Self {
-        self.extensions.insert(value);
+        self.options.extensions.insert(value);
+        self
+    }
+
+    /// Sets the limits of the run, in place of the agent's.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// Sets what the run has otherwise than its agent: a model, settings, tools, a principal. Values for tools that
+    /// were added before are replaced.
+    ///
+    /// ```
+    /// use attache_agent::{Agent, RunInput, RunOptions};
+    /// # use attache_testkit::{ScriptedModel, Turn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let thorough = ScriptedModel::new([]);
+    /// # let quick = ScriptedModel::new([Turn::text("Berlin.")]);
+    /// let agent = Agent::builder(thorough).system("You answer briefly.").build()?;
+    /// let options = RunOptions::new().with_model(quick).with_principal("ann@example.org");
+    /// let question = RunInput::from("What is the capital of Germany?").with_options(options);
+    /// assert_eq!(agent.run(question).outcome().await?.text, "Berlin.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.options = options;
         self
     }
 
@@ -53,7 +85,10 @@ impl RunInput {
         match &self.run_id {
             Some(name) => named(name),
             None => {
-                let hash = StableHash::new().text("asked").text(system.unwrap_or_default());
+                let mut hash = StableHash::new().text("asked").text(system.unwrap_or_default());
+                if let Some(model) = &self.options.model {
+                    hash = hash.text("model").text(model.id());
+                }
                 let messages = self.history.iter().chain(&self.messages);
                 messages.fold(hash, |hash, message| with_message(hash, message)).finish()
             }

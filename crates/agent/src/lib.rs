@@ -18,10 +18,10 @@ mod journal;
 mod keep;
 mod limits;
 mod log;
+mod options;
 mod outcome;
 mod pace;
 mod preflight;
-mod reading;
 mod run;
 mod setup;
 mod store;
@@ -40,6 +40,7 @@ pub use log::{
     Begun, Disposition, Ended, Entry, EntryKind, Key, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
     ToolOutcome,
 };
+pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use run::{Action, PendingCall, ReplayError, Run};

@@ -3,18 +3,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
-    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, ToolChoice, ToolSpec,
+    Converter, DocumentStore, DocumentView, Extensions, Fetcher, ModelHandle, ModelSettings, ToolChoice,
+    ToolSpec,
 };
 use attache_documents::RouteOptions;
 use futures_util::future::join_all;
 
 use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
+use crate::options::RunOptions;
 use crate::preflight::Screen;
 use crate::tools::{Family, Listed, ToolWarning, Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
 
 /// An agent's model and tools, and how its runs are bounded.
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) model: ModelHandle,
     pub(crate) system: Option<String>,
@@ -22,7 +25,7 @@ pub(crate) struct Setup {
     /// The tools that are known without asking anybody.
     pub(crate) known: Arc<Toolbox>,
     /// All tools, as they were last listed.
-    pub(crate) listed: Mutex<Option<Listed>>,
+    pub(crate) listed: Arc<Mutex<Option<Listed>>>,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) settings: ModelSettings,
     pub(crate) streaming: bool,
@@ -36,12 +39,46 @@ pub(crate) struct Setup {
     pub(crate) keeps: bool,
     pub(crate) fetcher: Option<Arc<dyn Fetcher>>,
     pub(crate) converters: Vec<Arc<dyn Converter>>,
-    pub(crate) reads: bool,
     pub(crate) extensions: Extensions,
     pub(crate) principal: Option<String>,
 }
 
 impl Setup {
+    /// Checks the tools that are known, and lets a tool that reads documents do it as the agent shows them.
+    pub(crate) fn settle(&mut self) -> Result<(), ToolsError> {
+        if let Some(reader) = self.tools.reader() {
+            self.routing.read_tool.get_or_insert(reader);
+            let mut view = DocumentView::new(self.model.clone());
+            view.converters.clone_from(&self.converters);
+            view.html_source = self.routing.html_source;
+            view.max_text_bytes = self.routing.max_text_bytes;
+            view.max_result_chars = self.limits.max_result_chars;
+            self.extensions.insert(view);
+        }
+        self.known = Arc::new(self.tools.known(self.screen())?);
+        Ok(())
+    }
+
+    /// The setup of a run that has something otherwise than its agent.
+    pub(crate) fn varied(&self, options: &RunOptions, limits: Option<&Limits>) -> Result<Self, ToolsError> {
+        let mut setup = Self { listed: Arc::default(), ..self.clone() };
+        if let Some(model) = &options.model {
+            setup.model = model.clone();
+        }
+        if let Some(limits) = limits {
+            setup.limits = limits.clone();
+        }
+        if let Some(settings) = &options.settings {
+            setup.settings = settings.clone();
+        }
+        setup.tools = setup.tools.merged(options.tools.clone());
+        if options.principal.is_some() {
+            setup.principal.clone_from(&options.principal);
+        }
+        setup.settle()?;
+        Ok(setup)
+    }
+
     pub(crate) fn screen(&self) -> Screen<'_> {
         Screen { model: &self.model, settings: &self.settings, converters: &self.converters }
     }

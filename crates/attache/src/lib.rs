@@ -35,6 +35,7 @@
 //! | always | [`core`] | messages, documents, tools, the provider trait |
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
+//! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `openai` | `openai` | OpenAI Chat Completions and Responses, and compatible servers |
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
@@ -91,6 +92,9 @@ pub use attache_openai as openai;
 #[cfg(feature = "stores")]
 #[doc(inline)]
 pub use attache_stores as stores;
+#[cfg(feature = "tools")]
+#[doc(inline)]
+pub use attache_tools as tools;
 #[cfg(feature = "models")]
 #[doc(inline)]
 pub use attache_transport::GuardedFetcher;

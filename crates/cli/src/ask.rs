@@ -4,6 +4,7 @@ use attache_agent::{Agent, AgentRun, EndReason, Event, EventKind, Outcome, RunEr
 use attache_core::{Document, UserMessage, UserPart};
 use attache_documents::RouteOptions;
 use attache_models::Registry;
+use attache_tools::ReadDocument;
 use attache_transport::GuardedFetcher;
 
 use crate::args::Ask;
@@ -57,7 +58,7 @@ fn build(ask: &Ask, registry: &Registry) -> Result<Agent, SetupError> {
         .system(ask.system.as_deref().unwrap_or(SYSTEM))
         .tool_set(files::tools(folders))
         .converter(attache_convert::DocumentConverter::default())
-        .read_document()
+        .tool(ReadDocument::new())
         .max_steps(ask.max_steps)
         .build();
     agent.map_err(|error| SetupError::new(error.to_string()))

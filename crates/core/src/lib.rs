@@ -94,9 +94,10 @@ pub use settings::{
     CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
 };
 pub use tool::{
-    ConversationDocuments, DocumentRef, DynToolHandler, Effect, Extensions, SchemaLoosening, SchemaRefusal,
-    SchemaReport, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolHandler, ToolMetadata,
-    ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec, WithMetadata, wire_name,
+    ConversationDocuments, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions, RunValues,
+    SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec,
+    WithMetadata, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};

@@ -17,6 +17,7 @@ use crate::turn::Turn;
 /// use attache_testkit::{FunctionModel, Turn, documents};
 /// use serde_json::json;
 ///
+/// use attache_tools::ReadDocument;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let fetch = tool_fn("fetch", "Fetches the lease.", || {
 ///     Ok(Document::inline("rent: 900").with_file_name("lease.txt"))
@@ -29,7 +30,7 @@ use crate::turn::Turn;
 ///     }
 ///     _ => Turn::text("EUR 900."),
 /// });
-/// let agent = Agent::builder(model.clone()).tool(fetch).read_document().build()?;
+/// let agent = Agent::builder(model.clone()).tool(fetch).tool(ReadDocument::new()).build()?;
 /// assert_eq!(agent.run("What is the rent?").outcome().await?.text, "EUR 900.");
 /// model.asked().assert_called("read_document");
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();

@@ -493,6 +493,7 @@ impl Driver {
         context.store_id = Some(self.setup.store.id().to_owned());
         context.documents = self.library.documents();
         context.extensions = self.extensions.clone();
+        context.run_values = self.run_values.clone();
         context
     }
 }

@@ -15,7 +15,7 @@ mod stop;
 
 use std::sync::Arc;
 
-use attache_core::{Document, Extensions, Transcript};
+use attache_core::{Document, Extensions, RunValues, Transcript};
 
 use crate::control::Control;
 use crate::event::{Event, EventKind};
@@ -42,6 +42,7 @@ struct Driver {
     run: Run,
     toolbox: Arc<Toolbox>,
     extensions: Extensions,
+    run_values: RunValues,
     marks: Marks,
     library: Library,
     transcript: Transcript,

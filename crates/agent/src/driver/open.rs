@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use attache_core::{
-    ErrorKind, Extensions, Message, ProviderError, Repaired, Role, StoreError, Transcript, repair,
+    ErrorKind, Message, ProviderError, Repaired, Role, RunValues, StoreError, Transcript, repair,
 };
 
 use crate::control::Control;
@@ -16,9 +16,9 @@ use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
 use crate::limits::HistoryPolicy;
 use crate::log::{Entry, EntryKind, Key, Started};
+use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::pace::Pace;
-use crate::reading::Memo;
 use crate::run::{Action, ReplayError, Run};
 use crate::setup::Setup;
 use crate::tools::{Executor, ToolEntry, Toolbox};
@@ -27,10 +27,17 @@ use crate::window::Marks;
 /// The work to do at the place.
 pub(crate) enum Task {
     Start(RunInput),
-    Resume(Extensions),
+    Resume(RunOptions),
 }
 
 impl Task {
+    fn options(&self) -> &RunOptions {
+        match self {
+            Self::Start(input) => &input.options,
+            Self::Resume(options) => options,
+        }
+    }
+
     /// The deadline of a run that begins now, in milliseconds since 1970.
     pub(super) fn deadline(&self, setup: &Setup) -> Option<u64> {
         let limit = setup.timing.deadline.filter(|_| matches!(self, Self::Start(_)))?;
@@ -58,6 +65,15 @@ pub(super) async fn open(
     control: &Control,
     pace: &Pace,
 ) -> Result<(Driver, Vec<EventKind>), Fault> {
+    let options = task.options();
+    let limits = match task {
+        Task::Start(input) => input.limits.as_ref(),
+        // The log has those that hold.
+        Task::Resume(_) => None,
+    };
+    let is_own = options.vary() || limits.is_some();
+    let own = if is_own { Some(Arc::new(setup.varied(options, limits)?)) } else { None };
+    let setup = own.as_ref().unwrap_or(setup);
     let mut asked = None;
     let (recorder, run) = match origin {
         Origin::Nested { recorder, entries, question, scope } => {
@@ -78,13 +94,7 @@ pub(super) async fn open(
         }
     };
     let mut extensions = setup.extensions.clone();
-    match task {
-        Task::Start(input) => extensions.extend(&input.extensions),
-        Task::Resume(given) => extensions.extend(given),
-    }
-    if setup.reads {
-        extensions.insert(Memo::default());
-    }
+    extensions.extend(&options.extensions);
     let mut driver = Driver {
         setup: Arc::clone(setup),
         recorder,
@@ -93,6 +103,7 @@ pub(super) async fn open(
         run,
         toolbox: Arc::new(Toolbox::empty()),
         extensions,
+        run_values: RunValues::new(),
         marks: Marks::default(),
         library: Library::new(Arc::clone(&setup.store)),
         transcript: Transcript::new(),

@@ -46,6 +46,20 @@ impl Tools {
         self
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// The name of the tool with which a model reads more of a document.
+    pub(crate) fn reader(&self) -> Option<String> {
+        self.sources.iter().find_map(|source| match source {
+            Source::One(tool) if tool.spec().metadata.reads_documents => {
+                Some(tool.spec().definition.name().to_owned())
+            }
+            Source::One(_) | Source::Family(_) | Source::External(_) => None,
+        })
+    }
+
     /// Adds tools that are shared already, such as those of a toolbox.
     #[must_use]
     pub fn with_all(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {

@@ -10,6 +10,7 @@ use attache_core::{
     Message, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId,
     ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
 };
+use attache_tools::ReadDocument;
 use bytes::Bytes;
 use serde_json::json;
 
@@ -190,7 +191,7 @@ impl World {
             .tool(delegates)
             .tool_set(Tools::new().with_external(asks))
             .converter(Mails)
-            .read_document()
+            .tool(ReadDocument::new())
             .store(self.store.clone())
             .window(window)
             .max_result_chars(120)

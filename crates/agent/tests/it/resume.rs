@@ -15,6 +15,7 @@ use attache_core::{
     ToolContext, ToolDefinition, ToolError, ToolResult,
 };
 use attache_testkit::{ScriptedModel, Turn};
+use attache_tools::ReadDocument;
 use serde_json::{Value, json};
 
 fn fetch() -> impl Tool + 'static {
@@ -133,7 +134,7 @@ async fn documents_inside_documents_are_read_after_a_cut_at_any_entry() {
         });
         let model = ScriptedModel::new(turns().into_iter().skip(skip));
         let builder = Agent::builder(model).tool(fetch.with_effect(Effect::Read)).converter(Mail);
-        builder.read_document().store(store.clone()).build().unwrap()
+        builder.tool(ReadDocument::new()).store(store.clone()).build().unwrap()
     };
     let journal = Arc::new(MemoryJournal::new());
     let uncut = agent(0).run_in(journal.clone(), "go").outcome().await.unwrap();

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::document::Document;
@@ -34,6 +34,8 @@ pub struct ToolContext {
     pub documents: ConversationDocuments,
     /// The values that the caller of the run passes to its tools.
     pub extensions: Extensions,
+    /// The values that the calls of the run share.
+    pub run_values: RunValues,
 }
 
 impl ToolContext {
@@ -68,6 +70,22 @@ impl ToolContext {
     /// The caller's value of type `T`.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.get()
+    }
+
+    /// The value of type `T` that the calls of the run share, such as a connection or texts that were read: the first
+    /// call that asks makes it, and it goes with the run. Each call has its own outside of a run.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use attache_core::{RunValues, ToolContext};
+    ///
+    /// let mut context = ToolContext::new();
+    /// context.run_values = RunValues::new();
+    /// context.run_value::<AtomicU32>().fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(context.clone().run_value::<AtomicU32>().load(Ordering::Relaxed), 1);
+    /// ```
+    pub fn run_value<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        self.run_values.get_or_default()
     }
 
     /// The caller's value of type `T`.
@@ -107,6 +125,30 @@ impl Extensions {
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Extensions({})", self.0.len())
+    }
+}
+
+/// Values that live as long as a run, by their type. Clones share them. Its `Debug` shows no value.
+#[derive(Clone, Default)]
+pub struct RunValues(Option<Arc<Mutex<Extensions>>>);
+
+impl RunValues {
+    /// The values of a run that begins. Those of [`default`](Self::default) belong to no run and share nothing.
+    pub fn new() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    fn get_or_default<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let Some(values) = &self.0 else { return Arc::default() };
+        let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = values.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value).downcast().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for RunValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "RunValues(of a run)" } else { "RunValues(of no run)" })
     }
 }
 

@@ -149,6 +149,8 @@ pub struct ToolMetadata {
     pub sequential: bool,
     /// True if the model is offered it.
     pub enabled: bool,
+    /// True if the model reads more of a document with it: notes about what is not shown name it.
+    pub reads_documents: bool,
     /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
     pub produces: Vec<String>,
     /// Where it comes from, for messages about name clashes: a module path, `mcp:alias`.
@@ -164,6 +166,7 @@ impl Default for ToolMetadata {
             blocking: false,
             sequential: false,
             enabled: true,
+            reads_documents: false,
             produces: Vec::new(),
             origin: String::new(),
         }

@@ -11,9 +11,10 @@ mod handler;
 mod reference;
 mod returned;
 mod set;
+mod view;
 
 pub use check::{SchemaLoosening, SchemaRefusal, SchemaReport};
-pub use context::{Extensions, ToolContext};
+pub use context::{Extensions, RunValues, ToolContext};
 pub use definition::{Effect, ToolDefinition, ToolMetadata, ToolSpec};
 pub use documents::ConversationDocuments;
 pub use error::{ToolError, ToolErrorKind};
@@ -21,6 +22,7 @@ pub use handler::{DynToolHandler, ToolHandler, ToolOutput};
 pub use reference::DocumentRef;
 pub use returned::ToolReturn;
 pub use set::{ToolSet, ToolSetError, wire_name};
+pub use view::DocumentView;
 
 use serde_json::{Map, Value};
 

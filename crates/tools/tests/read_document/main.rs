@@ -1,10 +1,17 @@
 //! The tool with which a model asks for more of a document.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a broken expectation is a failed test"
+)]
 
 mod images;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::Counter;
 use attache_agent::{
     Agent, AgentBuilder, BuildError, Disposition, EventKind, MemoryDocumentStore, NoArguments, Outcome,
     RunInput, tool_fn,
@@ -15,9 +22,24 @@ use attache_core::{
 };
 use attache_documents::{RouteOptions, unfence};
 use attache_testkit::{ScriptedModel, Turn};
+use attache_tools::ReadDocument;
 use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+/// How often something happened.
+#[derive(Clone, Default)]
+struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    fn add(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
 
 const ID: &str = "7d41c0b2-93e5-4f6a-8b1d-2a6e5f0c9d34";
 
@@ -119,7 +141,7 @@ fn agent(document: Document, calls: impl IntoIterator<Item = Value>) -> AgentBui
 }
 
 fn on(model: ScriptedModel, document: Document) -> AgentBuilder {
-    Agent::builder(model).tool(returning(document)).read_document()
+    Agent::builder(model).tool(returning(document)).tool(ReadDocument::new())
 }
 
 async fn outcome(agent: AgentBuilder) -> Outcome {
@@ -345,7 +367,7 @@ async fn missing_bytes_are_told() {
         })
     };
     let turns = [reading(call()), Turn::call("restore", json!({})), reading(call()), Turn::text("done")];
-    let agent = Agent::builder(ScriptedModel::new(turns)).tool(back).read_document();
+    let agent = Agent::builder(ScriptedModel::new(turns)).tool(back).tool(ReadDocument::new());
     let agent = agent.converter(Pages::default()).store(store).build().unwrap();
     let results = results(&agent.run(input()).outcome().await.unwrap());
     assert_eq!(
@@ -473,7 +495,7 @@ async fn notes_name_the_tool() {
 #[tokio::test]
 async fn the_tool_is_offered_if_asked_for() {
     let model = ScriptedModel::new([find(), reading(json!({"id": ID})), Turn::text("done")]);
-    let agent = on(model.clone(), pdf(["one"])).read_document().build().unwrap();
+    let agent = on(model.clone(), pdf(["one"])).build().unwrap();
     agent.run("go").outcome().await.unwrap();
     for request in model.requests() {
         let names: Vec<_> = request.tools.iter().map(|(name, _)| name.to_owned()).collect();
@@ -484,7 +506,7 @@ async fn the_tool_is_offered_if_asked_for() {
     assert!(without.requests()[0].tools.is_empty());
 
     let twice = tool_fn("read_document", "", |_: NoArguments| async { Ok::<_, ToolError>("mine") });
-    let error = Agent::builder(without).tool(twice).read_document().build().unwrap_err();
+    let error = Agent::builder(without).tool(twice).tool(ReadDocument::new()).build().unwrap_err();
     assert!(matches!(error, BuildError::Tools(_)), "{error}");
 }
 

@@ -12,23 +12,20 @@ mod text;
 use std::sync::Arc;
 
 use attache_core::{
-    Arguments, BoxFuture, ContentTree, Converter, Document, DocumentRef, DocumentSource, Effect, MediaKind,
-    MediaType, ModelHandle, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
-    ToolSpec,
+    Arguments, BoxFuture, ContentTree, Document, DocumentRef, DocumentSource, DocumentView, Effect,
+    MediaKind, MediaType, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
 };
 use attache_documents::{decode_text, tame};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::setup::Setup;
-pub(crate) use memo::Memo;
-use memo::Text;
+use memo::{Memo, Text};
 use request::{Part, Request};
 use search::Query;
 use text::Reading;
 
 /// The name of the tool.
-pub(crate) const NAME: &str = "read_document";
+const NAME: &str = "read_document";
 
 const DESCRIPTION: &str = "Reads more of a document of this conversation, such as one that was cut, left out or is no \
     longer shown: pages, sheets or slides by number, lines of its text, or the passages that match a query. Without \
@@ -42,37 +39,62 @@ const MAX_BESIDE: usize = 200;
 /// Bytes of a line at most; longer ones count as several.
 const MAX_LINE: usize = 2_000;
 
-/// The built-in tool `read_document`.
-pub(crate) struct ReadDocument {
+/// The tool `read_document`, with which a model asks for more of a document of the conversation: pages, sheets or
+/// slides, lines of its text, or the passages that match a query.
+///
+/// It reads documents as the run shows them, with the agent's converters, see [`DocumentView`]; where no text can be
+/// had, a model that takes PDFs or images is shown the pages. Notes about what is not shown name the tool.
+///
+/// ```
+/// use attache_agent::{Agent, NoArguments, tool_fn};
+/// use attache_core::{Document, ToolError};
+/// use attache_tools::ReadDocument;
+///
+/// # let model = attache_testkit::ScriptedModel::new([]);
+/// let lease = tool_fn("fetch_lease", "Fetches the lease", |_: NoArguments| async {
+///     Ok::<_, ToolError>(Document::read("lease.pdf").await?)
+/// });
+/// let agent = Agent::builder(model).tool(lease).tool(ReadDocument::new()).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadDocument {
     spec: ToolSpec,
-    model: ModelHandle,
-    converters: Vec<Arc<dyn Converter>>,
-    html_source: bool,
-    max_text_bytes: usize,
-    max_chars: usize,
+}
+
+impl Default for ReadDocument {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl ReadDocument {
-    /// A tool that reads documents as the agent shows them. Its answers fit below the agent's limit for results.
-    pub(crate) fn of(agent: &Setup) -> Self {
+    /// The tool.
+    pub fn new() -> Self {
         let definition = ToolDefinition::new(NAME, DESCRIPTION, request::schema());
-        Self {
-            spec: ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache"),
-            model: agent.model.clone(),
-            converters: agent.converters.clone(),
-            html_source: agent.routing.html_source,
-            max_text_bytes: agent.routing.max_text_bytes,
-            max_chars: agent.limits.max_result_chars.min(MAX_CHARS),
-        }
+        let mut spec = ToolSpec::new(definition).with_effect(Effect::Read).with_origin("attache");
+        spec.metadata.reads_documents = true;
+        Self { spec }
+    }
+}
+
+/// One call, with how the run shows documents.
+struct Reader<'c> {
+    context: &'c ToolContext,
+    view: &'c DocumentView,
+    /// The most characters of the answer.
+    max_chars: usize,
+}
+
+impl<'c> Reader<'c> {
+    fn of(context: &'c ToolContext) -> Result<Self, ToolError> {
+        let view = context.require::<DocumentView>()?;
+        Ok(Self { context, view, max_chars: view.max_result_chars.min(MAX_CHARS) })
     }
 
-    async fn read(
-        &self,
-        arguments: &Map<String, Value>,
-        context: &ToolContext,
-    ) -> Result<ToolOutput, ToolError> {
+    async fn read(&self, arguments: &Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let Request { document, part, query } = request::read(arguments)?;
-        let document = context.document(&document)?;
+        let document = self.context.document(&document)?;
         let query = match query {
             None => None,
             Some(text) => Some(Query::new(&text).ok_or_else(|| {
@@ -80,20 +102,21 @@ impl ReadDocument {
                     .with_kind(ToolErrorKind::InvalidArguments)
             })?),
         };
-        let why = match self.text(&document, context).await? {
+        let why = match self.text(&document).await? {
             Ok(reading) => match self.without_text(&reading, &part, &document).filter(|_| query.is_none()) {
                 Some(why) => why,
                 None => return self.show(document, reading, part, query).await,
             },
             Err(why) => why.to_string(),
         };
-        let takes = native::takes(self.model.capabilities(), document.media_type());
-        let painter = images::painter(self.model.capabilities(), document.media_type(), &self.converters);
+        let takes = native::takes(self.view.model.capabilities(), document.media_type());
+        let painter =
+            images::painter(self.view.model.capabilities(), document.media_type(), &self.view.converters);
         if (takes || painter.is_some()) && query.is_none() {
-            let (document, bytes) = load(&document, context).await?;
+            let (document, bytes) = load(&document, self.context).await?;
             return match painter.filter(|_| !takes) {
                 Some(painter) => images::show(&document, bytes, &part, &why, painter).await,
-                None => native::show(&document, bytes, &part, &why, &self.converters).await,
+                None => native::show(&document, bytes, &part, &why, &self.view.converters).await,
             };
         }
         let mut problem = format!("no text of this document can be had: {}", tame(&why));
@@ -105,13 +128,11 @@ impl ReadDocument {
     }
 
     /// The text of a document, decoded or converted once in a run.
-    async fn text(&self, document: &Document, context: &ToolContext) -> Result<Text, ToolError> {
-        let fresh = Memo::default();
-        let memo = context.get::<Memo>().unwrap_or(&fresh);
-        let slot = memo.slot(document.id());
+    async fn text(&self, document: &Document) -> Result<Text, ToolError> {
+        let slot = self.context.run_value::<Memo>().slot(document.id());
         // What could not be loaded may be there next time.
         let text = slot.get_or_try_init(|| async {
-            let (document, bytes) = load(document, context).await?;
+            let (document, bytes) = load(document, self.context).await?;
             Ok::<_, ToolError>(self.make_text(&document, bytes).await)
         });
         text.await.cloned()
@@ -138,7 +159,7 @@ impl ReadDocument {
                 Some(decoded.await.ok_or_else(|| Arc::<str>::from("its bytes fit no known charset")))
             }
         };
-        let converter = self.converters.iter().find(|converter| converter.converts(media_type));
+        let converter = self.view.converters.iter().find(|converter| converter.converts(media_type));
         let (converter, decoded) = match (converter, decoded) {
             (_, Some(Ok(reading))) if !self.reads_better(media_type, &reading) => return checked(reading),
             (Some(converter), decoded) => (converter, decoded),
@@ -159,9 +180,9 @@ impl ReadDocument {
     /// are too long to be shown whole.
     fn reads_better(&self, media_type: &MediaType, reading: &Reading) -> bool {
         match media_type.essence() {
-            "text/html" | "application/xhtml+xml" => !self.html_source,
+            "text/html" | "application/xhtml+xml" => !self.view.html_source,
             "text/csv" | "text/tab-separated-values" | "application/json" => {
-                reading.text.len() > self.max_text_bytes
+                reading.text.len() > self.view.max_text_bytes
             }
             _ => false,
         }
@@ -176,9 +197,9 @@ impl ReadDocument {
             (*first..=(*last).min(held))
                 .any(|unit| reading.unit_says_something(unit) && !reading.unit_is_covered(unit))
         };
-        let (capabilities, media_type) = (self.model.capabilities(), document.media_type());
+        let (capabilities, media_type) = (self.view.model.capabilities(), document.media_type());
         let is_seen = native::takes(capabilities, media_type)
-            || images::painter(capabilities, media_type, &self.converters).is_some();
+            || images::painter(capabilities, media_type, &self.view.converters).is_some();
         if asked.is_empty() || asked.iter().any(says) || !is_seen {
             return None;
         }
@@ -258,6 +279,6 @@ impl Tool for ReadDocument {
         arguments: Map<String, Value>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        Box::pin(async move { self.read(&arguments, &context).await })
+        Box::pin(async move { Reader::of(&context)?.read(&arguments).await })
     }
 }
