@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
+use crate::capture::Capture;
 use crate::document::Document;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::identity::own_ids;
 use crate::message::assistant::ToolCall;
 use crate::message::part::{Metadata, UserPart};
 use crate::tool::ToolError;
-use crate::tree::ContentTree;
+use crate::tree::{ContentTree, TreeError};
 
 /// The end of a call, as far as the model must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,6 +83,22 @@ impl ToolResult {
             withheld,
             routed: None,
         }
+    }
+
+    /// The successful result of a call: a value with documents anywhere in it.
+    ///
+    /// ```
+    /// use attache_core::{Arguments, Document, ToolCall, ToolResult};
+    /// let call = ToolCall::new("find", Arguments::new("{}"));
+    /// let result = ToolResult::of(&call, &("the lease", Document::inline("rent: 900")))?;
+    /// assert_eq!(result.documents.len(), 1);
+    /// # Ok::<(), attache_core::TreeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Capture::finish`].
+    pub fn of<T: Serialize + ?Sized>(call: &ToolCall, value: &T) -> Result<Self, TreeError> {
+        Ok(Self::new(call, ResultStatus::Ok, Capture::new().finish(value)?))
     }
 
     /// A successful result of plain text.
