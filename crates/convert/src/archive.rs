@@ -1,21 +1,25 @@
 //! Zip archives: their names, and their parts as streams under one budget.
 
+mod entry;
 mod heads;
+#[cfg(any(feature = "office", feature = "epub"))]
+mod place;
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
+use rawzip::{CompressionMethod, ZipArchive, ZipSliceArchive};
 
 #[cfg(any(feature = "office", feature = "epub"))]
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{ConvertError, Limits, Note};
 
-/// Most entries that are looked at; those of real documents are hundreds.
-pub(crate) const MAX_ENTRIES: usize = 50_000;
+use self::entry::{At, Entry, MAX_ENTRIES};
+#[cfg(any(feature = "office", feature = "epub"))]
+pub(crate) use self::place::join;
 
 /// How many parts may be as large as one may be.
 const PARTS: usize = 4;
@@ -35,24 +39,6 @@ pub(crate) struct Archive<'b> {
     incomplete: bool,
     /// True if the directory is missing or damaged, so that the entries are those that were found without it.
     pub(crate) recovered: bool,
-}
-
-/// An entry of an archive.
-pub(crate) struct Entry {
-    pub(crate) name: String,
-    /// What the directory says about its length, decoded.
-    pub(crate) len: u64,
-    pub(crate) encrypted: bool,
-    method: CompressionMethod,
-    at: At,
-}
-
-/// The place of an entry.
-enum At {
-    /// The place that the directory names.
-    Listed(ZipArchiveEntryWayfinder),
-    /// Its data, behind its own head.
-    Found { start: usize, end: usize },
 }
 
 impl<'b> Archive<'b> {
@@ -308,35 +294,4 @@ fn stored(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, rawzip::Error> {
     }
     archive.finish()?;
     Ok(bytes)
-}
-
-/// A name in an archive, as seen from a folder of it.
-#[cfg(any(feature = "office", feature = "epub"))]
-pub(crate) fn join(folder: &str, target: &str) -> String {
-    let mut pieces: Vec<&str> =
-        if target.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
-    for piece in target.split('/') {
-        match piece {
-            ".." => {
-                pieces.pop();
-            }
-            "." | "" => {}
-            piece => pieces.push(piece),
-        }
-    }
-    pieces.retain(|piece| !piece.is_empty());
-    pieces.join("/")
-}
-
-#[cfg(all(test, feature = "office"))]
-mod tests {
-    use super::join;
-
-    #[test]
-    fn names_are_seen_from_their_folders() {
-        assert_eq!(join("ppt/slides", "../media/a.png"), "ppt/media/a.png");
-        assert_eq!(join("word", "/word/styles.xml"), "word/styles.xml");
-        assert_eq!(join("", "xl/workbook.xml"), "xl/workbook.xml");
-        assert_eq!(join("a", "../../../b"), "b");
-    }
 }

@@ -2,6 +2,7 @@
 
 mod body;
 mod numbering;
+mod parts;
 mod styles;
 
 use std::collections::HashMap;
@@ -10,14 +11,15 @@ use crate::archive::Archive;
 use crate::embedded::Embedded;
 use crate::flow::Flow;
 use crate::guarded::Clock;
-use crate::ooxml::{Package, References, of_kind};
+use crate::ooxml::{Package, References, of_kind, settle};
 use crate::output::Output;
+use crate::shapes::shapes;
 use crate::xml::{Node, Stop};
 use crate::{ConvertError, Converted, Limits, Unit};
 
 use self::body::Body;
 use self::numbering::Numbering;
-pub(crate) use self::numbering::numeral;
+use self::parts::{Aside, Parts};
 use self::styles::Styles;
 
 /// Notes and comments that are kept.
@@ -66,7 +68,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     // Where a chart or diagram stands in the text, only its frame is.
     for diagram in of_kind(&references, "diagramData") {
         if let Some(Ok(xml)) = package.xml(diagram) {
-            crate::pptx::settle(crate::pptx::shapes(xml, &mut output, false), &mut output)?;
+            settle(shapes(xml, &mut output, false), &mut output)?;
         }
     }
     crate::drawings::charts(&package, &name, &mut output)?;
@@ -79,33 +81,6 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     }
     package.archive.tell(&mut output);
     output.finish()
-}
-
-/// What other parts tell the body.
-struct Parts {
-    styles: Styles,
-    numbering: Numbering,
-    notes: HashMap<(&'static str, String), Aside>,
-    /// True if a part of notes is damaged.
-    unread: bool,
-}
-
-/// A note or a comment.
-struct Aside {
-    text: String,
-    shown: bool,
-}
-
-/// Passes a time limit on, and remembers damage.
-fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
-    match ended {
-        Ok(()) => Ok(()),
-        Err(Stop::Over(error)) => Err(error),
-        Err(Stop::Damaged) => {
-            output.partial();
-            Ok(())
-        }
-    }
 }
 
 fn read_notes(

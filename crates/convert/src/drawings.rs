@@ -198,5 +198,5 @@ pub(crate) fn head(titles: &[String]) -> String {
 
 /// A value with the digits that a reader sees.
 fn shown(value: &str) -> String {
-    value.parse().map_or_else(|_| value.to_owned(), crate::xlsx::plain)
+    value.parse().map_or_else(|_| value.to_owned(), crate::numbers::plain)
 }

@@ -4,7 +4,6 @@ mod parts;
 mod transfer;
 
 use bytes::Bytes;
-use mailparse::MailHeader;
 
 use self::parts::{Entity, split_multipart};
 use crate::guarded::Clock;
@@ -218,9 +217,4 @@ fn says_text(part: &Entity, depth: usize) -> bool {
         }
         _ => false,
     }
-}
-
-/// The decoded value of a header.
-fn value(header: &MailHeader<'_>) -> String {
-    header.get_value()
 }

@@ -115,7 +115,7 @@ impl Embedded {
 pub(crate) fn give_on(bytes: Bytes, name: &str, output: &mut Output) {
     #[cfg(feature = "legacy")]
     let found =
-        if bytes.starts_with(crate::format::COMPOUND) { object(&bytes, name) } else { whole(bytes, name) };
+        if bytes.starts_with(crate::detection::COMPOUND) { object(&bytes, name) } else { whole(bytes, name) };
     #[cfg(not(feature = "legacy"))]
     let found = whole(bytes, name);
     match found {

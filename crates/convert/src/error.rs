@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use crate::Unit;
+use crate::media_type::essence;
 
 /// Why a document could not be turned into text.
 ///
@@ -81,7 +82,7 @@ pub enum ConvertError {
 
 /// Advice about a type that nothing here reads.
 fn advice(media_type: &str) -> &'static str {
-    match media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+    match essence(media_type).to_ascii_lowercase().as_str() {
         "image/heic" | "image/heif" | "image/avif" => "; saved as JPEG or PNG it can be shown",
         _ => "",
     }

@@ -113,6 +113,8 @@ mod compound;
 mod converted;
 mod converter;
 mod csv;
+mod detection;
+mod dispatch;
 #[cfg(feature = "legacy")]
 mod doc;
 #[cfg(feature = "office")]
@@ -139,8 +141,13 @@ mod html;
 mod json;
 mod limits;
 mod listing;
+mod media_type;
 #[cfg(feature = "legacy")]
 mod msg;
+#[cfg(feature = "office")]
+mod numbers;
+#[cfg(feature = "office")]
+mod numeral;
 #[cfg(feature = "office")]
 mod odf;
 #[cfg(feature = "office")]
@@ -157,6 +164,8 @@ mod pptx;
 mod render;
 #[cfg(feature = "office")]
 mod rtf;
+#[cfg(feature = "office")]
+mod shapes;
 mod table;
 mod transcode;
 #[cfg(feature = "legacy")]
@@ -203,10 +212,10 @@ pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Conver
         return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_input_bytes });
     }
     let limits = *limits;
-    let charset = format::charset_of(media_type);
+    let charset = media_type::charset(media_type);
     guarded::run(limits.max_time, move |clock| {
-        let found = format.resolve(&bytes)?;
-        let mut converted = found.convert(&bytes, charset.as_deref(), &limits, clock)?;
+        let found = detection::resolve(format, &bytes)?;
+        let mut converted = dispatch::convert(found, &bytes, charset.as_deref(), &limits, clock)?;
         converted.notes.extend(found.differs_from(format));
         Ok(converted)
     })

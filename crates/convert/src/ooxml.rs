@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::ConvertError;
 use crate::archive::{Archive, join};
 use crate::guarded::Clock;
+use crate::output::Output;
 use crate::xml::{Node, Stop, Xml};
 
 /// References of one part that are kept.
@@ -85,4 +86,19 @@ pub(crate) fn of_kinds<'r>(references: &'r References, kinds: &[&str]) -> Vec<&'
     let mut found: Vec<_> = references.iter().filter(|(_, reference)| of(reference)).collect();
     found.sort_by_key(|(id, _)| (id.len(), id.as_str()));
     found.into_iter().map(|(_, reference)| reference.target.as_str()).collect()
+}
+
+/// Says of a part that breaks off that it does.
+///
+/// # Errors
+/// The time is over.
+pub(crate) fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
+    match ended {
+        Ok(()) => Ok(()),
+        Err(Stop::Over(error)) => Err(error),
+        Err(Stop::Damaged) => {
+            output.partial();
+            Ok(())
+        }
+    }
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use crate::archive::Archive;
 use crate::drawings;
 use crate::embedded::Embedded;
-use crate::flow::Flow;
 use crate::guarded::Clock;
-use crate::ooxml::{Package, Reference, References, of_kind};
+use crate::ooxml::{Package, Reference, References, of_kind, settle};
 use crate::output::Output;
+use crate::shapes::shapes;
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
@@ -72,21 +72,6 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     output.finish()
 }
 
-/// Says of a part that breaks off that it does.
-///
-/// # Errors
-/// The time is over.
-pub(crate) fn settle(ended: Result<(), Stop>, output: &mut Output) -> Result<(), ConvertError> {
-    match ended {
-        Ok(()) => Ok(()),
-        Err(Stop::Over(error)) => Err(error),
-        Err(Stop::Damaged) => {
-            output.partial();
-            Ok(())
-        }
-    }
-}
-
 /// The slides in order, by identifier.
 fn listed(mut xml: Xml<'_>) -> Result<Vec<String>, Stop> {
     let mut slides = Vec::new();
@@ -112,129 +97,6 @@ fn is_hidden(package: &Package<'_>, slide: &str) -> Result<bool, ConvertError> {
             Ok(Node::End) | Err(Stop::Damaged) => return Ok(false),
             Err(Stop::Over(error)) => return Err(error),
             Ok(_) => {}
-        }
-    }
-}
-
-/// The text of all shapes, in their order. Of a page of notes only the notes.
-pub(crate) fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Result<(), Stop> {
-    let mut flow = Flow::new(output);
-    let ended = read_shapes(&mut xml, &mut flow, notes);
-    flow.finish();
-    ended
-}
-
-fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<(), Stop> {
-    let (mut title, mut level, mut in_text) = (false, 0_usize, false);
-    // What stands on every slide: numbers, dates, and on pages of notes the picture of the slide.
-    let mut unwanted = false;
-    let mut bullet: Option<bool> = None;
-    loop {
-        if flow.is_full() {
-            return Ok(());
-        }
-        let skip = match xml.next()? {
-            Node::End => return Ok(()),
-            Node::Open(tag) => match tag.name() {
-                "Fallback" => true,
-                "sp" | "graphicFrame" | "pic" | "cxnSp" | "grpSp" => {
-                    (title, unwanted) = (false, false);
-                    false
-                }
-                "ph" => {
-                    let kind = tag.attr("type").unwrap_or_default();
-                    title = matches!(kind.as_str(), "title" | "ctrTitle");
-                    unwanted =
-                        matches!(kind.as_str(), "sldNum" | "dt" | "hdr" | "sldImg") || notes && kind == "ftr";
-                    false
-                }
-                "cNvPr" => {
-                    let description = tag.attr("descr").unwrap_or_default();
-                    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
-                    if !description.is_empty() {
-                        flow.text(&format!("[image: {description}]"));
-                        flow.end_paragraph();
-                    }
-                    false
-                }
-                "blip" => {
-                    flow.output.not_shown("image");
-                    false
-                }
-                "txBody" => unwanted,
-                "p" => {
-                    (level, bullet) = (0, None);
-                    false
-                }
-                "pPr" => {
-                    level = tag.number("lvl").unwrap_or(0).min(8);
-                    false
-                }
-                "buNone" => {
-                    bullet = Some(false);
-                    false
-                }
-                "buChar" | "buAutoNum" => {
-                    bullet = Some(true);
-                    false
-                }
-                "t" => {
-                    in_text = true;
-                    false
-                }
-                "br" => {
-                    flow.text("\n");
-                    false
-                }
-                "tab" => {
-                    flow.text("\t");
-                    false
-                }
-                "tbl" => {
-                    flow.open_table();
-                    false
-                }
-                "tr" => {
-                    flow.open_row();
-                    false
-                }
-                "tc" => {
-                    flow.open_cell(1, 1);
-                    false
-                }
-                "videoFile" | "audioFile" => {
-                    flow.output.not_shown("recording");
-                    false
-                }
-                _ => false,
-            },
-            Node::Text(text) => {
-                if in_text {
-                    flow.text(&text);
-                }
-                false
-            }
-            Node::Close(name) => {
-                match &*name {
-                    "t" => in_text = false,
-                    "p" if title => flow.end_heading(1),
-                    "p" => {
-                        let indent = "  ".repeat(level);
-                        let mark =
-                            if bullet == Some(true) || level > 0 && bullet.is_none() { "- " } else { "" };
-                        flow.end(&format!("{indent}{mark}"), &indent);
-                    }
-                    "tc" => flow.close_cell(),
-                    "tr" => flow.close_row(),
-                    "tbl" => flow.close_table(),
-                    _ => {}
-                }
-                false
-            }
-            Node::Nothing => false,
-        };
-        if skip {
-            xml.skip()?;
         }
     }
 }

@@ -23,8 +23,9 @@ use hayro::{RenderCache, RenderSettings, render_into};
 use hayro_syntax::page::Page;
 
 use crate::guarded::{self, Clock};
+use crate::media_type::essence;
 use crate::pdf::Opened;
-use crate::transcode::{Canvas, encode_page, essence, is_pdf, large_image, makes_images, open_checked};
+use crate::transcode::{Canvas, encode_page, is_pdf, large_image, makes_images, open_checked};
 use crate::{ConvertError, Limits};
 use reach::Reach;
 use steps::Steps;

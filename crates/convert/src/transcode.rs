@@ -8,6 +8,7 @@ mod pdf;
 use attache_core::{MediaLimits, Transcoded};
 use bytes::Bytes;
 
+use crate::media_type::essence;
 use crate::{ConvertError, Limits, guarded};
 
 #[cfg(feature = "render")]
@@ -84,10 +85,6 @@ pub fn transcode(
         #[cfg(feature = "pdf")]
         Subject::Pdf => pdf::transcode(bytes, &form, &limits, clock),
     })
-}
-
-pub(crate) fn essence(media_type: &str) -> &str {
-    media_type.split(';').next().unwrap_or_default().trim()
 }
 
 /// Nothing takes pages out of documents without the feature `pdf`.

@@ -8,8 +8,8 @@ use crate::compound::Compound;
 use crate::fields::{f64_at, logical, narrow, packed, place_at, u16_at, u32_at, wide};
 use crate::grid::Grid;
 use crate::guarded::Clock;
+use crate::numbers::Formats;
 use crate::output::Output;
-use crate::xlsx::Formats;
 use crate::{ConvertError, Converted, Limits, Unit};
 
 /// Sheets of one workbook that are listed, formats and styles that are kept.

@@ -3,7 +3,7 @@
 use memchr::memmem::{self, Finder};
 use rawzip::CompressionMethod;
 
-use super::{At, Entry, MAX_ENTRIES};
+use super::entry::{At, Entry, MAX_ENTRIES};
 
 const HEAD: &[u8] = b"PK\x03\x04";
 const HEAD_LEN: usize = 30;

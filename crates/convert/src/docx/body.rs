@@ -1,6 +1,6 @@
 //! The body of a document, paragraph by paragraph.
 
-use super::Parts;
+use super::parts::Parts;
 use crate::flow::Flow;
 use crate::xml::{Node, Stop, Tag, Xml};
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use mailparse::{DispositionType, parse_content_disposition, parse_content_type, parse_header};
 use memchr::memmem;
 
-use super::{transfer, value};
+use super::transfer;
 
 /// Longest head of a part.
 const MAX_HEAD: usize = 256 << 10;
@@ -48,7 +48,7 @@ impl Entity {
             if let Ok((header, _)) =
                 parse_header(field.get(..field.len().min(MAX_HEADER)).unwrap_or_default())
             {
-                headers.push((header.get_key(), value(&header)));
+                headers.push((header.get_key(), header.get_value()));
             }
         }
         let mut entity = Self {

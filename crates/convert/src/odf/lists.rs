@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::docx::numeral;
+use crate::numeral::numeral;
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Styles of lists that are kept.

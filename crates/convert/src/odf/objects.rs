@@ -5,9 +5,9 @@ use crate::archive::{Archive, join};
 use crate::drawings;
 use crate::embedded::Embedded;
 use crate::guarded::Clock;
+use crate::numbers::plain;
 use crate::output::Output;
 use crate::table::push_row;
-use crate::xlsx::plain;
 use crate::xml::{Node, Stop, Xml};
 use crate::{Attachment, Limits};
 

@@ -6,8 +6,8 @@ use super::objects::Objects;
 use crate::Note;
 use crate::grid::Grid;
 use crate::guarded::Clock;
+use crate::numbers::Pattern;
 use crate::output::Output;
-use crate::xlsx::Pattern;
 use crate::xml::{Node, Stop, Tag, Xml};
 
 /// Columns and rows that a sheet can have.

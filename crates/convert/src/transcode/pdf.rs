@@ -8,6 +8,7 @@ use attache_core::{MediaLimits, MediaType, Transcoded};
 use bytes::Bytes;
 
 use crate::guarded::{self, Clock};
+use crate::media_type::essence;
 use crate::pdf::{Opened, open};
 use crate::{ConvertError, Limits};
 use write::Writer;
@@ -83,7 +84,7 @@ pub(crate) fn pages_of(
     pages: RangeInclusive<usize>,
     limits: &Limits,
 ) -> Result<Transcoded, ConvertError> {
-    if !is_pdf(super::essence(media_type)) {
+    if !is_pdf(essence(media_type)) {
         return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
     }
     let taken = pdf_pages(bytes, pages, None, limits)?;

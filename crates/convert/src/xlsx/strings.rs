@@ -1,10 +1,12 @@
 //! The texts that the cells of a workbook share, in little memory.
 
-use super::binary::Records;
-use super::is_binary;
+use super::records::{Records, is_binary, rich_text};
 use crate::ooxml::{Package, References, of_kind};
 use crate::xml::{Node, Stop, Xml};
 use crate::{ConvertError, Limits};
+
+/// The number of the records of texts.
+const SHARED_TEXT: u32 = 19;
 
 /// Shared texts, one behind the other.
 #[derive(Default)]
@@ -65,6 +67,16 @@ impl Strings {
         }
     }
 
+    /// Adds the texts of XLSB.
+    fn read_binary(&mut self, records: &mut Records<'_>, limit: usize) -> Result<(), Stop> {
+        while let Some((id, data)) = records.next()? {
+            if id == SHARED_TEXT {
+                self.push(&rich_text(data).ok_or(Stop::Damaged)?, limit)?;
+            }
+        }
+        Ok(())
+    }
+
     fn push_some(&mut self, text: &str, limit: usize) -> Result<(), Stop> {
         if self.text.len() + text.len() > limit {
             return Err(Stop::Damaged);
@@ -79,7 +91,7 @@ impl Strings {
     }
 
     /// Adds a text.
-    pub(super) fn push(&mut self, text: &str, limit: usize) -> Result<(), Stop> {
+    fn push(&mut self, text: &str, limit: usize) -> Result<(), Stop> {
         self.push_some(text, limit)?;
         self.end()
     }

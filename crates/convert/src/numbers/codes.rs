@@ -4,7 +4,7 @@
 //! where its decimals would change the value, all digits of the value are shown: a model computes with what it reads.
 //! A negative number has a minus, whatever the code makes of it, and no sign of another section.
 
-use super::numbers::plain;
+use super::digits::plain;
 
 /// Part of a number that is lost in computing with fifteen digits, and of the last decimal that is shown.
 const NOISE: f64 = 1e-12;

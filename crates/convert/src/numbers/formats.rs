@@ -3,12 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::binary::Records;
 use super::codes::Pattern;
-use super::is_binary;
-use crate::ConvertError;
-use crate::ooxml::{Package, References, of_kind};
-use crate::xml::{Node, Stop, Xml};
+use super::digits::plain;
 
 /// Styles of cells that are kept.
 const MAX_STYLES: usize = 100_000;
@@ -19,7 +15,7 @@ pub(crate) struct Formats {
     styles: Vec<Rc<Kind>>,
     /// What the formats are by their numbers.
     kinds: HashMap<u32, Rc<Kind>>,
-    pub(super) since_1904: bool,
+    since_1904: bool,
 }
 
 /// What a number is.
@@ -34,76 +30,37 @@ enum Kind {
 }
 
 impl Formats {
+    /// No formats yet, in a workbook whose days are counted from 1900, or from 1904.
+    pub(crate) fn new(since_1904: bool) -> Self {
+        Self { since_1904, ..Self::default() }
+    }
+
     /// The formats of styles by their numbers, with the codes of those that are not built in.
     #[cfg(feature = "legacy")]
     pub(crate) fn of(codes: &HashMap<u32, String>, styles: &[u32], since_1904: bool) -> Self {
-        let mut formats = Self { since_1904, ..Self::default() };
+        let mut formats = Self::new(since_1904);
         codes.iter().for_each(|(id, code)| formats.add_code(*id, code));
         styles.iter().for_each(|id| formats.add_style(*id));
         formats
     }
 
     /// Adds a format that is not built in.
-    pub(super) fn add_code(&mut self, id: u32, code: &str) {
+    pub(crate) fn add_code(&mut self, id: u32, code: &str) {
         if self.kinds.len() < MAX_STYLES {
             self.kinds.insert(id, Rc::new(of_code(code)));
         }
     }
 
     /// Adds the next style of cells, which has this format.
-    pub(super) fn add_style(&mut self, format: u32) {
+    pub(crate) fn add_style(&mut self, format: u32) {
         if self.styles.len() < MAX_STYLES {
             let kind = self.kinds.entry(format).or_insert_with(|| Rc::new(built_in(format)));
             self.styles.push(Rc::clone(kind));
         }
     }
 
-    pub(super) fn read(
-        package: &Package<'_>,
-        references: &References,
-        since_1904: bool,
-    ) -> Result<Self, ConvertError> {
-        let mut formats = Self { since_1904, ..Self::default() };
-        for name in of_kind(references, "styles") {
-            let ended = if is_binary(name) {
-                let Some(mut records) = Records::open(package, name) else { continue };
-                formats.read_binary(&mut records)
-            } else {
-                let Some(Ok(xml)) = package.xml(name) else { continue };
-                formats.add(xml)
-            };
-            match ended {
-                Err(Stop::Over(error)) => return Err(error),
-                // Without its format a number is shown as a number.
-                Ok(()) | Err(Stop::Damaged) => {}
-            }
-        }
-        Ok(formats)
-    }
-
-    fn add(&mut self, mut xml: Xml<'_>) -> Result<(), Stop> {
-        let mut in_cells = false;
-        loop {
-            match xml.next()? {
-                Node::Open(tag) => match tag.name() {
-                    "numFmt" => {
-                        if let (Some(id), Some(code)) = (tag.number("numFmtId"), tag.attr("formatCode")) {
-                            self.add_code(id, &code);
-                        }
-                    }
-                    "cellXfs" => in_cells = true,
-                    "xf" if in_cells => self.add_style(tag.number("numFmtId").unwrap_or(0)),
-                    _ => {}
-                },
-                Node::Close(name) if name == "cellXfs" => in_cells = false,
-                Node::End => return Ok(()),
-                _ => {}
-            }
-        }
-    }
-
     /// A stored number in the style of its cell.
-    pub(super) fn show(&self, value: &str, style: usize) -> String {
+    pub(crate) fn show(&self, value: &str, style: usize) -> String {
         match value.parse() {
             Ok(number) => self.show_number(number, style),
             Err(_) => value.to_owned(),
@@ -141,16 +98,6 @@ impl Formats {
             _ => format!("{date} {time}"),
         })
     }
-}
-
-/// A number with the fifteen digits that Excel shows and no more.
-pub(crate) fn plain(number: f64) -> String {
-    let rounded = format!("{number:.14e}").parse().unwrap_or(number);
-    if rounded == 0.0 {
-        return "0".to_owned();
-    }
-    let magnitude: f64 = f64::abs(rounded);
-    if (1e-7..1e21).contains(&magnitude) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 fn clock_time(seconds: f64) -> String {
@@ -251,7 +198,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::super::codes::Pattern;
-    use super::{Formats, Kind, of_code, plain};
+    use super::{Formats, Kind, of_code};
 
     fn show(value: &str, kind: Kind) -> String {
         Formats { styles: vec![Rc::new(kind)], ..Formats::default() }.show(value, 0)
@@ -281,8 +228,6 @@ mod tests {
         assert_eq!(show("20904.97", Kind::Number(Pattern::default())), "20904.97");
         assert_eq!(show("1E+25", Kind::Number(Pattern::default())), "1e25");
         assert_eq!(show("n/a", Kind::Date), "n/a");
-        assert_eq!(plain(-0.0), "0");
-        assert_eq!(plain(1e20), "100000000000000000000");
     }
 
     #[test]

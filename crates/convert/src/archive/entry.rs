@@ -1,0 +1,24 @@
+//! The entries of an archive.
+
+use rawzip::{CompressionMethod, ZipArchiveEntryWayfinder};
+
+/// Most entries that are looked at; those of real documents are hundreds.
+pub(super) const MAX_ENTRIES: usize = 50_000;
+
+/// An entry of an archive.
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    /// What the directory says about its length, decoded.
+    pub(crate) len: u64,
+    pub(crate) encrypted: bool,
+    pub(super) method: CompressionMethod,
+    pub(super) at: At,
+}
+
+/// The place of an entry.
+pub(super) enum At {
+    /// The place that the directory names.
+    Listed(ZipArchiveEntryWayfinder),
+    /// Its data, behind its own head.
+    Found { start: usize, end: usize },
+}

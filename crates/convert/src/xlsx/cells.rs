@@ -1,0 +1,232 @@
+//! The cells of a sheet, row by row.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::bounds::{MAX_CELL, MAX_COLUMNS, MAX_ROWS};
+use super::records::{Records, rich_text, text_at};
+use super::strings::Strings;
+use crate::fields::{f64_at, logical, packed, place_at, u32_at};
+use crate::grid::{Grid, place};
+use crate::guarded::Clock;
+use crate::numbers::Formats;
+use crate::output::Output;
+use crate::table::column_name;
+use crate::xml::{Node, Stop, Xml};
+
+/// Bytes of one row.
+const MAX_ROW: usize = 4 << 20;
+
+/// Numbers of records.
+const ROW: u32 = 0;
+const RICH_TEXT: u32 = 62;
+const END_OF_CELLS: u32 = 146;
+
+/// Writes the cells of a sheet.
+pub(super) struct Cells<'a> {
+    pub(super) formats: &'a Formats,
+    pub(super) strings: &'a Strings,
+    pub(super) comments: HashMap<String, String>,
+    pub(super) clock: Clock,
+    pub(super) formulas: usize,
+    /// True if a shared text is not there.
+    pub(super) lost: bool,
+}
+
+/// A cell while it is read.
+#[derive(Default)]
+struct Cell {
+    column: usize,
+    kind: String,
+    style: usize,
+    value: Option<String>,
+    formula: Option<String>,
+    text: String,
+    comment: Option<String>,
+}
+
+/// A row while it is read: all its texts in one.
+#[derive(Default)]
+struct Row {
+    number: usize,
+    texts: String,
+    cells: Vec<(usize, usize)>,
+}
+
+impl Row {
+    /// Adds a cell with its comment; whether there was room for it.
+    fn add(&mut self, column: usize, text: &str, comment: Option<String>) -> bool {
+        let start = self.texts.len();
+        if start > MAX_ROW || self.cells.len() >= MAX_COLUMNS {
+            return false;
+        }
+        self.texts.push_str(text);
+        if let Some(comment) = comment {
+            let space = if text.is_empty() { "" } else { " " };
+            self.texts.push_str(&format!("{space}[comment: {comment}]"));
+        }
+        if self.texts.len() > start {
+            self.cells.push((column, self.texts.len()));
+        }
+        true
+    }
+
+    fn write(&self, grid: &mut Grid, output: &mut Output) {
+        let cells = self.cells.iter().scan(0, |from, (column, to)| {
+            let text = self.texts.get(*from..*to).unwrap_or_default();
+            *from = *to;
+            Some((*column, text))
+        });
+        grid.row(self.number, cells, output);
+    }
+}
+
+impl Cells<'_> {
+    /// Writes the rows of a sheet of XLSX.
+    pub(super) fn read(&mut self, mut xml: Xml<'_>, output: &mut Output) -> Result<(), Stop> {
+        let mut grid = Grid::default();
+        let mut row = Row::default();
+        let mut cell = Cell::default();
+        let mut next_column = 0;
+        loop {
+            if output.is_full() {
+                return Ok(());
+            }
+            let mut wanted = None;
+            match xml.next()? {
+                Node::Open(tag) => match tag.name() {
+                    "row" => {
+                        let number = tag.number("r").unwrap_or(row.number + 1).clamp(1, MAX_ROWS);
+                        row = Row { number, ..Row::default() };
+                        next_column = 0;
+                    }
+                    "c" => {
+                        let reference = tag.attr("r");
+                        let at = reference.as_deref().and_then(place);
+                        let column = at.map_or(next_column, |(column, _)| column).min(MAX_COLUMNS - 1);
+                        next_column = column + 1;
+                        cell = Cell {
+                            column,
+                            kind: tag.attr("t").unwrap_or_default(),
+                            style: tag.number("s").unwrap_or(0),
+                            comment: reference.and_then(|reference| self.comments.remove(&reference)),
+                            ..Cell::default()
+                        };
+                    }
+                    "v" => wanted = Some("v"),
+                    "f" => wanted = Some("f"),
+                    "t" => wanted = Some("t"),
+                    "rPh" => wanted = Some("rPh"),
+                    _ => {}
+                },
+                Node::Close(name) => match &*name {
+                    "c" => self.add(&mut cell, &mut row),
+                    "row" => {
+                        self.clock.check()?;
+                        row.write(&mut grid, output);
+                        row = Row { number: row.number, ..Row::default() };
+                    }
+                    "sheetData" => return Ok(()),
+                    _ => {}
+                },
+                Node::End => return Ok(()),
+                _ => {}
+            }
+            match wanted {
+                Some("v") => cell.value = Some(xml.text(MAX_CELL)?),
+                Some("f") => cell.formula = Some(xml.text(MAX_CELL)?),
+                Some("t") => cell.text.push_str(&xml.text(MAX_CELL)?),
+                Some(_) => xml.skip()?,
+                None => {}
+            }
+        }
+    }
+
+    /// Adds a cell to its row.
+    fn add(&mut self, cell: &mut Cell, row: &mut Row) {
+        let cell = std::mem::take(cell);
+        let value = cell.value.as_ref().filter(|value| !value.trim().is_empty() || cell.kind == "str");
+        let text = match (value, &cell.formula) {
+            (Some(value), _) => match cell.kind.as_str() {
+                "s" => match value.trim().parse().ok().and_then(|at| self.strings.get(at)) {
+                    Some(text) => Cow::Borrowed(text),
+                    None => {
+                        self.lost = true;
+                        Cow::Borrowed("\u{fffd}")
+                    }
+                },
+                "b" => Cow::Borrowed(if value.trim() == "1" { "TRUE" } else { "FALSE" }),
+                "str" | "e" | "inlineStr" => Cow::Borrowed(value.as_str()),
+                "d" => Cow::Borrowed(value.trim()),
+                _ => Cow::Owned(self.formats.show(value.trim(), cell.style)),
+            },
+            (None, Some(formula)) if !formula.trim().is_empty() => {
+                self.formulas += 1;
+                Cow::Owned(format!("={}", formula.trim()))
+            }
+            _ => Cow::Borrowed(cell.text.as_str()),
+        };
+        self.lost |= !row.add(cell.column, &text, cell.comment);
+    }
+
+    /// Writes the rows of a sheet of XLSB.
+    pub(super) fn read_binary(&mut self, records: &mut Records<'_>, output: &mut Output) -> Result<(), Stop> {
+        let (mut grid, mut row, mut next_column) = (Grid::default(), Row::default(), 0);
+        let ended = loop {
+            if output.is_full() {
+                break Ok(());
+            }
+            let (id, data) = match records.next() {
+                Ok(Some((END_OF_CELLS, _))) => break Ok(()),
+                Ok(Some(record)) => record,
+                Ok(None) => break Err(Stop::Damaged),
+                Err(stop) => break Err(stop),
+            };
+            match id {
+                ROW => {
+                    row.write(&mut grid, output);
+                    let number = place_at(data, 0).unwrap_or(0).saturating_add(1).min(MAX_ROWS);
+                    row = Row { number, ..Row::default() };
+                    next_column = 0;
+                }
+                // Cells that stand behind the one before have no column of their own.
+                1..=18 | RICH_TEXT => {
+                    let short = (12..=18).contains(&id);
+                    let column = if short { Some(next_column) } else { place_at(data, 0) };
+                    let head = if short { 4 } else { 8 };
+                    let (Some(column), Some(style)) = (column, u32_at(data, head - 4)) else { continue };
+                    let column = column.min(MAX_COLUMNS - 1);
+                    next_column = column + 1;
+                    let kind = if short { id - 11 } else { id };
+                    let body = data.get(head..).unwrap_or_default();
+                    self.add_binary(kind, style & 0xff_ffff, body, column, &mut row);
+                }
+                _ => {}
+            }
+        };
+        row.write(&mut grid, output);
+        ended
+    }
+
+    fn add_binary(&mut self, kind: u32, style: u32, body: &[u8], column: usize, row: &mut Row) {
+        let style = usize::try_from(style).unwrap_or(usize::MAX);
+        let number = |number: Option<f64>| number.map(|number| self.formats.show_number(number, style));
+        let logical = |is_error| body.first().map(|value| logical(*value, is_error).to_owned());
+        let text = match kind {
+            2 => number(u32_at(body, 0).map(packed)),
+            3 | 11 => logical(true),
+            4 | 10 => logical(false),
+            5 | 9 => number(f64_at(body, 0)),
+            6 | 8 => text_at(body, 0).map(|(text, _)| text),
+            7 => place_at(body, 0).and_then(|at| self.strings.get(at)).map(str::to_owned),
+            RICH_TEXT => rich_text(body),
+            _ => Some(String::new()),
+        };
+        let text = text.filter(|text| text.len() <= MAX_CELL).unwrap_or_else(|| {
+            self.lost = true;
+            char::REPLACEMENT_CHARACTER.to_string()
+        });
+        let comment = self.comments.remove(&format!("{}{}", column_name(column), row.number));
+        self.lost |= !row.add(column, &text, comment);
+    }
+}
