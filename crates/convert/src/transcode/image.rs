@@ -5,6 +5,7 @@ mod canvas;
 mod colour;
 mod decode;
 mod encode;
+mod fitted;
 mod gate;
 mod header;
 mod raster;
@@ -16,6 +17,7 @@ use bytes::Bytes;
 use crate::guarded::Clock;
 use crate::{ConvertError, Limits};
 use decode::{Decoded, Parts};
+use fitted::{Encodings, Made, make};
 use header::{Kind, dimensions, is_whole};
 use raster::Raster;
 use scale::Room;
@@ -26,36 +28,10 @@ pub(crate) use canvas::{Canvas, coefficient_bytes, encode_page, large_image, mak
 /// Most pixels of an image that is made here. No model is known to look at more; most shrink it further.
 const MAX_AREA: u64 = 10 << 20;
 
-/// What PNG may take for a pixel on average: more is a photo, which JPEG makes a tenth of.
-const GRAPHIC_BYTES_PER_PIXEL: f64 = 1.0;
-
-/// The qualities that are tried, from what nobody can tell from the original to what can still be read.
-const QUALITIES: [u8; 5] = [90, 80, 70, 55, 40];
-
-/// How much smaller an image becomes, along one side, when no quality makes it short enough.
-const STEP: f64 = 0.75;
-
-/// Images are not made smaller than this along their longer side: nothing could be seen.
-const MIN_SIDE: u32 = 32;
-
 /// Whether images of this type can be brought into the form, or refused with a reason.
 pub(super) fn transcodes(essence: &str, form: &MediaLimits) -> bool {
     let makes = Encodings::of(form);
     Kind::of(essence).is_some() && (makes.png || makes.jpeg)
-}
-
-/// What a form allows that can be made here.
-#[derive(Debug, Clone, Copy)]
-struct Encodings {
-    png: bool,
-    jpeg: bool,
-}
-
-impl Encodings {
-    fn of(form: &MediaLimits) -> Self {
-        let allows = |essence| MediaType::parse(essence).is_some_and(|media| form.allows(&media));
-        Self { png: allows("image/png"), jpeg: allows("image/jpeg") }
-    }
 }
 
 /// Brings an image into a form.
@@ -105,70 +81,6 @@ pub(super) fn transcode(
     }
     let media = MediaType::parse(made.kind.essence()).ok_or(ConvertError::Failed)?;
     Ok(Transcoded::changed(made.bytes, media, note))
-}
-
-/// An encoded image.
-struct Made {
-    bytes: Vec<u8>,
-    kind: Kind,
-    size: (u32, u32),
-    /// True if it was transparent and is not any more.
-    flattened: bool,
-}
-
-/// Encodes an image as suits it, smaller if that is what it takes.
-fn make(
-    mut raster: Raster,
-    lossy: bool,
-    encodings: Encodings,
-    most: usize,
-    clock: Clock,
-) -> Result<Made, ConvertError> {
-    let transparent = raster.is_transparent();
-    if !transparent {
-        raster = raster.on_white();
-    }
-    if encodings.png && (transparent || !lossy || !encodings.jpeg) {
-        let pixels = f64::from(raster.width) * f64::from(raster.height);
-        // A few kilobytes are no reason to give up what PNG keeps.
-        let graphic = (pixels * GRAPHIC_BYTES_PER_PIXEL) as usize + (64 << 10);
-        let png_most = if transparent || !encodings.jpeg { most } else { most.min(graphic) };
-        clock.check()?;
-        if let Some(bytes) = encode::png(&raster, png_most) {
-            return Ok(Made {
-                bytes,
-                kind: Kind::Png,
-                size: (raster.width, raster.height),
-                flattened: false,
-            });
-        }
-    }
-    let mut flattened = false;
-    if encodings.jpeg {
-        flattened = transparent;
-        raster = raster.on_white();
-    }
-    loop {
-        let size = (raster.width, raster.height);
-        if encodings.jpeg {
-            for quality in QUALITIES {
-                clock.check()?;
-                if let Some(bytes) = encode::jpeg(&raster, quality, most) {
-                    return Ok(Made { bytes, kind: Kind::Jpeg, size, flattened });
-                }
-            }
-        } else {
-            clock.check()?;
-            if let Some(bytes) = encode::png(&raster, most) {
-                return Ok(Made { bytes, kind: Kind::Png, size, flattened });
-            }
-        }
-        if size.0.max(size.1) <= MIN_SIDE {
-            return Err(ConvertError::TooLarge { what: "bytes, however small it is made", limit: most });
-        }
-        let smaller = |side: u32| ((f64::from(side) * STEP).round() as u32).max(1);
-        raster = raster.scaled((smaller(size.0), smaller(size.1)));
-    }
 }
 
 /// What was done, for the model.

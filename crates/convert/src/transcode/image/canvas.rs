@@ -2,9 +2,10 @@
 
 use attache_core::{MediaLimits, MediaType};
 
+use super::fitted::{Encodings, make};
+use super::gate;
 use super::header::JpegFrame;
 use super::raster::{Layout, Raster};
-use super::{Encodings, gate, make};
 use crate::ConvertError;
 use crate::guarded::Clock;
 

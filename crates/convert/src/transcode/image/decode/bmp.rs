@@ -5,7 +5,8 @@ use std::io::Cursor;
 use image::codecs::bmp::BmpDecoder;
 use image::{ColorType, ImageDecoder, Limits};
 
-use super::{Decoded, MALFORMED, Rows, check_memory, check_size};
+use super::decoded::{Decoded, MALFORMED};
+use super::rows::{Rows, check_memory, check_size};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::{le16, le32};

@@ -4,7 +4,8 @@ use std::iter::repeat_n;
 
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
-use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
+use super::decoded::{Decoded, MALFORMED, Parts};
+use super::rows::{Rows, check_memory, check_size};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::gif_frames;

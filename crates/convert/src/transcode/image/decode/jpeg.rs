@@ -11,7 +11,8 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::{Decoded, MALFORMED, Rows, check_memory, check_size};
+use super::decoded::{Decoded, MALFORMED};
+use super::rows::{Rows, check_memory, check_size};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::JpegFrame;

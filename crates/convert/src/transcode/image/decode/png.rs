@@ -5,7 +5,8 @@ use std::io::Cursor;
 use image::metadata::Orientation;
 use png::{ColorType, Limits, Reader, Transformations};
 
-use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
+use super::decoded::{Decoded, MALFORMED, Parts};
+use super::rows::{Rows, check_memory, check_size};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::{Kind, dimensions};

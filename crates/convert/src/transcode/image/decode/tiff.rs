@@ -8,9 +8,10 @@ use tiff::ColorType;
 use tiff::decoder::{ChunkType, Decoder, DecodingResult, Limits};
 use tiff::tags::Tag;
 
+use super::decoded::{Decoded, MALFORMED, Parts};
 use super::jpeg::rgb_of;
+use super::rows::{Rows, check_memory, check_size};
 use super::tiff_file::Directories;
-use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::JpegFrame;

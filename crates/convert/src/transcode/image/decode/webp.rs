@@ -7,7 +7,8 @@ use image::metadata::Orientation;
 use image_webp::WebPDecoder;
 use image_webp::vp8::{Frame, Vp8Decoder};
 
-use super::{Decoded, MALFORMED, Parts, Rows, check_memory, check_size};
+use super::decoded::{Decoded, MALFORMED, Parts};
+use super::rows::{Rows, check_memory, check_size};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::{Kind, dimensions, le32};

@@ -2,7 +2,7 @@
 
 use crate::ConvertError;
 
-use super::super::MALFORMED;
+use super::super::decoded::MALFORMED;
 
 /// Reads bits, first bit highest, up to the next marker; behind that, zeros.
 pub(super) struct Bits<'a> {

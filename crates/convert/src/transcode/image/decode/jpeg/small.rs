@@ -3,7 +3,8 @@
 //! A JPEG keeps the coarse and the fine of each square of eight by eight pixels apart. Who leaves the finest out gets
 //! a smaller image, and needs to keep only what is left.
 
-use super::super::{MALFORMED, Rows};
+use super::super::decoded::MALFORMED;
+use super::super::rows::Rows;
 use super::bits::Bits;
 use super::square::{Reader, Squares, Waves};
 use super::tables::{Scan, Tables};

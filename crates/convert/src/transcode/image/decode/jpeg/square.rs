@@ -2,7 +2,7 @@
 
 use std::f32::consts::PI;
 
-use super::super::MALFORMED;
+use super::super::decoded::MALFORMED;
 use super::bits::Bits;
 use super::tables::{Scan, Tables};
 use crate::ConvertError;

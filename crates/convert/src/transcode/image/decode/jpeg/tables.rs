@@ -1,6 +1,6 @@
 //! What a JPEG says before its pixels: how they are coded.
 
-use super::super::MALFORMED;
+use super::super::decoded::MALFORMED;
 use super::bits::Codes;
 use crate::ConvertError;
 use crate::transcode::image::header::be16;
