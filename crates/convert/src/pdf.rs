@@ -7,33 +7,45 @@ mod annotations;
 mod attachments;
 mod audit;
 mod bill;
+mod cells;
 mod columns;
 mod content;
+pub(crate) mod decoded;
 mod defined;
 pub(crate) mod expand;
 mod filters;
 pub(crate) mod font;
+mod found;
 mod grids;
 mod guess;
 mod layout;
+mod line;
+mod object_number;
+mod page;
 mod pages;
+mod refusal;
+mod rows;
 mod rtl;
 mod rules;
 mod runs;
 mod sealed;
 mod state;
+mod strips;
 mod tables;
+mod text_string;
 mod values;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
+use hayro_syntax::Pdf;
 use memchr::memmem;
 
 use self::attachments::Attached;
 use self::defined::Defined;
+use self::found::Found;
 pub(crate) use self::pages::Numbered;
+use self::refusal::refusal;
 use crate::guarded::Clock;
 use crate::output::attachment_marker;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
@@ -85,7 +97,7 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
     for (index, place) in numbered.pages().enumerate().take(limits.max_units) {
         clock.check()?;
         let mut found = match place.and_then(|place| pages.get(place)) {
-            Some(page) => Some(content::read(page, &mut fonts, limits.max_decoded_bytes, clock)?),
+            Some(page) => Some(page::read(page, &mut fonts, limits.max_decoded_bytes, clock)?),
             None => None,
         };
         if let Some(found) = found.as_mut().filter(|found| !found.dangling.is_empty()) {
@@ -102,18 +114,6 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
     clock.check()?;
     output.attach(attachments::read(&pdf, files, limits.max_decoded_bytes, clock)?);
     output.finish(ends_early, numbered.guessed)
-}
-
-fn refusal(error: LoadPdfError) -> ConvertError {
-    match error {
-        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => {
-            ConvertError::Encrypted { reason: "it needs a password" }
-        }
-        LoadPdfError::Decryption(_) => {
-            ConvertError::Encrypted { reason: "the way it is protected is not supported" }
-        }
-        LoadPdfError::Invalid => ConvertError::Malformed { reason: "it cannot be read as a PDF" },
-    }
 }
 
 /// The text so far.
@@ -160,12 +160,7 @@ impl<'l> Output<'l> {
     }
 
     /// Adds a page, which is `None` if it cannot be read; `false` when no more fits.
-    fn add(
-        &mut self,
-        number: usize,
-        found: Option<content::Found>,
-        clock: Clock,
-    ) -> Result<bool, ConvertError> {
+    fn add(&mut self, number: usize, found: Option<Found>, clock: Clock) -> Result<bool, ConvertError> {
         self.read = number;
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -186,7 +181,7 @@ impl<'l> Output<'l> {
         Ok(!self.cut)
     }
 
-    fn add_found(&mut self, number: usize, found: content::Found, clock: Clock) -> Result<(), ConvertError> {
+    fn add_found(&mut self, number: usize, found: Found, clock: Clock) -> Result<(), ConvertError> {
         self.images += found.images;
         self.unreadable += found.unreadable;
         if found.partial {

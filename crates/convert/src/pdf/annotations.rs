@@ -5,9 +5,11 @@ use hayro_syntax::object::{Dict, MaybeRef, Name, Object, Rect, Stream, String as
 use hayro_syntax::page::{Page, Resources};
 
 use super::attachments::file;
-use super::content::{Reader, matrix, text_string};
+use super::content::{Reader, matrix};
+use super::found::Found;
 use super::runs::Place;
 use super::state::State;
+use super::text_string::text_string;
 use super::values::{Unreadable, is_whole, value};
 use crate::ConvertError;
 
@@ -45,160 +47,162 @@ const COMMENTS: [&[u8]; 15] = [
 const HIDDEN: u32 = 1 << 1 | 1 << 5;
 const PASSWORD: u32 = 1 << 13;
 
-impl<'a> Reader<'_, 'a> {
-    /// Carries out the annotations of a page.
-    pub(super) fn annotations(&mut self, page: &Page<'a>, state: &State<'a>) -> Result<(), ConvertError> {
-        let list = match value(page.raw(), "Annots") {
-            None => return Ok(()),
-            Some(Ok(Object::Array(list))) => list,
-            found => {
-                if let (Some(Err(_)), Some(MaybeRef::Ref(id))) =
-                    (&found, page.raw().get_raw::<Object<'_>>("Annots"))
-                {
-                    self.found.dangling.push(id.obj_number);
-                    return Ok(());
-                }
-                self.found.partial = true;
+/// Carries out the annotations of a page.
+pub(super) fn read<'a>(
+    reader: &mut Reader<'_, 'a>,
+    page: &Page<'a>,
+    state: &State<'a>,
+) -> Result<(), ConvertError> {
+    let list = match value(page.raw(), "Annots") {
+        None => return Ok(()),
+        Some(Ok(Object::Array(list))) => list,
+        found => {
+            if let (Some(Err(_)), Some(MaybeRef::Ref(id))) =
+                (&found, page.raw().get_raw::<Object<'_>>("Annots"))
+            {
+                reader.found.dangling.push(id.obj_number);
                 return Ok(());
             }
-        };
-        for (index, annotation) in list.raw_iter().enumerate() {
-            self.step()?;
-            let annotation = match annotation {
-                _ if index >= MAX_ANNOTATIONS => None,
-                MaybeRef::NotRef(annotation) => Some(annotation),
-                MaybeRef::Ref(id) => match page.xref().get(id.into()) {
-                    None => {
-                        self.found.dangling.push(id.obj_number);
-                        continue;
-                    }
-                    annotation => annotation,
-                },
-            };
-            match annotation {
-                Some(Object::Null(_)) => {}
-                Some(Object::Dict(annotation)) => self.annotation(&annotation, page.resources(), state)?,
-                _ => self.found.partial = true,
-            }
-        }
-        self.found.partial |= !is_whole(&list);
-        Ok(())
-    }
-
-    fn annotation(
-        &mut self,
-        annotation: &Dict<'a>,
-        resources: &Resources<'a>,
-        state: &State<'a>,
-    ) -> Result<(), ConvertError> {
-        if annotation.get::<u32>("F").is_some_and(|flags| flags & HIDDEN != 0) {
+            reader.found.partial = true;
             return Ok(());
         }
-        let kind = annotation.get::<Name<'_>>("Subtype");
-        let kind = kind.as_ref().map(|kind| kind.as_ref()).unwrap_or_default();
-        // What is typed onto a page, or into a field, is read where it stands.
-        let lines = match kind {
-            b"Widget" => field_value(annotation),
-            b"FreeText" => text_at(annotation, "Contents").map(|text| lines(&text)).unwrap_or_default(),
-            _ => Vec::new(),
+    };
+    for (index, annotation) in list.raw_iter().enumerate() {
+        reader.step()?;
+        let annotation = match annotation {
+            _ if index >= MAX_ANNOTATIONS => None,
+            MaybeRef::NotRef(annotation) => Some(annotation),
+            MaybeRef::Ref(id) => match page.xref().get(id.into()) {
+                None => {
+                    reader.found.dangling.push(id.obj_number);
+                    continue;
+                }
+                annotation => annotation,
+            },
         };
-        if lines.is_empty() {
-            self.appearance(annotation, resources, state)?;
+        match annotation {
+            Some(Object::Null(_)) => {}
+            Some(Object::Dict(annotation)) => read_one(reader, &annotation, page.resources(), state)?,
+            _ => reader.found.partial = true,
+        }
+    }
+    reader.found.partial |= !is_whole(&list);
+    Ok(())
+}
+
+fn read_one<'a>(
+    reader: &mut Reader<'_, 'a>,
+    annotation: &Dict<'a>,
+    resources: &Resources<'a>,
+    state: &State<'a>,
+) -> Result<(), ConvertError> {
+    if annotation.get::<u32>("F").is_some_and(|flags| flags & HIDDEN != 0) {
+        return Ok(());
+    }
+    let kind = annotation.get::<Name<'_>>("Subtype");
+    let kind = kind.as_ref().map(|kind| kind.as_ref()).unwrap_or_default();
+    // What is typed onto a page, or into a field, is read where it stands.
+    let lines = match kind {
+        b"Widget" => field_value(annotation),
+        b"FreeText" => text_at(annotation, "Contents").map(|text| lines(&text)).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    if lines.is_empty() {
+        carry_out(reader, annotation, resources, state)?;
+    } else {
+        let page = std::mem::take(&mut reader.found.runs);
+        carry_out(reader, annotation, resources, state)?;
+        let shown = std::mem::replace(&mut reader.found.runs, page);
+        // An appearance that shows something else was made before the value was set.
+        if shown.shows(&lines.concat()) || (shown.is_text() && is_choice(annotation)) {
+            reader.found.runs.append(shown);
         } else {
-            let page = std::mem::take(&mut self.found.runs);
-            self.appearance(annotation, resources, state)?;
-            let shown = std::mem::replace(&mut self.found.runs, page);
-            // An appearance that shows something else was made before the value was set.
-            if shown.shows(&lines.concat()) || (shown.is_text() && is_choice(annotation)) {
-                self.found.runs.append(shown);
-            } else {
-                self.put_lines(&lines, annotation, state);
-            }
+            put_lines(&mut reader.found, &lines, annotation, state);
         }
-        if kind == b"FileAttachment" {
-            self.found.files.extend(file(annotation, "FS"));
-        }
-        if COMMENTS.contains(&kind) && kind != b"FreeText" {
-            self.comment(annotation);
-        }
-        Ok(())
     }
+    if kind == b"FileAttachment" {
+        reader.found.files.extend(file(annotation, "FS"));
+    }
+    if COMMENTS.contains(&kind) && kind != b"FreeText" {
+        comment(&mut reader.found, annotation);
+    }
+    Ok(())
+}
 
-    /// Puts lines where an annotation stands.
-    fn put_lines(&mut self, lines: &[String], annotation: &Dict<'a>, state: &State<'a>) {
-        let Some(target) = annotation.get::<Rect>("Rect") else {
-            self.found.partial = true;
-            return;
-        };
-        let size = font_size(annotation).unwrap_or(SIZE).min(target.height().max(4.0));
-        // One line stands in the middle of its field, several begin at its top.
-        let top = match lines {
-            [_] => (target.y0 + target.y1) / 2.0 - 0.35 * size,
-            _ => target.y1 - 1.1 * size,
-        };
-        for (index, line) in lines.iter().enumerate() {
-            let y = top - 1.2 * size * index as f64;
-            let mut x = target.x0 + 2.0;
-            for word in line.split_whitespace() {
-                let width = 0.5 * size * word.chars().count() as f64;
-                let place = Place {
-                    start: state.ctm * Point::new(x, y),
-                    end: state.ctm * Point::new(x + width, y),
-                    direction: turned(state, Vec2::new(1.0, 0.0)),
-                    size: turned(state, Vec2::new(0.0, size)).hypot(),
-                };
-                self.found.runs.add(word, place);
-                self.found.runs.add(" ", place);
-                x += width + 0.3 * size;
-            }
+/// Puts lines where an annotation stands.
+fn put_lines(found: &mut Found, lines: &[String], annotation: &Dict<'_>, state: &State<'_>) {
+    let Some(target) = annotation.get::<Rect>("Rect") else {
+        found.partial = true;
+        return;
+    };
+    let size = font_size(annotation).unwrap_or(SIZE).min(target.height().max(4.0));
+    // One line stands in the middle of its field, several begin at its top.
+    let top = match lines {
+        [_] => (target.y0 + target.y1) / 2.0 - 0.35 * size,
+        _ => target.y1 - 1.1 * size,
+    };
+    for (index, line) in lines.iter().enumerate() {
+        let y = top - 1.2 * size * index as f64;
+        let mut x = target.x0 + 2.0;
+        for word in line.split_whitespace() {
+            let width = 0.5 * size * word.chars().count() as f64;
+            let place = Place {
+                start: state.ctm * Point::new(x, y),
+                end: state.ctm * Point::new(x + width, y),
+                direction: turned(state, Vec2::new(1.0, 0.0)),
+                size: turned(state, Vec2::new(0.0, size)).hypot(),
+            };
+            found.runs.add(word, place);
+            found.runs.add(" ", place);
+            x += width + 0.3 * size;
         }
     }
+}
 
-    fn comment(&mut self, annotation: &Dict<'a>) {
-        let Some(text) = text_at(annotation, "Contents").map(|text| lines(&text).join(" / ")) else { return };
-        if text.is_empty() {
-            return;
-        }
-        if self.found.comments.len() + text.len() > MAX_COMMENTS {
-            self.found.partial = true;
-            return;
-        }
-        let by = text_at(annotation, "T").map(|by| lines(&by).concat()).filter(|by| !by.is_empty());
-        let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
-        self.found.comments.push_str(&format!("[comment{by}: {text}]\n"));
+fn comment(found: &mut Found, annotation: &Dict<'_>) {
+    let Some(text) = text_at(annotation, "Contents").map(|text| lines(&text).join(" / ")) else { return };
+    if text.is_empty() {
+        return;
     }
+    if found.comments.len() + text.len() > MAX_COMMENTS {
+        found.partial = true;
+        return;
+    }
+    let by = text_at(annotation, "T").map(|by| lines(&by).concat()).filter(|by| !by.is_empty());
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    found.comments.push_str(&format!("[comment{by}: {text}]\n"));
+}
 
-    /// Carries out the appearance of an annotation.
-    fn appearance(
-        &mut self,
-        annotation: &Dict<'a>,
-        resources: &Resources<'a>,
-        state: &State<'a>,
-    ) -> Result<(), ConvertError> {
-        let Some(stream) = appearance(annotation) else { return Ok(()) };
-        let bounds = stream.as_ref().ok().and_then(|stream| stream.dict().get::<Rect>("BBox"));
-        let (Ok(stream), Some(target)) = (stream, annotation.get::<Rect>("Rect")) else {
-            self.found.partial = true;
-            return Ok(());
-        };
-        let bounds = bounds.unwrap_or(Rect::new(0.0, 0.0, target.width(), target.height()));
-        // The appearance's box, where its matrix puts it, is fitted into the annotation's.
-        let corners = [
-            Point::new(bounds.x0, bounds.y0),
-            Point::new(bounds.x1, bounds.y0),
-            Point::new(bounds.x0, bounds.y1),
-            Point::new(bounds.x1, bounds.y1),
-        ]
-        .map(|corner| matrix(stream.dict()) * corner);
-        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), p| {
-            (Point::new(low.x.min(p.x), low.y.min(p.y)), Point::new(high.x.max(p.x), high.y.max(p.y)))
-        });
-        let scale = |from: f64, to: f64| if from > 0.0 { to / from } else { 1.0 };
-        let (x, y) = (scale(high.x - low.x, target.width()), scale(high.y - low.y, target.height()));
-        let fit = Affine::new([x, 0.0, 0.0, y, target.x0 - x * low.x, target.y0 - y * low.y]);
-        let state = State { ctm: state.ctm * fit, ..State::default() };
-        self.object(&stream, resources, &state, 0)
-    }
+/// Carries out the appearance of an annotation.
+fn carry_out<'a>(
+    reader: &mut Reader<'_, 'a>,
+    annotation: &Dict<'a>,
+    resources: &Resources<'a>,
+    state: &State<'a>,
+) -> Result<(), ConvertError> {
+    let Some(stream) = appearance(annotation) else { return Ok(()) };
+    let bounds = stream.as_ref().ok().and_then(|stream| stream.dict().get::<Rect>("BBox"));
+    let (Ok(stream), Some(target)) = (stream, annotation.get::<Rect>("Rect")) else {
+        reader.found.partial = true;
+        return Ok(());
+    };
+    let bounds = bounds.unwrap_or(Rect::new(0.0, 0.0, target.width(), target.height()));
+    // The appearance's box, where its matrix puts it, is fitted into the annotation's.
+    let corners = [
+        Point::new(bounds.x0, bounds.y0),
+        Point::new(bounds.x1, bounds.y0),
+        Point::new(bounds.x0, bounds.y1),
+        Point::new(bounds.x1, bounds.y1),
+    ]
+    .map(|corner| matrix(stream.dict()) * corner);
+    let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), p| {
+        (Point::new(low.x.min(p.x), low.y.min(p.y)), Point::new(high.x.max(p.x), high.y.max(p.y)))
+    });
+    let scale = |from: f64, to: f64| if from > 0.0 { to / from } else { 1.0 };
+    let (x, y) = (scale(high.x - low.x, target.width()), scale(high.y - low.y, target.height()));
+    let fit = Affine::new([x, 0.0, 0.0, y, target.x0 - x * low.x, target.y0 - y * low.y]);
+    let state = State { ctm: state.ctm * fit, ..State::default() };
+    reader.object(&stream, resources, &state, 0)
 }
 
 /// A direction of the page where the matrix turns it to.

@@ -8,8 +8,9 @@ use hayro_syntax::object::{
     Array, Dict, MaybeRef, Name, Object, ObjectIdentifier, Stream, String as PdfString,
 };
 
-use super::content::text_string;
-use super::expand::{Refused, decode};
+use super::decoded::Refused;
+use super::expand::decode;
+use super::text_string::text_string;
 use super::values::entries;
 use crate::guarded::Clock;
 use crate::output::MAX_ATTACHMENTS;

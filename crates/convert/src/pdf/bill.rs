@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use hayro_syntax::object::{Array, Dict, FromBytes, MaybeRef, Object};
 use memchr::memmem;
 
-use super::audit::object_number;
+use super::object_number::object_number;
 use crate::ConvertError;
 
 /// Most entries of the page tree: each page costs about a kilobyte.

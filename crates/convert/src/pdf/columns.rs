@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::layout::{Cell, Line, lead};
+use super::line::{Cell, Line, lead};
 use crate::ConvertError;
 use crate::guarded::Clock;
 

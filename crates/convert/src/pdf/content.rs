@@ -1,4 +1,4 @@
-//! Reads the content of a page for its text.
+//! The content of a page, read for its text.
 //!
 //! Only what moves or shows text is carried out; painting is not. Nothing here recurses deeper than
 //! [`MAX_DEPTH`], and every operator is counted against the clock.
@@ -12,12 +12,13 @@ use hayro_syntax::content::ops::TypedInstruction;
 use hayro_syntax::object::{Dict, Name, Number, Object, Stream, String as PdfString};
 use hayro_syntax::page::{Page, Resources};
 
-use super::attachments::File;
-use super::expand::{Refused, decode};
+use super::decoded::Refused;
+use super::expand::decode;
 use super::font::{Fonts, UNREADABLE};
-use super::rules::Drawing;
-use super::runs::{Place, Runs};
+use super::found::Found;
+use super::runs::Place;
 use super::state::{Chosen, Pen, State, adjust, affine};
+use super::text_string::text_string;
 use super::values::{entries, value};
 use crate::ConvertError;
 use crate::guarded::Clock;
@@ -35,54 +36,7 @@ const SPACED_OUT: usize = 4;
 /// How many operators, or characters, go by between two looks at the clock.
 const BETWEEN_CHECKS: u32 = 256;
 
-/// What was found on a page.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) runs: Runs,
-    /// The lines that are drawn.
-    pub(super) drawing: Drawing,
-    /// Whether parts were left out because they are too large, too deep or not decodable.
-    pub(super) partial: bool,
-    /// Numbers of annotations that are not there, or cannot be read.
-    pub(super) dangling: Vec<u32>,
-    /// Files that are attached to places on the page.
-    pub(super) files: Vec<File>,
-    /// How many images are shown.
-    pub(super) images: usize,
-    /// The part of the page that they cover, if none covers another.
-    pub(super) covered: f64,
-    /// The comments, each a line.
-    pub(super) comments: String,
-    /// Characters that no font names.
-    pub(super) unreadable: usize,
-}
-
-/// Reads the text of a page, its annotations included. Streams may take `limit` bytes when decoded.
-pub(super) fn read<'a>(
-    page: &Page<'a>,
-    fonts: &mut Fonts<'a>,
-    limit: usize,
-    clock: Clock,
-) -> Result<Found, ConvertError> {
-    let mut reader = Reader {
-        fonts,
-        found: Found::default(),
-        held: 0,
-        limit,
-        clock,
-        steps: 0,
-        cut: false,
-        replacing: None,
-    };
-    let state = State { ctm: Affine::new(page.initial_transform(false).as_coeffs()), ..State::default() };
-    let content = reader.content(page);
-    reader.run(content, page.resources(), state.clone(), 0)?;
-    reader.annotations(page, &state)?;
-    let (width, height) = page.render_dimensions();
-    reader.found.covered /= f64::from(width) * f64::from(height);
-    Ok(reader.found)
-}
-
+/// Carries out content, and notes what it finds.
 pub(super) struct Reader<'f, 'a> {
     fonts: &'f mut Fonts<'a>,
     pub(super) found: Found,
@@ -97,7 +51,18 @@ pub(super) struct Reader<'f, 'a> {
     replacing: Option<(usize, usize)>,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'f, 'a> Reader<'f, 'a> {
+    /// A reader that has found nothing yet. Streams may take `limit` bytes when decoded.
+    pub(super) fn new(fonts: &'f mut Fonts<'a>, limit: usize, clock: Clock) -> Self {
+        Self { fonts, found: Found::default(), held: 0, limit, clock, steps: 0, cut: false, replacing: None }
+    }
+
+    /// Reads the content of a page.
+    pub(super) fn page(&mut self, page: &Page<'a>, state: &State<'a>) -> Result<(), ConvertError> {
+        let content = self.content(page);
+        self.run(content, page.resources(), state.clone(), 0)
+    }
+
     pub(super) fn step(&mut self) -> Result<(), ConvertError> {
         self.steps += 1;
         if self.steps >= BETWEEN_CHECKS {
@@ -440,17 +405,4 @@ fn replacement(properties: &Object<'_>, resources: &Resources<'_>) -> Option<Str
         _ => None,
     }?;
     Some(text_string(&text))
-}
-
-/// Decodes a text string: UTF-16 or UTF-8 with their marks, else one byte a character.
-pub(super) fn text_string(bytes: &[u8]) -> String {
-    let decoded = match bytes {
-        [0xfe, 0xff, rest @ ..] => {
-            let units = rest.as_chunks().0.iter().map(|unit| u16::from_be_bytes(*unit));
-            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-        }
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
-        _ => bytes.iter().map(|&byte| char::from(byte)).collect::<String>(),
-    };
-    decoded.chars().filter(|c| !c.is_control() && *c != '\u{00AD}').collect()
 }

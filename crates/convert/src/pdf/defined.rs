@@ -6,8 +6,8 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{ObjectIdentifier, Stream};
 use memchr::memmem;
 
-use super::audit::object_number;
 use super::expand::decode;
+use super::object_number::object_number;
 use crate::ConvertError;
 use crate::guarded::Clock;
 

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use hayro_syntax::Filter;
 use hayro_syntax::object::{Array, Dict, FromBytes, Object, Stream};
 
-use super::filters::{End, Output, ascii_hex, ascii85, flate, lzw, run_length};
+use super::decoded::{Decoded, End, Output, Refused};
+use super::filters::{ascii_hex, ascii85, flate, lzw, run_length};
 use super::values::{is_whole, value};
 use crate::guarded::Clock;
 
@@ -23,29 +24,6 @@ const MAX_PREDICTOR_COLORS: i64 = 32;
 
 /// Deflated data ends with this where its producer has written all it had, and no mark of the end.
 const FLUSHED: &[u8] = &[0, 0, 0xff, 0xff];
-
-/// Why a stream is not decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// It would be longer than allowed.
-    TooLong,
-    /// It is an image, which the library refuses to decode as text as well.
-    Image,
-    /// The library would need more memory for its rows than anybody can know.
-    Rows,
-    /// The time was over before that was known.
-    TimedOut,
-}
-
-/// The bytes of a stream.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decoded {
-    pub(crate) bytes: Vec<u8>,
-    /// True if nothing of it is missing.
-    pub(crate) whole: bool,
-    /// Whether only the mark of its end is missing.
-    pub(crate) cut: bool,
-}
 
 /// The decoded bytes of a stream, at most `limit`; what can be had of a damaged one.
 pub(crate) fn decode(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<Decoded, Refused> {
@@ -282,8 +260,9 @@ fn lenient_len(data: &[u8], limit: usize, clock: Clock) -> Result<usize, Refused
 
 #[cfg(test)]
 mod tests {
+    use super::super::decoded::{Decoded, Refused};
     use super::super::filters::deflated;
-    use super::{Decoded, Refused, decode, decode_like_library, decoded_len, lenient_len};
+    use super::{decode, decode_like_library, decoded_len, lenient_len};
     use crate::guarded::Clock;
     use hayro_syntax::object::{FromBytes, Stream};
     use std::time::Duration;

@@ -2,38 +2,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::expand::Refused;
-
-/// Where decoded bytes go, up to a limit.
-pub(super) struct Output {
-    pub(super) bytes: Vec<u8>,
-    limit: usize,
-}
-
-impl Output {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), limit }
-    }
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        if self.limit - self.bytes.len() < bytes.len() {
-            return Err(Refused::TooLong);
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
-/// How the data of a filter ends, from the best to the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum End {
-    /// With the mark that every filter has for it.
-    Marked,
-    /// Before its mark.
-    Cut,
-    /// With something that means nothing.
-    Broken,
-}
+use super::decoded::{End, Output, Refused};
 
 pub(super) fn flate(data: &[u8], out: &mut Output) -> Result<End, Refused> {
     let mut decoder = Decompress::new(false);

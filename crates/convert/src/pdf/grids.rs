@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{Line, rows};
+use super::cells::{append, joined};
+use super::line::Line;
+use super::rows::{Row, rows};
 use super::rules::{Rule, Rules};
 use super::runs::Run;
-use super::tables::{Entry, Strip, is_number, joined, starts};
+use super::strips::{Entry, Strip, is_number, starts};
 use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::table::push_row;
@@ -189,7 +191,7 @@ impl Grid {
                 continue;
             }
             kept.extend(copy);
-            let lines = rows.into_iter().map(super::layout::Row::into_line).collect();
+            let lines = rows.into_iter().map(Row::into_line).collect();
             texts.entry(cell / columns).or_default().insert(cell % columns, lines);
         }
         let is_table = crossing <= 1 + all / 20
@@ -251,7 +253,7 @@ fn split(cells: BTreeMap<usize, Vec<Line>>) -> Vec<Vec<(usize, String)>> {
         }
         let Some(row) = rows.last_mut() else { continue };
         for entry in strip.entries {
-            super::tables::append(row.entry(entry.column).or_default(), &entry.text);
+            append(row.entry(entry.column).or_default(), &entry.text);
         }
     }
     rows.into_iter().map(|row| row.into_iter().collect()).collect()

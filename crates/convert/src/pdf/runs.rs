@@ -28,6 +28,14 @@ pub(super) struct Run {
     pub(super) spaced: bool,
 }
 
+impl Run {
+    /// True if the next run is the same text once more, as shadows and poor man's bold are made.
+    pub(super) fn is_printed_again_by(&self, next: &Self) -> bool {
+        let near = 0.3 * self.size;
+        self.text == next.text && (self.x - next.x).abs() < near && (self.y - next.y).abs() < near
+    }
+}
+
 /// Where a character stands on the page, in points from the lower left corner.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {

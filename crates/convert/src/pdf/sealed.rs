@@ -10,8 +10,8 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, FromBytes, MaybeRef, Name, Object, ObjectIdentifier, Stream};
 use memchr::memmem;
 
-use super::audit::object_number;
-use super::refusal;
+use super::object_number::object_number;
+use super::refusal::refusal;
 use crate::ConvertError;
 
 /// Where an object stream starts, behind its number, and its length.

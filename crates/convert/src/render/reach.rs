@@ -9,7 +9,8 @@ use hayro_syntax::xref::XRef;
 
 use super::jpx;
 use crate::guarded::Clock;
-use crate::pdf::expand::{Refused, decoded_len, packed_image};
+use crate::pdf::decoded::Refused;
+use crate::pdf::expand::{decoded_len, packed_image};
 use crate::pdf::font::has_sane_widths;
 use crate::transcode::coefficient_bytes;
 use crate::{ConvertError, Limits};

@@ -1,0 +1,176 @@
+//! Runs on one baseline, put together to lines.
+
+use super::line::{Cell, Joint, Line};
+use super::rtl;
+use super::runs::{Run, WORD_GAP};
+use crate::ConvertError;
+use crate::guarded::Clock;
+
+/// Gaps at least this wide, relative to the letters, part the cells of a line.
+const CELL_GAP: f64 = 0.8;
+
+/// Gaps at least this wide part cells where the columns of a table do.
+const JOINT_GAP: f64 = 0.38;
+
+/// Words that are stretched to fill a line can stand as far apart as this, at least so many of them alike.
+const STRETCHED_GAP: f64 = 2.0;
+const STRETCHED_GAPS: usize = 4;
+
+/// How far letters reach below and above their baseline, relative to their size.
+const BELOW: f64 = 0.2;
+const ABOVE: f64 = 0.7;
+
+/// Most characters of a raised or lowered text, and most of them in a row.
+const MAX_MARK: usize = 4;
+const MAX_MARKS: usize = 24;
+
+/// Runs on one baseline, in no order yet.
+pub(super) struct Row {
+    runs: Vec<Run>,
+    /// Baseline and size of the largest letters; the others are held against these.
+    y: f64,
+    size: f64,
+    /// The lowest and the highest baseline, and the smallest size.
+    low: f64,
+    high: f64,
+    least: f64,
+}
+
+/// Groups runs by baseline, from the top.
+pub(super) fn rows(mut runs: Vec<Run>, clock: Clock) -> Result<Vec<Row>, ConvertError> {
+    runs.sort_by(|a, b| b.y.total_cmp(&a.y).then(a.x.total_cmp(&b.x)));
+    let mut rows: Vec<Row> = Vec::new();
+    for run in runs {
+        clock.check()?;
+        let nearby = rows.len().saturating_sub(2);
+        let home = rows.iter_mut().skip(nearby).find(|row| row.takes(&run));
+        match home {
+            Some(row) => row.push(run),
+            None => rows.push(Row::new(run)),
+        }
+    }
+    rows.sort_by(|a, b| b.y.total_cmp(&a.y));
+    attach_marks(&mut rows);
+    Ok(rows)
+}
+
+/// Moves raised and lowered letters that are far off a baseline into the row that they belong to.
+fn attach_marks(rows: &mut Vec<Row>) {
+    let mut at = 0;
+    while at < rows.len() {
+        let home = [at.wrapping_sub(1), at + 1].into_iter().find(|home| {
+            let pair = rows.get(at).zip(rows.get(*home));
+            pair.is_some_and(|(marks, row)| marks.runs.iter().all(|mark| row.has_mark(mark, marks)))
+        });
+        match home {
+            Some(home) => {
+                let marks = rows.remove(at);
+                let home = if home > at { home - 1 } else { home };
+                if let Some(row) = rows.get_mut(home) {
+                    row.runs.extend(marks.runs);
+                }
+                at = home;
+            }
+            None => at += 1,
+        }
+    }
+}
+
+impl Row {
+    fn new(run: Run) -> Self {
+        let Run { y, size, .. } = run;
+        Self { runs: vec![run], y, size, low: y, high: y, least: size }
+    }
+
+    /// True if a run stands on this row: raised and lowered letters do, the next row does not.
+    fn takes(&self, run: &Run) -> bool {
+        let low = (self.y - BELOW * self.size).max(run.y - BELOW * run.size);
+        let high = (self.y + ABOVE * self.size).min(run.y + ABOVE * run.size);
+        let height = (BELOW + ABOVE) * self.size.min(run.size);
+        if high - low < 0.5 * height {
+            return false;
+        }
+        if (run.y - self.low).max(self.high - run.y) <= 0.3 * self.least.min(run.size) {
+            return true;
+        }
+        let off = |other: &Run| (other.y - run.y).abs() > 0.3 * other.size.min(run.size);
+        let covers = |other: &Run| other.end.min(run.end) - other.x.max(run.x) > 0.2 * run.size;
+        // Small lines beside one of large letters stand above each other.
+        !self.runs.iter().any(|other| off(other) && covers(other))
+    }
+
+    /// Whether one of some small texts stands right behind a text of this row, above or below its baseline.
+    fn has_mark(&self, mark: &Run, marks: &Row) -> bool {
+        mark.size <= 0.8 * self.size
+            && marks.runs.len() <= MAX_MARKS
+            && self.runs.len() <= 64 * MAX_MARKS
+            && mark.text.chars().nth(MAX_MARK).is_none()
+            && self.runs.iter().any(|run| {
+                let above = mark.y - run.y;
+                (mark.x - run.end).abs() <= 0.25 * run.size
+                    && mark.size <= 0.8 * run.size
+                    && (-0.5 * run.size..=0.9 * run.size).contains(&above)
+            })
+    }
+
+    fn push(&mut self, run: Run) {
+        if run.size > self.size {
+            (self.y, self.size) = (run.y, run.size);
+        }
+        (self.low, self.high) = (self.low.min(run.y), self.high.max(run.y));
+        self.least = self.least.min(run.size);
+        self.runs.push(run);
+    }
+
+    pub(super) fn into_line(mut self) -> Line {
+        let backwards = rtl::reads_backwards(self.runs.iter().map(|run| run.text.as_str()));
+        // Mirrored, a line that reads backwards is treated as any other.
+        let span = |run: &Run| if backwards { (-run.end, -run.x) } else { (run.x, run.end) };
+        self.runs.sort_by(|a, b| span(a).0.total_cmp(&span(b).0));
+        self.runs.dedup_by(|next, run| run.is_printed_again_by(next));
+        let mut reached = f64::NEG_INFINITY;
+        let mut above = 0.0;
+        // How far each run stands from what comes before it, relative to its letters.
+        let gaps: Vec<f64> = self
+            .runs
+            .iter()
+            .map(|run| {
+                let (start, end) = span(run);
+                let gap = (start - reached) / run.size.max(above);
+                reached = reached.max(end);
+                above = run.size;
+                gap
+            })
+            .collect();
+        let mut sorted = gaps.clone();
+        sorted.sort_by(f64::total_cmp);
+        let is_word = |run: &&Run| run.text.chars().filter(|c| c.is_alphabetic()).nth(1).is_some();
+        let prose = self.runs.iter().filter(is_word).count() * 2 > self.runs.len();
+        let mut cells: Vec<Cell> = Vec::new();
+        for (run, gap) in self.runs.iter().zip(gaps) {
+            let text = rtl::logical(&run.text);
+            match cells.last_mut() {
+                Some(cell) if gap < CELL_GAP || (prose && is_stretched(gap, &sorted)) => {
+                    // Text over other text is not part of its last word either.
+                    if run.spaced || !(-0.5..WORD_GAP).contains(&gap) {
+                        cell.text.push(' ');
+                    }
+                    if gap >= JOINT_GAP && !backwards {
+                        cell.joints.push(Joint { at: cell.text.len(), end: cell.end, x: run.x });
+                    }
+                    cell.text.push_str(&text);
+                    cell.x = cell.x.min(run.x);
+                    cell.end = cell.end.max(run.end);
+                }
+                _ => cells.push(Cell { text: text.into_owned(), x: run.x, end: run.end, joints: Vec::new() }),
+            }
+        }
+        Line { cells, y: self.y, low: self.y, size: self.size, table: None }
+    }
+}
+
+/// True if a wide gap is only one of the stretched spaces of a line, whose gaps are given in order of width.
+fn is_stretched(gap: f64, sorted: &[f64]) -> bool {
+    let below = |width: f64| sorted.partition_point(|other| *other < width);
+    gap < STRETCHED_GAP && below(1.1 * gap) - below(0.9 * gap) >= STRETCHED_GAPS
+}
