@@ -1,32 +1,23 @@
 //! RTF to text: paragraphs, tables, notes and comments. Deleted and hidden text is left out.
 
 mod charsets;
+mod document;
+mod group;
+mod tokens;
 mod words;
 
-use std::collections::HashMap;
-
 use bytes::Bytes;
-use encoding_rs::{Encoding, WINDOWS_1252};
 
 use crate::flow::Flow;
 use crate::guarded::Clock;
 use crate::output::Output;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
-/// Groups inside each other that are told apart; in deeper ones nothing is read.
-const MAX_GROUPS: usize = 1000;
-
-/// Fonts whose charsets are kept.
-const MAX_FONTS: usize = 10_000;
-
-/// Cells of one row.
-const MAX_CELLS: usize = 1000;
-
-/// Edges of cells this close are the same, in twentieths of a point.
-const NEAR: i32 = 30;
+use self::document::Document;
+use self::tokens::{Token, Tokens};
 
 /// After how many tokens the clock is looked at.
-const TOKENS_PER_LOOK: u32 = 1024;
+const TOKENS_PER_LOOK: usize = 1024;
 
 pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Converted, ConvertError> {
     if !bytes.trim_ascii_start().starts_with(b"{\\rtf") {
@@ -43,11 +34,11 @@ pub(crate) fn convert(bytes: &Bytes, limits: &Limits, clock: Clock) -> Result<Co
 /// # Errors
 /// The time is over.
 pub(crate) fn render(bytes: &[u8], output: &mut Output, clock: Clock) -> Result<(), ConvertError> {
-    let mut reader = Reader::new(Flow::new(output));
-    reader.read(bytes, clock)?;
-    let (asides, objects) = (std::mem::take(&mut reader.asides), std::mem::take(&mut reader.objects));
-    let (unreadable, whole) = (reader.unreadable, reader.depth == 0);
-    reader.flow.finish();
+    let mut document = Document::new(Flow::new(output));
+    read(&mut document, bytes, clock)?;
+    let (unreadable, whole) = (document.unreadable, document.depth == 0);
+    let Document { flow, asides, objects, .. } = document;
+    flow.finish();
     for aside in asides {
         output.line(&aside);
     }
@@ -65,420 +56,57 @@ pub(crate) fn render(bytes: &[u8], output: &mut Output, clock: Clock) -> Result<
     Ok(())
 }
 
-/// What is set for a group, and comes back when it ends.
-#[derive(Clone)]
-struct Group {
-    /// Nothing in it is text.
-    skipped: bool,
-    /// Its text is hidden or deleted.
-    hidden: bool,
-    /// The next text is raised, so that `10` and a raised `6` are not read as 106.
-    raised: bool,
-    in_table: bool,
-    heading: Option<usize>,
-    font: i32,
-    /// How many characters stand in for each one in Unicode.
-    stand_ins: usize,
-    kind: Kind,
-    /// The paragraph that goes on behind a note.
-    saved: Option<String>,
-}
-
-/// What becomes of the text of a group.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Fonts,
-    /// It stands in brackets with this name, in the middle of the paragraph.
-    Note(&'static str),
-    /// It stands behind the text.
-    Aside(&'static str),
-    /// The name of who comments.
-    Author,
-    Styles,
-    /// The number or mark of a list.
-    Label,
-    /// An object that another program made, in hexadecimal digits.
-    Object,
-}
-
-struct Reader<'o> {
-    flow: Flow<'o>,
-    group: Group,
-    outer: Vec<Group>,
-    depth: usize,
-    /// Bytes of text in the charset of the font.
-    pending: Vec<u8>,
-    encoding: &'static Encoding,
-    fonts: HashMap<i32, i32>,
-    /// The next destination may be unknown.
-    starred: bool,
-    /// Nothing of the group has been read yet: only here a destination begins.
-    at_start: bool,
-    /// A destination without a group of its own is passed over, up to the next paragraph.
-    stray: bool,
-    /// Characters that stand in for one that was read, and are passed over.
-    to_skip: usize,
-    high_surrogate: Option<u16>,
-
-    table_open: bool,
-    cells: Vec<String>,
-    /// True if these cells are said to stand in a table.
-    cells_in_table: bool,
-    /// The levels of the headings that styles make.
-    styles: HashMap<i32, usize>,
-    style: i32,
-    /// Where the cells of the row end, and where those of the row with the most.
-    edges: Vec<i32>,
-    grid: Vec<i32>,
-    author: String,
-    asides: Vec<String>,
-    /// The digits of the objects.
-    objects: Vec<Vec<u8>>,
-    object: Vec<u8>,
-    unreadable: usize,
-}
-
-impl<'o> Reader<'o> {
-    fn new(flow: Flow<'o>) -> Self {
-        let group = Group {
-            skipped: false,
-            hidden: false,
-            raised: false,
-            in_table: false,
-            heading: None,
-            font: -1,
-            stand_ins: 1,
-            kind: Kind::Text,
-            saved: None,
-        };
-        Self {
-            flow,
-            group,
-            outer: Vec::new(),
-            depth: 0,
-            pending: Vec::new(),
-            encoding: WINDOWS_1252,
-            fonts: HashMap::new(),
-            starred: false,
-            at_start: false,
-            stray: false,
-            to_skip: 0,
-            high_surrogate: None,
-            table_open: false,
-            cells: Vec::new(),
-            cells_in_table: false,
-            styles: HashMap::new(),
-            style: 0,
-            edges: Vec::new(),
-            grid: Vec::new(),
-            author: String::new(),
-            asides: Vec::new(),
-            objects: Vec::new(),
-            object: Vec::new(),
-            unreadable: 0,
+/// Carries out the tokens of a document.
+fn read(document: &mut Document<'_>, bytes: &[u8], clock: Clock) -> Result<(), ConvertError> {
+    let mut in_table = false;
+    for (count, token) in (1_usize..).zip(Tokens::new(bytes)) {
+        if count.is_multiple_of(TOKENS_PER_LOOK) {
+            clock.check()?;
+            if document.flow.is_full() {
+                document.depth = 0;
+                break;
+            }
         }
-    }
-
-    fn read(&mut self, bytes: &[u8], clock: Clock) -> Result<(), ConvertError> {
-        let mut rest = bytes;
-        let (mut tokens, mut in_table) = (0_u32, false);
-        while let Some((first, after)) = rest.split_first() {
-            tokens = tokens.wrapping_add(1);
-            if tokens.is_multiple_of(TOKENS_PER_LOOK) {
-                clock.check()?;
-                if self.flow.is_full() {
-                    self.depth = 0;
+        match token {
+            Token::Open => {
+                document.open();
+                document.at_start = true;
+            }
+            Token::Close => {
+                in_table = document.group.in_table;
+                document.close();
+                if document.depth == 0 {
                     break;
                 }
             }
-            rest = after;
-            match first {
-                b'{' => {
-                    self.open();
-                    self.at_start = true;
-                }
-                b'}' => {
-                    in_table = self.group.in_table;
-                    self.close();
-                    if self.depth == 0 {
-                        break;
-                    }
-                }
-                b'\\' => rest = self.control(after),
-                b'\r' | b'\n' | 0 => {}
-                _ if self.to_skip > 0 => self.to_skip -= 1,
-                _ => {
-                    self.at_start = false;
-                    self.byte(*first);
+            Token::Nothing => {}
+            _ if document.to_skip > 0 => document.to_skip -= 1,
+            Token::Word(word, value) => words::carry_out(document, word, value),
+            Token::Symbol(symbol) => carry_out_symbol(document, symbol),
+            Token::Hex(byte) => {
+                if let Some(byte) = byte {
+                    document.byte(byte);
                 }
             }
-        }
-        self.flush();
-        // A row that nothing ends.
-        if !self.cells.is_empty() {
-            if (in_table || self.group.in_table) && !self.flow.is_blank() {
-                self.cell();
-            }
-            self.row();
-        }
-        self.end_paragraph();
-        Ok(())
-    }
-
-    fn open(&mut self) {
-        self.flush();
-        self.to_skip = 0;
-        self.depth += 1;
-        if self.outer.len() < MAX_GROUPS {
-            let inner = Group { saved: None, kind: self.inner_kind(), ..self.group.clone() };
-            self.outer.push(std::mem::replace(&mut self.group, inner));
-        }
-    }
-
-    /// A group inside a note is a part of it, and does not end it.
-    fn inner_kind(&self) -> Kind {
-        match self.group.kind {
-            Kind::Note(_) | Kind::Aside(_) => Kind::Text,
-            kind => kind,
-        }
-    }
-
-    fn close(&mut self) {
-        self.flush();
-        self.to_skip = 0;
-        self.starred = false;
-        self.depth = self.depth.saturating_sub(1);
-        if self.depth >= self.outer.len() {
-            return;
-        }
-        let Some(outer) = self.outer.pop() else { return };
-        let ended = std::mem::replace(&mut self.group, outer);
-        if ended.kind == Kind::Object && self.group.kind != Kind::Object {
-            self.objects.push(std::mem::take(&mut self.object));
-        }
-        let Some(saved) = ended.saved else { return };
-        let text = self.flow.take();
-        self.flow.put_back(saved);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match ended.kind {
-            Kind::Author => self.author = text,
-            _ if text.is_empty() => {}
-            Kind::Note("comment") if !self.author.is_empty() => {
-                let author = std::mem::take(&mut self.author);
-                self.flow.text(&format!(" [comment by {author}: {text}]"));
-            }
-            Kind::Note(name) => self.flow.text(&format!(" [{name}: {text}]")),
-            Kind::Aside(name) => {
-                let aside = format!("[{name}: {text}]");
-                if !self.asides.contains(&aside) && self.asides.len() < 100 {
-                    self.asides.push(aside);
-                }
-            }
-            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object => self.flow.text(&text),
-        }
-    }
-
-    /// Reads a control word or symbol; what is behind it.
-    fn control<'b>(&mut self, text: &'b [u8]) -> &'b [u8] {
-        let Some((first, after)) = text.split_first() else { return text };
-        if !first.is_ascii_alphabetic() {
-            return self.symbol(*first, after);
-        }
-        let end = text.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(text.len()).min(32);
-        let (word, mut rest) = text.split_at(end);
-        let mut value = None;
-        let digits = usize::from(rest.first() == Some(&b'-'));
-        let count = rest.iter().skip(digits).take(10).take_while(|b| b.is_ascii_digit()).count();
-        if count > 0 {
-            let (number, after) = rest.split_at(digits + count);
-            value = std::str::from_utf8(number).ok().and_then(|number| number.parse::<i64>().ok());
-            rest = after;
-        }
-        if let [b' ', after @ ..] = rest {
-            rest = after;
-        }
-        if word == b"bin" {
-            // So many bytes of anything.
-            let length = usize::try_from(value.unwrap_or(0)).unwrap_or(0);
-            return rest.get(length..).unwrap_or(rest);
-        }
-        if self.to_skip > 0 {
-            self.to_skip -= 1;
-            return rest;
-        }
-        let value = value.map(|value| i32::try_from(value).unwrap_or(i32::MAX));
-        self.word(std::str::from_utf8(word).unwrap_or_default(), value);
-        rest
-    }
-
-    fn symbol<'b>(&mut self, symbol: u8, after: &'b [u8]) -> &'b [u8] {
-        if symbol == b'\'' {
-            let (digits, rest) = after.split_at(after.len().min(2));
-            let byte = std::str::from_utf8(digits).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
-            if self.to_skip > 0 {
-                self.to_skip -= 1;
-            } else if let Some(byte) = byte {
-                self.byte(byte);
-            }
-            return rest;
-        }
-        if self.to_skip > 0 {
-            self.to_skip -= 1;
-            return after;
-        }
-        self.at_start &= symbol == b'*';
-        match symbol {
-            b'*' => self.starred = true,
-            b'~' => self.text(" "),
-            b'_' => self.text("-"),
-            b'\r' | b'\n' => self.paragraph(),
-            b'\\' | b'{' | b'}' => self.byte(symbol),
-            _ => {}
-        }
-        after
-    }
-
-    /// Whether text here is to be seen.
-    fn is_text(&self) -> bool {
-        !self.group.skipped
-            && !self.group.hidden
-            && self.depth <= MAX_GROUPS
-            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object)
-    }
-
-    fn byte(&mut self, byte: u8) {
-        if self.group.kind == Kind::Object {
-            self.object.push(byte);
-            return;
-        }
-        if self.is_text() {
-            self.pending.push(byte);
-            // Enough for one go; a character is never torn, as the rest goes on in the same charset.
-            if self.pending.len() >= 1 << 16 && byte.is_ascii() {
-                self.flush();
+            Token::Byte(byte) => {
+                document.at_start = false;
+                document.byte(byte);
             }
         }
     }
+    document.end(in_table);
+    Ok(())
+}
 
-    /// Text that is in Unicode already.
-    fn text(&mut self, text: &str) {
-        if self.is_text() {
-            self.flush();
-            self.flow.text(text);
-        }
-    }
-
-    fn flush(&mut self) {
-        if self.pending.is_empty() {
-            return;
-        }
-        let bytes = std::mem::take(&mut self.pending);
-        if std::mem::take(&mut self.group.raised) && !self.flow.ends_blank() {
-            self.flow.text("^");
-        }
-        let charset = self.fonts.get(&self.group.font).copied().unwrap_or(1);
-        if charset == charsets::SYMBOL {
-            let text = charsets::symbols(&bytes);
-            self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
-            self.flow.text(&text);
-            return;
-        }
-        let encoding = charsets::of_font(charset).unwrap_or(self.encoding);
-        let (text, _) = encoding.decode_without_bom_handling(&bytes);
-        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
-        self.flow.text(&text);
-    }
-
-    /// A character in Unicode, as a signed number of 16 bits.
-    fn unicode(&mut self, value: i32) {
-        self.to_skip = self.group.stand_ins;
-        if !self.is_text() {
-            return;
-        }
-        let unit = u16::try_from(value.rem_euclid(0x1_0000)).unwrap_or_default();
-        let high = self.high_surrogate.take();
-        let text = match (high, unit) {
-            (_, 0xD800..=0xDBFF) => {
-                self.high_surrogate = Some(unit);
-                return;
-            }
-            (Some(high), _) => String::from_utf16_lossy(&[high, unit]),
-            // Signs of the font Symbol, moved to where they collide with nothing.
-            (None, 0xF020..=0xF0FF) => charsets::symbols(&[(unit & 0xff).to_le_bytes()[0]]),
-            (None, _) => String::from_utf16_lossy(&[unit]),
-        };
-        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
-        if text != "\0" {
-            self.text(&text);
-        }
-    }
-
-    fn paragraph(&mut self) {
-        self.flush();
-        if !self.is_text() {
-            return;
-        }
-        let in_note = self.outer.iter().any(|group| group.saved.is_some()) || self.group.saved.is_some();
-        if in_note || self.group.in_table {
-            self.flow.text("\n");
-        } else {
-            self.end_paragraph();
-        }
-    }
-
-    fn end_paragraph(&mut self) {
-        if self.cells_in_table && !self.cells.is_empty() {
-            self.row();
-        }
-        if self.table_open {
-            let paragraph = self.flow.take();
-            self.flow.close_table();
-            self.flow.put_back(paragraph);
-            self.table_open = false;
-        }
-        match self.group.heading {
-            Some(level) => self.flow.end_heading(level),
-            None => self.flow.end_paragraph(),
-        }
-    }
-
-    fn cell(&mut self) {
-        self.flush();
-        let text = self.flow.take();
-        self.cells_in_table = self.group.in_table;
-        if self.cells.len() < MAX_CELLS {
-            self.cells.push(text);
-        } else {
-            self.flow.put_back(text);
-        }
-    }
-
-    fn row(&mut self) {
-        self.flush();
-        let cells = std::mem::take(&mut self.cells);
-        let rest = self.flow.take();
-        if !self.table_open {
-            self.flow.open_table();
-            self.table_open = true;
-            self.grid.clear();
-        }
-        if self.edges.len() > self.grid.len() {
-            self.grid.clone_from(&self.edges);
-        }
-        self.flow.open_row();
-        let mut from = i32::MIN;
-        for (at, cell) in cells.iter().enumerate() {
-            // A cell spans the columns that end before it does.
-            let to = self.edges.get(at).copied().unwrap_or(i32::MAX);
-            let within = |edge: &&i32| **edge > from && **edge <= to.saturating_add(NEAR);
-            let columns = self.grid.iter().filter(within).count();
-            self.flow.open_cell(if to == i32::MAX { 1 } else { columns.max(1) }, 1);
-            self.flow.text(cell);
-            from = to.saturating_add(NEAR);
-        }
-        self.flow.close_row();
-        self.flow.put_back(rest);
+fn carry_out_symbol(document: &mut Document<'_>, symbol: u8) {
+    document.at_start &= symbol == b'*';
+    match symbol {
+        b'*' => document.starred = true,
+        b'~' => document.text(" "),
+        b'_' => document.text("-"),
+        b'\r' | b'\n' => document.paragraph(),
+        b'\\' | b'{' | b'}' => document.byte(symbol),
+        _ => {}
     }
 }
 

@@ -1,6 +1,11 @@
 //! What the control words of RTF do.
 
-use super::{Group, Kind, MAX_CELLS, MAX_FONTS, Reader, charsets};
+use super::charsets;
+use super::document::{Document, MAX_CELLS};
+use super::group::Kind;
+
+/// Fonts whose charsets are kept, and styles that make headings.
+const MAX_FONTS: usize = 10_000;
 
 /// Destinations whose content is no text.
 const SKIPPED: &[&str] = &[
@@ -55,145 +60,115 @@ const SKIPPED: &[&str] = &[
 const SHOWN: &[&str] =
     &["shpinst", "shptxt", "shppict", "annotation", "atnauthor", "listtext", "pntext", "footnote"];
 
-impl Reader<'_> {
-    pub(super) fn word(&mut self, word: &str, value: Option<i32>) {
-        let starred = std::mem::take(&mut self.starred);
-        let at_start = std::mem::take(&mut self.at_start);
-        if word == "objdata" && self.depth > 1 && self.is_text() {
-            self.flush();
-            self.group.kind = Kind::Object;
-            return;
-        }
-        let known = SKIPPED.contains(&word);
-        if known || starred && !SHOWN.contains(&word) {
-            // A destination is a group. A word of one in the midst of text is nothing.
-            if self.depth <= 1 && known || self.depth > 1 && (at_start || starred) {
-                self.skip();
-            }
-            return;
-        }
-        if matches!(word, "par" | "pard" | "sect" | "sectd" | "page" | "trowd") {
-            self.end_stray();
-        }
-        let on = value != Some(0);
-        match word {
-            "u" => {
-                self.flush();
-                self.unicode(value.unwrap_or(0));
-            }
-            "uc" => self.group.stand_ins = usize::try_from(value.unwrap_or(1)).unwrap_or(0).min(100),
-            "par" | "sect" | "page" | "column" => self.paragraph(),
-            "line" | "lbr" => self.text("\n"),
-            "tab" if self.group.kind == Kind::Label => self.text(" "),
-            "tab" => self.text("\t"),
-            "cell" if self.is_text() => self.cell(),
-            "row" if self.is_text() => self.row(),
-            "nestcell" => self.text("\t"),
-            "nestrow" => self.text("\n"),
-            "intbl" => self.group.in_table = true,
-            "pard" => {
-                self.flush();
-                self.group.in_table = false;
-                self.group.heading = None;
-            }
-            "stylesheet" => self.group.kind = Kind::Styles,
-            "s" if self.group.kind == Kind::Styles => self.style = value.unwrap_or(0),
-            "s" => self.group.heading = value.and_then(|style| self.styles.get(&style).copied()),
-            "outlinelevel" if self.group.kind == Kind::Styles => {
-                let level = usize::try_from(value.unwrap_or(9)).unwrap_or(9);
-                if level < 9 && self.styles.len() < MAX_FONTS {
-                    self.styles.insert(self.style, level + 1);
-                }
-            }
-            "trowd" => self.edges.clear(),
-            "cellx" if self.edges.len() < MAX_CELLS => self.edges.push(value.unwrap_or(0)),
-            "super" => {
-                self.flush();
-                self.group.raised = on;
-            }
-            "nosupersub" => {
-                self.flush();
-                self.group.raised = false;
-            }
-            "listtext" | "pntext" => self.group.kind = Kind::Label,
-            "outlinelevel" => {
-                let level = usize::try_from(value.unwrap_or(9)).unwrap_or(9);
-                self.group.heading = (level < 9).then_some(level + 1);
-            }
-            "plain" => {
-                self.flush();
-                self.group.raised = false;
-                self.group.hidden = false;
-            }
-            "v" | "deleted" => {
-                self.flush();
-                self.group.hidden = on;
-            }
-            "f" => {
-                self.flush();
-                self.group.font = value.unwrap_or(-1);
-            }
-            "deff" if self.group.font < 0 => self.group.font = value.unwrap_or(-1),
-            "fcharset" if self.group.kind == Kind::Fonts && self.fonts.len() < MAX_FONTS => {
-                self.fonts.insert(self.group.font, value.unwrap_or(1));
-            }
-            "ansicpg" => {
-                if let Some(encoding) = value.and_then(charsets::of_code_page) {
-                    self.encoding = encoding;
-                }
-            }
-            "mac" => self.encoding = encoding_rs::MACINTOSH,
-            "fonttbl" => self.group.kind = Kind::Fonts,
-            "pict" => {
-                if self.is_text() {
-                    self.flow.output.not_shown("image");
-                }
-                self.skip();
-            }
-            "footnote" => self.aside(Kind::Note("footnote")),
-            "annotation" => self.aside(Kind::Note("comment")),
-            "atnauthor" => self.aside(Kind::Author),
-            "header" | "headerl" | "headerr" | "headerf" => self.aside(Kind::Aside("header")),
-            "footer" | "footerl" | "footerr" | "footerf" => self.aside(Kind::Aside("footer")),
-            _ => {
-                if let Some(sign) = sign(word) {
-                    self.text(sign);
-                }
-            }
-        }
+/// Carries out a control word.
+pub(super) fn carry_out(document: &mut Document<'_>, word: &str, value: Option<i32>) {
+    let starred = std::mem::take(&mut document.starred);
+    let at_start = std::mem::take(&mut document.at_start);
+    if word == "objdata" && document.depth > 1 && document.is_text() {
+        document.flush();
+        document.group.kind = Kind::Object;
+        return;
     }
-
-    /// Passes over the rest of the group; of the document itself, only up to the next paragraph.
-    fn skip(&mut self) {
-        self.flush();
-        self.group.skipped = true;
-        self.stray = self.depth <= 1;
+    let known = SKIPPED.contains(&word);
+    if known || starred && !SHOWN.contains(&word) {
+        // A destination is a group. A word of one in the midst of text is nothing.
+        if document.depth <= 1 && known || document.depth > 1 && (at_start || starred) {
+            document.skip();
+        }
+        return;
     }
-
-    /// What has no group of its own ends with its paragraph.
-    fn end_stray(&mut self) {
-        if self.depth > 1 {
-            return;
-        }
-        if std::mem::take(&mut self.stray) {
-            self.group.skipped = false;
-        }
-        if matches!(self.group.kind, Kind::Fonts | Kind::Styles) {
-            self.group.kind = Kind::Text;
-        }
+    if matches!(word, "par" | "pard" | "sect" | "sectd" | "page" | "trowd") {
+        document.end_stray();
     }
-
-    /// This group is a note: the paragraph waits for its end.
-    fn aside(&mut self, kind: Kind) {
-        if !self.is_text() || self.group.saved.is_some() {
-            return;
+    let on = value != Some(0);
+    match word {
+        "u" => {
+            document.flush();
+            document.unicode(value.unwrap_or(0));
         }
-        self.flush();
-        let saved = Some(self.flow.take());
-        self.group = Group { kind, saved, ..self.group.clone() };
+        "uc" => document.group.stand_ins = usize::try_from(value.unwrap_or(1)).unwrap_or(0).min(100),
+        "par" | "sect" | "page" | "column" => document.paragraph(),
+        "line" | "lbr" => document.text("\n"),
+        "tab" if document.group.kind == Kind::Label => document.text(" "),
+        "tab" => document.text("\t"),
+        "cell" if document.is_text() => document.cell(),
+        "row" if document.is_text() => document.row(),
+        "nestcell" => document.text("\t"),
+        "nestrow" => document.text("\n"),
+        "intbl" => document.group.in_table = true,
+        "pard" => {
+            document.flush();
+            document.group.in_table = false;
+            document.group.heading = None;
+        }
+        "stylesheet" => document.group.kind = Kind::Styles,
+        "s" if document.group.kind == Kind::Styles => document.style = value.unwrap_or(0),
+        "s" => document.group.heading = value.and_then(|style| document.styles.get(&style).copied()),
+        "outlinelevel" if document.group.kind == Kind::Styles => {
+            let level = usize::try_from(value.unwrap_or(9)).unwrap_or(9);
+            if level < 9 && document.styles.len() < MAX_FONTS {
+                document.styles.insert(document.style, level + 1);
+            }
+        }
+        "trowd" => document.edges.clear(),
+        "cellx" if document.edges.len() < MAX_CELLS => document.edges.push(value.unwrap_or(0)),
+        "super" => {
+            document.flush();
+            document.group.raised = on;
+        }
+        "nosupersub" => {
+            document.flush();
+            document.group.raised = false;
+        }
+        "listtext" | "pntext" => document.group.kind = Kind::Label,
+        "outlinelevel" => {
+            let level = usize::try_from(value.unwrap_or(9)).unwrap_or(9);
+            document.group.heading = (level < 9).then_some(level + 1);
+        }
+        "plain" => {
+            document.flush();
+            document.group.raised = false;
+            document.group.hidden = false;
+        }
+        "v" | "deleted" => {
+            document.flush();
+            document.group.hidden = on;
+        }
+        "f" => {
+            document.flush();
+            document.group.font = value.unwrap_or(-1);
+        }
+        "deff" if document.group.font < 0 => document.group.font = value.unwrap_or(-1),
+        "fcharset" if document.group.kind == Kind::Fonts && document.fonts.len() < MAX_FONTS => {
+            document.fonts.insert(document.group.font, value.unwrap_or(1));
+        }
+        "ansicpg" => {
+            if let Some(encoding) = value.and_then(charsets::of_code_page) {
+                document.encoding = encoding;
+            }
+        }
+        "mac" => document.encoding = encoding_rs::MACINTOSH,
+        "fonttbl" => document.group.kind = Kind::Fonts,
+        "pict" => {
+            if document.is_text() {
+                document.flow.output.not_shown("image");
+            }
+            document.skip();
+        }
+        "footnote" => document.aside(Kind::Note("footnote")),
+        "annotation" => document.aside(Kind::Note("comment")),
+        "atnauthor" => document.aside(Kind::Author),
+        "header" | "headerl" | "headerr" | "headerf" => document.aside(Kind::Aside("header")),
+        "footer" | "footerl" | "footerr" | "footerf" => document.aside(Kind::Aside("footer")),
+        _ => {
+            if let Some(sign) = sign(word) {
+                document.text(sign);
+            }
+        }
     }
 }
 
+/// The sign that a word stands for.
 fn sign(word: &str) -> Option<&'static str> {
     Some(match word {
         "emdash" => "\u{2014}",

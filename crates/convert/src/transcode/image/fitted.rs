@@ -5,6 +5,7 @@ use attache_core::{MediaLimits, MediaType};
 use super::encode;
 use super::header::Kind;
 use super::raster::Raster;
+use super::scale::scaled;
 use crate::ConvertError;
 use crate::guarded::Clock;
 
@@ -94,6 +95,6 @@ pub(super) fn make(
             return Err(ConvertError::TooLarge { what: "bytes, however small it is made", limit: most });
         }
         let smaller = |side: u32| ((f64::from(side) * STEP).round() as u32).max(1);
-        raster = raster.scaled((smaller(size.0), smaller(size.1)));
+        raster = scaled(&raster, (smaller(size.0), smaller(size.1)));
     }
 }

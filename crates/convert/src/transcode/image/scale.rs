@@ -236,18 +236,16 @@ fn round(sums: &[f32], raster: &mut Raster) {
     }
 }
 
-impl Raster {
-    /// The same in another size.
-    pub(super) fn scaled(&self, to: (u32, u32)) -> Self {
-        let mut scaler = Scaler::new(self.layout, (self.width, self.height), to);
-        self.rows().for_each(|row| scaler.push(row));
-        scaler.finish()
-    }
+/// A raster in another size.
+pub(super) fn scaled(raster: &Raster, to: (u32, u32)) -> Raster {
+    let mut scaler = Scaler::new(raster.layout, (raster.width, raster.height), to);
+    raster.rows().for_each(|row| scaler.push(row));
+    scaler.finish()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Raster, Room, Scaler};
+    use super::{Layout, Raster, Room, Scaler, scaled};
 
     #[test]
     fn the_size_keeps_the_shape_and_stays_in_the_room() {
@@ -263,7 +261,7 @@ mod tests {
         for layout in [Layout::Gray, Layout::GrayAlpha, Layout::Rgb, Layout::Rgba, Layout::Cmyk] {
             let pixel = &[10, 200, 77, 255][4 - layout.channels()..];
             let data = pixel.repeat(101 * 37);
-            let raster = Raster { width: 101, height: 37, layout, data }.scaled((13, 5));
+            let raster = scaled(&Raster { width: 101, height: 37, layout, data }, (13, 5));
             assert_eq!(raster.data, pixel.repeat(13 * 5), "{layout:?}");
         }
     }
@@ -273,7 +271,7 @@ mod tests {
         let stripes = |period: usize| {
             let data =
                 (0..800 * 8).map(|at| if (at % 800 / period).is_multiple_of(2) { 0 } else { 255 }).collect();
-            Raster { width: 800, height: 8, layout: Layout::Gray, data }.scaled((100, 1))
+            scaled(&Raster { width: 800, height: 8, layout: Layout::Gray, data }, (100, 1))
         };
         // A nearest neighbour would be black or white here.
         assert!(stripes(1).data.iter().all(|sample| sample.abs_diff(127) < 8), "{:?}", stripes(1).data);
@@ -286,7 +284,7 @@ mod tests {
     fn what_cannot_be_seen_does_not_shine_through() {
         // Half of it red and clear, half of it blue and solid.
         let data = [[255, 0, 0, 0], [0, 0, 255, 255]].concat().repeat(64 * 64);
-        let raster = Raster { width: 128, height: 64, layout: Layout::Rgba, data }.scaled((16, 8));
+        let raster = scaled(&Raster { width: 128, height: 64, layout: Layout::Rgba, data }, (16, 8));
         for pixel in raster.pixels() {
             assert_eq!(&pixel[..3], [0, 0, 255], "{pixel:?}");
             assert!(pixel[3].abs_diff(127) < 10, "{pixel:?}");

@@ -1,0 +1,39 @@
+//! Documents to text.
+
+use bytes::Bytes;
+
+use crate::format::Format;
+use crate::{ConvertError, Converted, Limits, detection, dispatch, guarded, media_type};
+
+/// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
+pub fn can_convert(media_type: &str) -> bool {
+    Format::of(media_type).is_some()
+}
+
+/// Turns a document into text. Blocks, at most about as long as `limits` allow.
+///
+/// The same document and limits give the same text, the time limit aside. The bytes are not copied.
+///
+/// # Errors
+///
+/// See [`ConvertError`]: the media type is not supported, the document is encrypted, malformed, too large or
+/// without text, or reading it took too long or failed.
+pub fn convert(media_type: &str, bytes: Bytes, limits: &Limits) -> Result<Converted, ConvertError> {
+    let Some(format) = Format::of(media_type) else {
+        return Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() });
+    };
+    if bytes.is_empty() {
+        return Err(ConvertError::Malformed { reason: "it is empty" });
+    }
+    if bytes.len() > limits.max_input_bytes {
+        return Err(ConvertError::TooLarge { what: "bytes", limit: limits.max_input_bytes });
+    }
+    let limits = *limits;
+    let charset = media_type::charset(media_type);
+    guarded::run(limits.max_time, move |clock| {
+        let found = detection::resolve(format, &bytes)?;
+        let mut converted = dispatch::convert(found, &bytes, charset.as_deref(), &limits, clock)?;
+        converted.notes.extend(found.differs_from(format));
+        Ok(converted)
+    })
+}

@@ -1,0 +1,317 @@
+//! A document while it is read: its groups, fonts and styles, and the text, tables and notes that it makes.
+
+use std::collections::HashMap;
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+
+use super::charsets;
+use super::group::{Group, Kind};
+use crate::flow::Flow;
+
+/// Groups inside each other that are told apart; in deeper ones nothing is read.
+const MAX_GROUPS: usize = 1000;
+
+/// Cells of one row.
+pub(super) const MAX_CELLS: usize = 1000;
+
+/// Edges of cells this close are the same, in twentieths of a point.
+const NEAR: i32 = 30;
+
+/// A document that is being read.
+pub(super) struct Document<'o> {
+    pub(super) flow: Flow<'o>,
+    pub(super) group: Group,
+    outer: Vec<Group>,
+    pub(super) depth: usize,
+    /// Bytes of text in the charset of the font.
+    pending: Vec<u8>,
+    pub(super) encoding: &'static Encoding,
+    pub(super) fonts: HashMap<i32, i32>,
+    /// The next destination may be unknown.
+    pub(super) starred: bool,
+    /// Nothing of the group has been read yet: only here a destination begins.
+    pub(super) at_start: bool,
+    /// A destination without a group of its own is passed over, up to the next paragraph.
+    stray: bool,
+    /// Characters that stand in for one that was read, and are passed over.
+    pub(super) to_skip: usize,
+    high_surrogate: Option<u16>,
+
+    table_open: bool,
+    cells: Vec<String>,
+    /// True if these cells are said to stand in a table.
+    cells_in_table: bool,
+    /// The levels of the headings that styles make.
+    pub(super) styles: HashMap<i32, usize>,
+    pub(super) style: i32,
+    /// Where the cells of the row end, and where those of the row with the most.
+    pub(super) edges: Vec<i32>,
+    grid: Vec<i32>,
+    author: String,
+    pub(super) asides: Vec<String>,
+    /// The digits of the objects.
+    pub(super) objects: Vec<Vec<u8>>,
+    object: Vec<u8>,
+    pub(super) unreadable: usize,
+}
+
+impl<'o> Document<'o> {
+    pub(super) fn new(flow: Flow<'o>) -> Self {
+        Self {
+            flow,
+            group: Group::outermost(),
+            outer: Vec::new(),
+            depth: 0,
+            pending: Vec::new(),
+            encoding: WINDOWS_1252,
+            fonts: HashMap::new(),
+            starred: false,
+            at_start: false,
+            stray: false,
+            to_skip: 0,
+            high_surrogate: None,
+            table_open: false,
+            cells: Vec::new(),
+            cells_in_table: false,
+            styles: HashMap::new(),
+            style: 0,
+            edges: Vec::new(),
+            grid: Vec::new(),
+            author: String::new(),
+            asides: Vec::new(),
+            objects: Vec::new(),
+            object: Vec::new(),
+            unreadable: 0,
+        }
+    }
+
+    pub(super) fn open(&mut self) {
+        self.flush();
+        self.to_skip = 0;
+        self.depth += 1;
+        if self.outer.len() < MAX_GROUPS {
+            let inner = Group { saved: None, kind: self.group.inner_kind(), ..self.group.clone() };
+            self.outer.push(std::mem::replace(&mut self.group, inner));
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.flush();
+        self.to_skip = 0;
+        self.starred = false;
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth >= self.outer.len() {
+            return;
+        }
+        let Some(outer) = self.outer.pop() else { return };
+        let ended = std::mem::replace(&mut self.group, outer);
+        if ended.kind == Kind::Object && self.group.kind != Kind::Object {
+            self.objects.push(std::mem::take(&mut self.object));
+        }
+        let Some(saved) = ended.saved else { return };
+        let text = self.flow.take();
+        self.flow.put_back(saved);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match ended.kind {
+            Kind::Author => self.author = text,
+            _ if text.is_empty() => {}
+            Kind::Note("comment") if !self.author.is_empty() => {
+                let author = std::mem::take(&mut self.author);
+                self.flow.text(&format!(" [comment by {author}: {text}]"));
+            }
+            Kind::Note(name) => self.flow.text(&format!(" [{name}: {text}]")),
+            Kind::Aside(name) => {
+                let aside = format!("[{name}: {text}]");
+                if !self.asides.contains(&aside) && self.asides.len() < 100 {
+                    self.asides.push(aside);
+                }
+            }
+            Kind::Text | Kind::Label | Kind::Fonts | Kind::Styles | Kind::Object => self.flow.text(&text),
+        }
+    }
+
+    /// Whether text here is to be seen.
+    pub(super) fn is_text(&self) -> bool {
+        !self.group.skipped
+            && !self.group.hidden
+            && self.depth <= MAX_GROUPS
+            && !matches!(self.group.kind, Kind::Fonts | Kind::Styles | Kind::Object)
+    }
+
+    pub(super) fn byte(&mut self, byte: u8) {
+        if self.group.kind == Kind::Object {
+            self.object.push(byte);
+            return;
+        }
+        if self.is_text() {
+            self.pending.push(byte);
+            // Enough for one go; a character is never torn, as the rest goes on in the same charset.
+            if self.pending.len() >= 1 << 16 && byte.is_ascii() {
+                self.flush();
+            }
+        }
+    }
+
+    /// Text that is in Unicode already.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.is_text() {
+            self.flush();
+            self.flow.text(text);
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.pending);
+        if std::mem::take(&mut self.group.raised) && !self.flow.ends_blank() {
+            self.flow.text("^");
+        }
+        let charset = self.fonts.get(&self.group.font).copied().unwrap_or(1);
+        if charset == charsets::SYMBOL {
+            let text = charsets::symbols(&bytes);
+            self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
+            self.flow.text(&text);
+            return;
+        }
+        let encoding = charsets::of_font(charset).unwrap_or(self.encoding);
+        let (text, _) = encoding.decode_without_bom_handling(&bytes);
+        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
+        self.flow.text(&text);
+    }
+
+    /// A character in Unicode, as a signed number of 16 bits.
+    pub(super) fn unicode(&mut self, value: i32) {
+        self.to_skip = self.group.stand_ins;
+        if !self.is_text() {
+            return;
+        }
+        let unit = u16::try_from(value.rem_euclid(0x1_0000)).unwrap_or_default();
+        let high = self.high_surrogate.take();
+        let text = match (high, unit) {
+            (_, 0xD800..=0xDBFF) => {
+                self.high_surrogate = Some(unit);
+                return;
+            }
+            (Some(high), _) => String::from_utf16_lossy(&[high, unit]),
+            // Signs of the font Symbol, moved to where they collide with nothing.
+            (None, 0xF020..=0xF0FF) => charsets::symbols(&[(unit & 0xff).to_le_bytes()[0]]),
+            (None, _) => String::from_utf16_lossy(&[unit]),
+        };
+        self.unreadable += text.matches(char::REPLACEMENT_CHARACTER).count();
+        if text != "\0" {
+            self.text(&text);
+        }
+    }
+
+    pub(super) fn paragraph(&mut self) {
+        self.flush();
+        if !self.is_text() {
+            return;
+        }
+        let in_note = self.outer.iter().any(|group| group.saved.is_some()) || self.group.saved.is_some();
+        if in_note || self.group.in_table {
+            self.flow.text("\n");
+        } else {
+            self.end_paragraph();
+        }
+    }
+
+    fn end_paragraph(&mut self) {
+        if self.cells_in_table && !self.cells.is_empty() {
+            self.row();
+        }
+        if self.table_open {
+            let paragraph = self.flow.take();
+            self.flow.close_table();
+            self.flow.put_back(paragraph);
+            self.table_open = false;
+        }
+        match self.group.heading {
+            Some(level) => self.flow.end_heading(level),
+            None => self.flow.end_paragraph(),
+        }
+    }
+
+    pub(super) fn cell(&mut self) {
+        self.flush();
+        let text = self.flow.take();
+        self.cells_in_table = self.group.in_table;
+        if self.cells.len() < MAX_CELLS {
+            self.cells.push(text);
+        } else {
+            self.flow.put_back(text);
+        }
+    }
+
+    pub(super) fn row(&mut self) {
+        self.flush();
+        let cells = std::mem::take(&mut self.cells);
+        let rest = self.flow.take();
+        if !self.table_open {
+            self.flow.open_table();
+            self.table_open = true;
+            self.grid.clear();
+        }
+        if self.edges.len() > self.grid.len() {
+            self.grid.clone_from(&self.edges);
+        }
+        self.flow.open_row();
+        let mut from = i32::MIN;
+        for (at, cell) in cells.iter().enumerate() {
+            // A cell spans the columns that end before it does.
+            let to = self.edges.get(at).copied().unwrap_or(i32::MAX);
+            let within = |edge: &&i32| **edge > from && **edge <= to.saturating_add(NEAR);
+            let columns = self.grid.iter().filter(within).count();
+            self.flow.open_cell(if to == i32::MAX { 1 } else { columns.max(1) }, 1);
+            self.flow.text(cell);
+            from = to.saturating_add(NEAR);
+        }
+        self.flow.close_row();
+        self.flow.put_back(rest);
+    }
+
+    /// The text ends. `in_table` says whether the group that ended last stood in a table.
+    pub(super) fn end(&mut self, in_table: bool) {
+        self.flush();
+        // A row that nothing ends.
+        if !self.cells.is_empty() {
+            if (in_table || self.group.in_table) && !self.flow.is_blank() {
+                self.cell();
+            }
+            self.row();
+        }
+        self.end_paragraph();
+    }
+
+    /// Passes over the rest of the group; of the document itself, only up to the next paragraph.
+    pub(super) fn skip(&mut self) {
+        self.flush();
+        self.group.skipped = true;
+        self.stray = self.depth <= 1;
+    }
+
+    /// What has no group of its own ends with its paragraph.
+    pub(super) fn end_stray(&mut self) {
+        if self.depth > 1 {
+            return;
+        }
+        if std::mem::take(&mut self.stray) {
+            self.group.skipped = false;
+        }
+        if matches!(self.group.kind, Kind::Fonts | Kind::Styles) {
+            self.group.kind = Kind::Text;
+        }
+    }
+
+    /// This group is a note: the paragraph waits for its end.
+    pub(super) fn aside(&mut self, kind: Kind) {
+        if !self.is_text() || self.group.saved.is_some() {
+            return;
+        }
+        self.flush();
+        let saved = Some(self.flow.take());
+        self.group = Group { kind, saved, ..self.group.clone() };
+    }
+}
