@@ -4,6 +4,7 @@ use hayro_syntax::{DecryptionError, LoadPdfError};
 
 use crate::ConvertError;
 
+/// What a file is refused for that the library does not open.
 pub(super) fn refusal(error: LoadPdfError) -> ConvertError {
     match error {
         LoadPdfError::Decryption(DecryptionError::PasswordProtected) => {
