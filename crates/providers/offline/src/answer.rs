@@ -2,10 +2,9 @@
 
 use crate::index::Index;
 use crate::material::{Material, Note, SourceKind};
-use crate::passages::Form;
+use crate::pieces::{Form, Table};
 use crate::question::{Facet, Kind, Question};
 use crate::rank::{self, Hit};
-use crate::table::Table;
 use crate::values::{Decimal, is_currency};
 use crate::words::{head, stems, words};
 

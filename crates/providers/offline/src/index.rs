@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::material::{Material, Source};
-use crate::passages::{Form, Passage};
+use crate::pieces::{Form, Passage};
 use crate::question::Term;
 use crate::words::{stems, synonyms};
 

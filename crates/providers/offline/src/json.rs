@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::passages::{self, Form, Passage, Pieces};
-use crate::table::Table;
+use crate::passages;
+use crate::pieces::{Form, Passage, Pieces, Table};
 use crate::words::{head, name_stems};
 
 /// Entries of lists that are looked at.

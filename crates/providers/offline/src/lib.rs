@@ -33,6 +33,7 @@ mod json;
 mod material;
 mod options;
 mod passages;
+mod pieces;
 mod question;
 mod rank;
 mod reply;

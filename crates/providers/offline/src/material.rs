@@ -10,7 +10,8 @@ use attache_documents::{ReadLabel, unfence};
 use serde_json::{Map, Value};
 
 use crate::json::{self, Item};
-use crate::passages::{self, Pieces};
+use crate::passages;
+use crate::pieces::Pieces;
 use crate::words::{count, head, name_stems};
 
 /// The most bytes of text that are looked at in one request; what comes after is said to be left out.

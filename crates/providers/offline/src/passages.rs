@@ -1,56 +1,11 @@
 //! Text taken apart into what can be quoted: sentences, lines, pairs of label and value, rows of tables.
 
-use crate::table::{self, Table};
+use crate::pieces::{Form, Passage, Pieces, Table};
+use crate::table;
 use crate::words::head;
 
 /// The most characters of one passage; longer text without a sentence's end is cut between words.
 const MAX_PASSAGE: usize = 400;
-
-/// Something that can be quoted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Passage {
-    /// The quote: as it stands in the text, but for line breaks inside a sentence.
-    pub(crate) text: String,
-    /// The page, where the text says it.
-    pub(crate) page: Option<u32>,
-    /// What stands above it.
-    pub(crate) heading: String,
-    /// What kind of text it is.
-    pub(crate) form: Form,
-}
-
-/// What kind of text a passage is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Form {
-    /// A sentence or a line.
-    #[default]
-    Prose,
-    /// A label and its value.
-    Pair {
-        /// The label.
-        label: String,
-        /// The value.
-        value: String,
-    },
-    /// A row of a table.
-    Row {
-        /// Which table of the text.
-        table: usize,
-        /// The cells.
-        cells: Vec<String>,
-    },
-    /// A heading.
-    Heading,
-}
-
-/// A text taken apart.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Pieces {
-    pub(crate) passages: Vec<Passage>,
-    pub(crate) tables: Vec<Table>,
-    /// Why not all of it was taken apart.
-    pub(crate) cut: Option<String>,
-}
 
 /// Takes a text apart. `file_name` tells tables from prose.
 pub(crate) fn read(text: &str, file_name: &str) -> Pieces {

@@ -6,11 +6,8 @@ mod kind;
 use crate::values::{self, Day};
 use crate::words::{among, is_stopword, stem, stems, words};
 
-use clauses::{asked, clauses, listed};
+use clauses::{MAX_FACETS, asked, clauses, listed};
 pub(crate) use kind::Kind;
-
-/// The most facts that are looked for in one message.
-pub(crate) const MAX_FACETS: usize = 8;
 
 /// A question, taken apart.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 
 use crate::index::{Entry, Index, Variant, strength};
 use crate::material::{Source, SourceKind};
-use crate::passages::{Form, Passage};
+use crate::pieces::{Form, Passage};
 use crate::question::{Facet, Kind, Term};
 use crate::values;
 

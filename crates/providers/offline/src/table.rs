@@ -1,27 +1,12 @@
 //! Tables: separated values, Markdown, and cells side by side on a line.
 
-use crate::passages::{Form, Passage, Pieces};
+use crate::pieces::{Form, Passage, Pieces, Table};
 use crate::words::head;
 
 /// The most rows that are read of one table.
 const MAX_ROWS: usize = 20_000;
 /// The most bytes of one row.
 const MAX_ROW: usize = 4_000;
-
-/// The head of a table.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Table {
-    /// The names of the columns.
-    pub(crate) columns: Vec<String>,
-    /// The line as it stands.
-    pub(crate) line: String,
-}
-
-impl Table {
-    pub(crate) fn new(columns: &[&str], line: &str) -> Self {
-        Self { columns: columns.iter().map(|column| (*column).to_owned()).collect(), line: line.to_owned() }
-    }
-}
 
 /// What separates the values, if the text is a table of such: by its file name, or because its first lines fall into
 /// equally many cells.
