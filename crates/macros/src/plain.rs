@@ -2,9 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{FnArg, ImplItem, Item, Signature};
-
-use crate::toolbox;
+use syn::{Attribute, FnArg, ImplItem, Item, Signature};
 
 /// The item as the compiler takes it; what is no function and no impl block stays as it is.
 pub(crate) fn item(tokens: TokenStream) -> TokenStream {
@@ -16,7 +14,7 @@ pub(crate) fn item(tokens: TokenStream) -> TokenStream {
         Ok(Item::Impl(mut block)) => {
             for item in &mut block.items {
                 let ImplItem::Fn(method) = item else { continue };
-                method.attrs.retain(|attribute| !toolbox::is_tool(attribute));
+                method.attrs.retain(|attribute| !is_tool(attribute));
                 signature(&mut method.sig);
             }
             block.into_token_stream()
@@ -34,4 +32,9 @@ pub(crate) fn signature(sig: &mut Signature) {
                 .retain(|attribute| !attribute.path().is_ident("arg") && !attribute.path().is_ident("doc"));
         }
     }
+}
+
+/// True if an attribute marks a method as a tool, however the macro was imported.
+pub(crate) fn is_tool(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|segment| segment.ident == "tool")
 }

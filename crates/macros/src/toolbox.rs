@@ -6,8 +6,8 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Error, ImplItem, ItemImpl, Meta, Path, Result};
 
 use crate::analyse::{ToolFn, add};
-use crate::expand;
 use crate::options::{self, ToolOptions};
+use crate::{expand, plain};
 
 /// Expands `#[toolbox]`.
 pub(crate) fn expand(krate: Path, arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -26,7 +26,7 @@ pub(crate) fn expand(krate: Path, arguments: TokenStream, item: TokenStream) -> 
     let (mut tools, mut problems) = (Vec::new(), None);
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
-        let Some(at) = method.attrs.iter().position(is_tool) else {
+        let Some(at) = method.attrs.iter().position(plain::is_tool) else {
             if let Some(taken) = ["tools", "into_tools"].iter().find(|name| method.sig.ident == **name) {
                 let text =
                     format!("`#[toolbox]` makes a method of the name `{taken}`: name this one otherwise");
@@ -106,11 +106,6 @@ fn generated(krate: &Path, block: &ItemImpl, tools: &[ToolFn]) -> TokenStream {
         };
         #(#warnings)*
     }
-}
-
-/// True if an attribute marks a method as a tool, however the macro was imported.
-pub(crate) fn is_tool(attribute: &Attribute) -> bool {
-    attribute.path().segments.last().is_some_and(|segment| segment.ident == "tool")
 }
 
 fn read(attribute: &Attribute) -> Result<ToolOptions> {
