@@ -8,7 +8,8 @@ use attache_core::{
     ChatRequest, ChunkStream, ErrorKind, Matrix, ModelCapabilities, ProviderError, StateCell, StreamChunk,
 };
 
-use crate::asked::{Asked, Exchange};
+use crate::asked::Asked;
+use crate::exchange::Exchange;
 use crate::turn::Turn;
 
 /// Cloning shares everything.

@@ -15,6 +15,7 @@ mod asked;
 #[cfg(feature = "cassettes")]
 mod cassettes;
 mod double;
+mod exchange;
 mod fixed;
 mod function;
 mod sample;

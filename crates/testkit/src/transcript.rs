@@ -2,7 +2,7 @@
 
 use attache_core::{AssistantMessage, AssistantPart, Document, Message, ResultStatus};
 
-use crate::asked::{Exchange, Shown, content};
+use crate::exchange::{Exchange, Shown, content};
 
 /// The exchanges of a model with each message once.
 pub(crate) fn transcript(exchanges: &[Exchange]) -> String {
