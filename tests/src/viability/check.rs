@@ -7,8 +7,8 @@ use attache_core::{ErrorKind, ModelCapabilities, Place, ProviderError};
 use attache_documents::{Decision, Outcome};
 use serde_json::Value;
 
+use super::converter::Remembering;
 use super::fixture::{Fixture, Item, Kind};
-use super::{Remembering, is_native};
 use crate::Api;
 
 /// A request, read as its provider would.
@@ -171,4 +171,9 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
         Value::Object(members) => members.values().for_each(|value| collect(value, texts)),
         _ => {}
     }
+}
+
+/// True if an outcome shows content natively.
+fn is_native(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Native | Outcome::Synthetic | Outcome::Reencoded | Outcome::Rendered)
 }

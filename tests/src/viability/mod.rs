@@ -2,25 +2,21 @@
 //! requests as the provider would see them.
 
 mod check;
+mod converter;
 mod fixture;
 mod made;
 
-use std::collections::HashMap;
-use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use attache_agent::{Agent, EventKind, NoArguments, RunInput, tool_fn};
 use attache_conformance::Reply;
-use attache_core::{
-    BoxFuture, ConvertedText, Converter, Document, DocumentId, MediaLimits, MediaType, Message,
-    ModelSettings, Place, RenderedPages, ToolError, Transcoded, UserMessage, UserPart,
-};
-use attache_documents::{Decision, Outcome};
-use bytes::Bytes;
+use attache_core::{Converter, Message, ModelSettings, Place, ToolError, UserMessage, UserPart};
+use attache_documents::Decision;
 use serde::Serialize;
 
 use crate::Party;
 use check::Sent;
+use converter::{Remembering, Shared};
 pub use fixture::{Fixture, fixtures};
 
 /// One cell: a fixture, an API, a place, and what came of it.
@@ -163,103 +159,6 @@ async fn explained(
     report.decisions
 }
 
-/// The converters of attache, which remember what they made: the same document goes through many cells.
-#[derive(Default)]
-pub(crate) struct Remembering {
-    inner: attache::convert::DocumentConverter,
-    fitted: Mutex<HashMap<(DocumentId, MediaLimits), Result<Transcoded, String>>>,
-    texts: Mutex<HashMap<DocumentId, Result<ConvertedText, String>>>,
-    rendered: Mutex<HashMap<(DocumentId, MediaLimits), Result<RenderedPages, String>>>,
-}
-
-impl Remembering {
-    /// Everything that was made of a document natively.
-    pub(crate) fn made(&self, document: &DocumentId) -> Vec<Bytes> {
-        let fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = fitted.iter().filter(|((id, _), _)| id == document);
-        of.filter_map(|(_, made)| Some(made.as_ref().ok()?.content.as_ref()?.0.clone())).collect()
-    }
-
-    /// The pages of a document that were made images, each with its image.
-    pub(crate) fn pages(&self, document: &DocumentId) -> Vec<(usize, Bytes)> {
-        let rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = rendered.iter().filter(|((id, _), _)| id == document);
-        let images = of.filter_map(|(_, pages)| pages.as_ref().ok()).flat_map(|pages| &pages.images);
-        images.map(|image| (image.page, image.bytes.clone())).collect()
-    }
-}
-
-struct Shared(Arc<Remembering>);
-
-impl Converter for Shared {
-    fn converts(&self, media_type: &MediaType) -> bool {
-        self.0.inner.converts(media_type)
-    }
-
-    fn convert<'a>(
-        &'a self,
-        document: &'a Document,
-        bytes: Bytes,
-    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
-        Box::pin(async move {
-            let known =
-                self.0.texts.lock().unwrap_or_else(PoisonError::into_inner).get(document.id()).cloned();
-            if let Some(known) = known {
-                return known;
-            }
-            let made = self.0.inner.convert(document, bytes).await;
-            let mut texts = self.0.texts.lock().unwrap_or_else(PoisonError::into_inner);
-            texts.insert(document.id().clone(), made.clone());
-            made
-        })
-    }
-
-    fn transcodes(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
-        self.0.inner.transcodes(media_type, form)
-    }
-
-    fn transcode<'a>(
-        &'a self,
-        document: &'a Document,
-        bytes: Bytes,
-        form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<Transcoded, String>> {
-        Box::pin(async move {
-            let key = (document.id().clone(), form.clone());
-            let known = self.0.fitted.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-            if let Some(known) = known {
-                return known;
-            }
-            let made = self.0.inner.transcode(document, bytes, form).await;
-            self.0.fitted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, made.clone());
-            made
-        })
-    }
-
-    fn renders(&self, media_type: &MediaType, form: &MediaLimits) -> bool {
-        self.0.inner.renders(media_type, form)
-    }
-
-    fn render<'a>(
-        &'a self,
-        document: &'a Document,
-        bytes: Bytes,
-        pages: &'a [RangeInclusive<usize>],
-        form: &'a MediaLimits,
-    ) -> BoxFuture<'a, Result<RenderedPages, String>> {
-        Box::pin(async move {
-            let key = (document.id().clone(), form.clone());
-            let known = self.0.rendered.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-            if let Some(known) = known {
-                return known;
-            }
-            let made = self.0.inner.render(document, bytes, pages, form).await;
-            self.0.rendered.lock().unwrap_or_else(PoisonError::into_inner).insert(key, made.clone());
-            made
-        })
-    }
-}
-
 /// The table for people: a row for each fixture and place, a column for each API.
 pub fn table(cells: &[Cell]) -> String {
     let apis: Vec<&str> = parties().into_iter().map(Party::name).collect();
@@ -283,9 +182,4 @@ pub fn table(cells: &[Cell]) -> String {
         }
     }
     out
-}
-
-/// True if an outcome shows content natively.
-pub(crate) fn is_native(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Native | Outcome::Synthetic | Outcome::Reencoded | Outcome::Rendered)
 }
