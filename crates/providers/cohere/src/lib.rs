@@ -9,8 +9,10 @@
 mod capabilities;
 mod codec;
 mod error;
+mod model;
+mod parts;
 mod request;
 mod response;
 mod stream;
 
-pub use codec::{Cohere, CohereCodec};
+pub use model::{Cohere, CohereCodec};

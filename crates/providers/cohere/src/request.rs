@@ -2,26 +2,22 @@
 
 mod messages;
 mod options;
+pub(crate) mod tools;
 
 use std::sync::Arc;
 
-use attache_core::{
-    ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, SchemaLoosening, SchemaReport,
-    Secret, ToolDefinition, ToolSet,
-};
+use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, Secret, ToolSet};
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked,
-    behind, check_pairing, described, is_same, own_system, strict_loosened, tail, with_kept,
+    EncodedBody, EncodedLog, EncodedRequest, Envelope, Refusals, RequestParts, RoleTag, asked, behind,
+    check_pairing, described, invalid_history as invalid, is_same, own_system, tail, with_kept,
 };
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use serde_json::json;
 
-use attache_transport::invalid_history as invalid;
-
 use self::messages::Renderer;
 use crate::capabilities::FAMILY;
-use crate::codec::CohereCodec;
+use crate::model::CohereCodec;
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);
@@ -35,31 +31,6 @@ struct State {
     tools: Arc<ToolSet>,
     /// The body up to the brackets of the messages.
     head: String,
-}
-
-/// What becomes of the schemas: they are sent as they are.
-pub(crate) fn check_tools(codec: &CohereCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-    if !tools.is_empty() && !codec.capabilities().tools {
-        return SchemaReport::refusing(format!("{} does not call tools", codec.model()));
-    }
-    let mut refusals = Refusals::new(codec.model(), config.unsupported);
-    attache_transport::check_tools(tools, None, |definition| {
-        loosened(codec, tools, definition, &mut refusals)
-    })
-}
-
-/// What a strict tool loses: the API enforces the schemas of all tools or of none.
-fn loosened(
-    codec: &CohereCodec,
-    tools: &ToolSet,
-    definition: &ToolDefinition,
-    refusals: &mut Refusals<'_>,
-) -> Result<Vec<SchemaLoosening>, ProviderError> {
-    if codec.strict_tools() {
-        Ok(Vec::new())
-    } else {
-        strict_loosened(tools, definition, None, None, refusals)
-    }
 }
 
 impl CohereCodec {

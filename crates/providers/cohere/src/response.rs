@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::stream::{CITATIONS, Call, TOOL_PLAN};
+use crate::parts::{CITATIONS, TOOL_PLAN};
 
 /// The most content blocks of a reply.
 const MAX_BLOCKS: usize = 1_000;
@@ -52,6 +52,25 @@ enum Content {
         kind: String,
         members: Map<String, Value>,
     },
+}
+
+/// A call as it comes, whole or a piece of it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Call<'a> {
+    #[serde(borrow)]
+    pub(crate) id: Option<JsonStr<'a>>,
+    #[serde(borrow)]
+    pub(crate) function: Option<Function<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Function<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Option<JsonStr<'a>>,
+    #[serde(borrow)]
+    pub(crate) arguments: Option<JsonStr<'a>>,
 }
 
 /// What tells blocks apart. A piece without a type is of the kind that it has a member for.

@@ -9,12 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::error;
-use crate::response::Reply;
-
-/// The kind of the part that holds what the model plans to do with its tools.
-pub(crate) const TOOL_PLAN: &str = "tool_plan";
-/// The kind of the part that holds what the answer rests on.
-pub(crate) const CITATIONS: &str = "citations";
+use crate::response::{Call, Reply};
 
 /// Reads events and JSON bodies.
 #[derive(Debug)]
@@ -109,24 +104,6 @@ struct Piece<'a> {
     tool_calls: Option<Call<'a>>,
     #[serde(borrow)]
     citations: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Call<'a> {
-    #[serde(borrow)]
-    pub(crate) id: Option<JsonStr<'a>>,
-    #[serde(borrow)]
-    pub(crate) function: Option<Function<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Function<'a> {
-    #[serde(borrow)]
-    pub(crate) name: Option<JsonStr<'a>>,
-    #[serde(borrow)]
-    pub(crate) arguments: Option<JsonStr<'a>>,
 }
 
 /// A reply in one piece.

@@ -6,15 +6,15 @@ use attache_core::{
     UserMessage, UserPart,
 };
 use attache_transport::{
-    Codec as _, ItemWriter, bytes_of, cannot_send, check_result_routed, check_routed, is_blank, joined,
-    place_of_result, place_of_user, set_member, unknown_part, wire_ids, with_text_of,
+    Codec as _, ItemWriter, bytes_of, cannot_send, check_result_routed, check_routed,
+    invalid_history as invalid, is_blank, joined, place_of_result, place_of_user, set_member, unknown_part,
+    wire_ids, with_text_of,
 };
 use serde_json::{Map, json};
 
-use super::invalid;
 use crate::capabilities::FAMILY;
-use crate::codec::CohereCodec;
-use crate::stream::{CITATIONS, TOOL_PLAN};
+use crate::model::CohereCodec;
+use crate::parts::{CITATIONS, TOOL_PLAN};
 
 /// What the model reads where a failed call left no text.
 const FAILED: &str = "\"the tool failed\"";

@@ -8,7 +8,8 @@ use attache_core::{
 use attache_transport::{Codec as _, Refusals, can_reason, check_choice, forbid, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use crate::codec::CohereCodec;
+use super::tools::loosened;
+use crate::model::CohereCodec;
 
 /// The most stop sequences of a request.
 const MAX_STOPS: usize = 5;
@@ -31,7 +32,7 @@ pub(super) fn members(
         options.set("strict_tools", true);
     }
     for (_, definition) in request.tools.iter() {
-        super::loosened(codec, &request.tools, definition, refusals)?;
+        loosened(codec, &request.tools, definition, refusals)?;
     }
     options.tool_choice(request, refusals)?;
     options.reasoning(refusals)?;

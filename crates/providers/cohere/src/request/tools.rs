@@ -1,0 +1,29 @@
+//! The schemas of tools: they are sent as they are.
+
+use attache_core::{ModelSettings, ProviderError, SchemaLoosening, SchemaReport, ToolDefinition, ToolSet};
+use attache_transport::{Codec as _, Refusals, check_tools, strict_loosened};
+
+use crate::model::CohereCodec;
+
+/// What becomes of the schemas: they are sent as they are.
+pub(crate) fn check(codec: &CohereCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
+    if !tools.is_empty() && !codec.capabilities().tools {
+        return SchemaReport::refusing(format!("{} does not call tools", codec.model()));
+    }
+    let mut refusals = Refusals::new(codec.model(), config.unsupported);
+    check_tools(tools, None, |definition| loosened(codec, tools, definition, &mut refusals))
+}
+
+/// What a strict tool loses: the API enforces the schemas of all tools or of none.
+pub(super) fn loosened(
+    codec: &CohereCodec,
+    tools: &ToolSet,
+    definition: &ToolDefinition,
+    refusals: &mut Refusals<'_>,
+) -> Result<Vec<SchemaLoosening>, ProviderError> {
+    if codec.strict_tools() {
+        Ok(Vec::new())
+    } else {
+        strict_loosened(tools, definition, None, None, refusals)
+    }
+}
