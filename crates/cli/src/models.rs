@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::SetupError;
-use crate::output::{answer, line};
+use crate::output::{answer, line, word};
 
 /// Runs the command. `capabilities` is the file on top of the bundled table.
 pub(crate) async fn run(models: &Models, capabilities: Option<&Path>, registry: &Registry) -> Exit {
@@ -147,9 +147,4 @@ fn number(limit: Option<u64>) -> String {
 
 fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "no" }
-}
-
-fn word(value: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string(value).unwrap_or_default();
-    text.trim_matches('"').to_owned()
 }

@@ -58,3 +58,9 @@ mod tests {
         assert_eq!(with_causes(&error), "no\u{fffd}[2J way");
     }
 }
+
+/// The word that JSON has for a value.
+pub(crate) fn word(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    text.trim_matches('"').to_owned()
+}

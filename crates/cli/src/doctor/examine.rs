@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use super::cell::{Cell, Form};
 use super::finding::{Ended, Finding, Verdict};
-use super::judge::{Answer, Proof, Trouble, judge, trouble};
-use super::plan::Probe;
+use super::judge::{Answer, Trouble, judge, trouble};
+use super::plan::{Probe, Proof};
 use super::reach;
 use crate::model::SetupError;
 

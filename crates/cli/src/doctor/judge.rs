@@ -4,34 +4,8 @@ use attache_core::{Completion, ErrorKind, FinishReason, ProviderError};
 use serde_json::Value;
 
 use super::finding::Ended;
-use super::media::Code;
-use super::plan::TOOL;
+use super::plan::{Proof, TOOL};
 use crate::output::short;
-
-/// What a reply must show.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
-    /// Any text.
-    Answer,
-    /// Text in more than one piece.
-    Streams,
-    /// The number that the document holds.
-    Code(Code),
-    /// At least so many calls of the tool, with arguments as its schema says.
-    Calls(usize),
-    /// Text and no call.
-    NoCall,
-    /// A JSON object.
-    Object,
-    /// The object that the schema describes.
-    Schema,
-    /// Tokens from a cache, of the second reply.
-    Cached,
-    /// Reasoning, as text or as tokens.
-    Reasoning,
-    /// None of either.
-    NoReasoning,
-}
 
 /// A reply as it came.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Tiny documents that hold a number, made here: a reply that names the number proves that the document was read.
 
+mod bits;
 mod gif;
 mod jpeg;
 mod pdf;
@@ -116,35 +117,6 @@ impl Code {
     pub(super) fn is_in(&self, reply: &str) -> bool {
         let digits: String = reply.chars().filter(char::is_ascii_digit).collect();
         digits.contains(&self.0)
-    }
-}
-
-/// Writes numbers of any count of bits, the lowest bit first, as GIF and WebP do.
-#[derive(Debug, Default)]
-struct LowFirst {
-    bytes: Vec<u8>,
-    held: u32,
-    count: u32,
-}
-
-impl LowFirst {
-    /// At most 16 bits.
-    fn put(&mut self, value: u32, bits: u32) {
-        self.held |= value << self.count;
-        self.count += bits;
-        while self.count >= 8 {
-            let [low, ..] = self.held.to_le_bytes();
-            self.bytes.push(low);
-            self.held >>= 8;
-            self.count -= 8;
-        }
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        if self.count > 0 {
-            self.put(0, 8 - self.count);
-        }
-        self.bytes
     }
 }
 

@@ -8,7 +8,6 @@ use attache_core::{
 use serde_json::{Value, json};
 
 use super::cell::{Cell, Form, Switch};
-use super::judge::Proof;
 use super::media::{Code, Kind};
 
 /// The tool that is offered.
@@ -33,6 +32,31 @@ pub(super) struct Probe {
     pub(super) place: Option<Place>,
     /// About how many tokens are read.
     pub(super) tokens: u64,
+}
+
+/// What a reply must show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// Any text.
+    Answer,
+    /// Text in more than one piece.
+    Streams,
+    /// The number that the document holds.
+    Code(Code),
+    /// At least so many calls of the tool, with arguments as its schema says.
+    Calls(usize),
+    /// Text and no call.
+    NoCall,
+    /// A JSON object.
+    Object,
+    /// The object that the schema describes.
+    Schema,
+    /// Tokens from a cache, of the second reply.
+    Cached,
+    /// Reasoning, as text or as tokens.
+    Reasoning,
+    /// None of either.
+    NoReasoning,
 }
 
 impl Probe {

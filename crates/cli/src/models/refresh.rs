@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args::Models;
 use crate::exit::Exit;
 use crate::model::{self, SetupError};
-use crate::output::{answer, harmless, line, short};
+use crate::output::{answer, harmless, line, short, word};
 use crate::overlay::{Overlay, date, may_write, overlay};
 
 /// The first words of every file of ours. A file that begins otherwise is not overwritten.
@@ -124,7 +124,7 @@ fn said(model: &ListedModel) -> String {
         flag(model.images, "images"),
         flag(model.pdfs, "PDFs"),
         flag(model.tools, "tools"),
-        model.structured_output.as_ref().map(|form| format!("structured output {}", super::word(form))),
+        model.structured_output.as_ref().map(|form| format!("structured output {}", word(form))),
         model.reasoning.as_ref().map(|ways| format!("reasoning {}", ways.join("/"))),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")

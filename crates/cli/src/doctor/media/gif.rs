@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::LowFirst;
+use super::bits::LowFirst;
 use super::picture::Picture;
 
 /// The least that GIF knows, though one bit a pixel would do.

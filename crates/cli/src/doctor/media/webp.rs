@@ -1,6 +1,6 @@
 //! Lossless WebP: one bit a pixel.
 
-use super::LowFirst;
+use super::bits::LowFirst;
 use super::picture::Picture;
 
 /// The file.
