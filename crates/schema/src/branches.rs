@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::check::{Check, Found, Judged, Path, Seen, extend, report};
 use super::rules::{Id, Kinds, Rules};
+use super::schema::Schema;
 use super::values::same;
+use super::violation::Violation;
 use super::words::{listed, shown};
-use super::{Schema, Violation};
 
 /// References that are followed to see what a branch is.
 const MAX_HOPS: usize = 8;

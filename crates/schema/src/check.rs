@@ -7,17 +7,21 @@ use std::rc::Rc;
 use serde_json::{Map, Number, Value};
 
 use super::rules::{ArrayRules, Contains, Id, Node, Numbers, ObjectRules, Rules};
+use super::schema::Schema;
 use super::values::{as_integer, is_multiple, is_written_whole, order, repeated, same};
+use super::violation::Violation;
 use super::words::{MAX_PROBLEMS, listed, shown};
-use super::{Schema, Violation};
 
 /// Steps before a value counts as too large to be checked.
 pub(crate) const MAX_STEPS: u64 = 1_000_000;
 /// Schemas entered inside each other.
 pub(crate) const MAX_DEPTH: u32 = 256;
 
-pub(crate) fn check(schema: &Schema, value: &Value) -> Vec<Violation> {
-    Check::new(schema, MAX_STEPS).whole(value)
+impl Schema {
+    /// What is wrong with `value`, at most ten things; nothing if it fits.
+    pub fn check(&self, value: &Value) -> Vec<Violation> {
+        Check::new(self, MAX_STEPS).whole(value)
+    }
 }
 
 /// Where a value stands inside the value.

@@ -4,22 +4,32 @@ use serde_json::{Map, Value};
 
 use super::check::{Check, MAX_DEPTH, MAX_STEPS};
 use super::rules::{ArrayRules, Condition, Id, Kinds, ObjectRules};
+use super::schema::Schema;
 use super::values::{as_integer, is_written_whole};
-use super::{Schema, Violation};
+use super::violation::Violation;
 
 /// The members of a document's reference object. An object with others is something else.
 const REFERENCE: [&str; 6] = ["attache.document", "documentId", "storeId", "url", "content", "metadata"];
 
-pub(crate) fn coerce(schema: &Schema, value: &mut Value) -> Vec<Violation> {
-    let mut check = Check::of_read(schema, MAX_STEPS);
-    let found = check.whole(value);
-    if found.is_empty() && !check.has_fractions {
-        return found;
+impl Schema {
+    /// Mends what is only written differently, and says what is wrong with the value then, as [`check`](Self::check)
+    /// does.
+    ///
+    /// Mended are `"5"` for 5, `"true"` for true, JSON inside a string, one value for an array of one, the reference
+    /// object of a document for its id, and `null` for a property that may be left out. Whole numbers that are
+    /// written as fractions, such as 5.0, become integers where the schema asks for integers; an integer that 64 bits
+    /// cannot hold is a violation. Apart from that, a value that fits is left as it is.
+    pub fn coerce(&self, value: &mut Value) -> Vec<Violation> {
+        let mut check = Check::of_read(self, MAX_STEPS);
+        let found = check.whole(value);
+        if found.is_empty() && !check.has_fractions {
+            return found;
+        }
+        let mut mend = Mend { schema: self, steps: MAX_STEPS, depth: 0 };
+        mend.value(0, value);
+        // Integers that are written otherwise are the same numbers.
+        if found.is_empty() { found } else { Check::of_read(self, MAX_STEPS).whole(value) }
     }
-    let mut mend = Mend { schema, steps: MAX_STEPS, depth: 0 };
-    mend.value(0, value);
-    // Integers that are written otherwise are the same numbers.
-    if found.is_empty() { found } else { Check::of_read(schema, MAX_STEPS).whole(value) }
 }
 
 /// Changes a value towards its schema. It judges nothing: where it stops, the check afterwards says what is wrong.

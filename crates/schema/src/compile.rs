@@ -4,22 +4,30 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
+use super::error::SchemaError;
 use super::keywords::{Keywords, Place, Read, strings};
 use super::pattern::Pattern;
 use super::rules::{ArrayRules, Condition, Contains, Id, Node, ObjectRules, Properties, Rules};
+use super::schema::{Schema, Unchecked};
 use super::values::Choices;
-use super::{Schema, SchemaError, Unchecked};
 
 /// Levels of nesting.
 const MAX_DEPTH: usize = 64;
 /// Schemas inside a schema.
 const MAX_NODES: usize = 20_000;
 
-pub(crate) fn compile(root: &Value) -> Result<Schema, SchemaError> {
-    compile_indexed(root).map(|(schema, _)| schema)
+impl Schema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// [`SchemaError`] for keywords of the wrong form, references that lead out of the schema or nowhere or back to
+    /// themselves without end, and schemas beyond the limits (64 levels, 20,000 schemas).
+    pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        compile_indexed(schema).map(|(schema, _)| schema)
+    }
 }
 
-/// The same, with the number of each schema by its pointer.
+/// Compiles a schema, with the number of each schema inside it by its pointer.
 pub(crate) fn compile_indexed(root: &Value) -> Result<(Schema, HashMap<String, Id>), SchemaError> {
     let mut reader = Reader {
         root,

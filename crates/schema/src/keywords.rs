@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::SchemaError;
+use super::error::SchemaError;
 use super::rules::{Kinds, Numbers};
 use super::words::shown;
 

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use super::back::{Back, item_name};
 use super::form::{
     any, closed, describe, has_no_members, has_values, is_of_kind, kinds_of, not_null, nullable,
 };
 use super::merge::{add, alone, inline, is_annotation, resolve};
-use super::{Back, Refusal, Subset, Unsaid, item_name};
+use super::subset::{Refusal, Subset, Unsaid};
 use crate::keywords::{escaped, range};
 
 /// Formats of texts that are enforced.

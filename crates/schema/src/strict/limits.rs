@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Back, Refusal, Strict, Subset};
+use super::back::Back;
+use super::subset::{Refusal, Subset};
 
 const MAX_CHOICES: usize = 1_000;
 const MAX_CHARS: usize = 120_000;
@@ -23,21 +24,8 @@ struct Count {
 /// Properties that may be left out, and places that take one of several types, in all schemas of one request at
 /// Anthropic: its grammar has a state for each choice of them. The API documents 24 and 16, and was recorded to refuse
 /// 24 properties. (Anthropic, "Structured outputs", complexity limits)
-const MAX_OPTIONAL: usize = 20;
-const MAX_UNIONS: usize = 16;
-
-impl Subset {
-    /// The bounds of [`Self::takes_together`], in words.
-    pub const TOGETHER: &str =
-        "in all its schemas 20 properties that may be left out and 16 places of several types";
-
-    /// True if the API takes these schemas in one request.
-    pub fn takes_together(self, schemas: &[&Strict]) -> bool {
-        self != Self::Anthropic
-            || schemas.iter().map(|schema| schema.optional).sum::<usize>() <= MAX_OPTIONAL
-                && schemas.iter().map(|schema| schema.unions).sum::<usize>() <= MAX_UNIONS
-    }
-}
+pub(super) const MAX_OPTIONAL: usize = 20;
+pub(super) const MAX_UNIONS: usize = 16;
 
 /// Refuses a schema that is too large, and one that holds itself where the subset has no such thing.
 pub(super) fn check(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::Refusal;
+use super::subset::Refusal;
 
 /// References and lists that are merged into one place.
 const MAX_HOPS: usize = 32;

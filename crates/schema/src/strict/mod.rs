@@ -2,33 +2,27 @@
 //!
 //! Sources: OpenAI, "Structured outputs", supported schemas; Anthropic, "Structured outputs", JSON Schema limitations.
 
+mod back;
 mod fit;
 mod form;
 mod limits;
 mod merge;
+mod subset;
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde_json::{Map, Value};
 
 use crate::check::{Check, MAX_STEPS};
 use crate::compile::compile_indexed;
+use crate::error::SchemaError;
 use crate::rules::Id;
-use crate::words::place;
-use crate::{Schema, Violation};
+use crate::schema::Schema;
+use crate::violation::Violation;
 
-/// A subset of JSON Schema that an API enforces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Subset {
-    /// OpenAI's: each property is required, and those that may be left out may be `null`.
-    OpenAi,
-    /// Azure's: as OpenAI's, but texts, numbers and lists have no bounds, formats or patterns. (Azure OpenAI, "Structured outputs")
-    Azure,
-    /// Anthropic's: properties may be left out; numbers and lengths have no bounds, and nothing holds itself.
-    Anthropic,
-}
+pub use subset::{Refusal, Subset, Unsaid};
+
+use back::{Back, item_name};
 
 /// A schema in a strict subset, made of another one; see [`strict`].
 #[derive(Debug)]
@@ -44,40 +38,6 @@ pub struct Strict {
     compiled: Schema,
     branches: HashMap<String, Id>,
     original: Schema,
-}
-
-/// Why a schema cannot be said in the strict subset.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Refusal {
-    /// Where in the schema, as a JSON pointer.
-    pub pointer: String,
-    /// What cannot be said there.
-    pub problem: String,
-}
-
-impl Refusal {
-    fn new(pointer: &str, problem: impl Into<String>) -> Self {
-        Self { pointer: pointer.to_owned(), problem: problem.into() }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", place(&self.pointer), self.problem)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-/// A keyword that the strict schema does not say. Where it helps, the description says it; the reply is held to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Unsaid {
-    /// The schema that has it, as a JSON pointer.
-    pub pointer: String,
-    /// The keyword.
-    pub keyword: String,
 }
 
 /// Fits a schema into a strict subset: objects are closed, and there is no keyword that the subset lacks.
@@ -107,7 +67,7 @@ pub struct Unsaid {
 /// levels, 1,000 values of enums, 120,000 characters of names and values; at Azure 100 properties and 5 levels; at Anthropic 20 properties that may be left
 /// out, 16 places of several types, and no recursion).
 pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
-    let unreadable = |error: crate::SchemaError| Refusal { pointer: error.pointer, problem: error.problem };
+    let unreadable = |error: SchemaError| Refusal { pointer: error.pointer, problem: error.problem };
     let original = Schema::new(schema).map_err(unreadable)?;
     let fitted = fit::fit(schema, subset)?;
     limits::check(&fitted.schema, subset, &fitted.definitions)?;
@@ -126,61 +86,6 @@ pub fn strict(schema: &Value, subset: Subset) -> Result<Strict, Refusal> {
         branches,
         original,
     })
-}
-
-/// How a place of a reply becomes what the original schema asks for.
-#[derive(Debug)]
-enum Back {
-    /// As it is.
-    Same,
-    /// An object; each property with whether `null` stands for its absence.
-    Object(HashMap<String, (Back, bool)>),
-    List(Box<Back>),
-    /// A list of pairs that is a map.
-    Map(Box<Back>),
-    /// An object that is a list.
-    Tuple(Vec<Back>),
-    /// A text that is JSON.
-    Json,
-    /// What the first branch says whose strict schema, of that pointer, takes the value.
-    Union(Vec<(String, Back)>),
-    /// The definition of that name.
-    Definition(String),
-    /// An object whose `value` is meant.
-    Wrapped(Box<Back>),
-}
-
-impl Subset {
-    /// True if each property must be required, so that `null` stands for the absence of one.
-    fn requires_all(self) -> bool {
-        self != Self::Anthropic
-    }
-}
-
-impl fmt::Display for Unsaid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}", self.keyword, place(&self.pointer))
-    }
-}
-
-impl Back {
-    /// True if values stay as they are, definitions apart.
-    fn keeps_form(&self) -> bool {
-        match self {
-            Self::Same | Self::Definition(_) => true,
-            Self::Object(properties) => {
-                properties.values().all(|(back, null_is_absence)| !null_is_absence && back.keeps_form())
-            }
-            Self::List(item) => item.keeps_form(),
-            Self::Union(branches) => branches.iter().all(|(_, back)| back.keeps_form()),
-            Self::Map(_) | Self::Tuple(_) | Self::Json | Self::Wrapped(_) => false,
-        }
-    }
-}
-
-/// The name of a member of a tuple.
-fn item_name(at: usize) -> String {
-    format!("item_{}", at + 1)
 }
 
 impl Strict {
@@ -218,6 +123,19 @@ impl Strict {
         let mut value = self.original_form(reply)?;
         let violations = self.original.coerce(&mut value);
         if violations.is_empty() { Ok(value) } else { Err(violations) }
+    }
+}
+
+impl Subset {
+    /// The bounds of [`Self::takes_together`], in words.
+    pub const TOGETHER: &str =
+        "in all its schemas 20 properties that may be left out and 16 places of several types";
+
+    /// True if the API takes these schemas in one request.
+    pub fn takes_together(self, schemas: &[&Strict]) -> bool {
+        self != Self::Anthropic
+            || schemas.iter().map(|schema| schema.optional).sum::<usize>() <= limits::MAX_OPTIONAL
+                && schemas.iter().map(|schema| schema.unions).sum::<usize>() <= limits::MAX_UNIONS
     }
 }
 

@@ -1,0 +1,28 @@
+//! Problems of values.
+
+use std::fmt;
+
+use crate::words::problem;
+
+/// One thing that is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where in the value, such as `lines[2].price`; empty for the value itself.
+    pub path: String,
+    /// What is wrong there and what was expected.
+    pub problem: String,
+}
+
+impl Violation {
+    /// A problem at a place of a value.
+    pub fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { path: path.into(), problem: problem.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&problem(&self.path, &self.problem))
+    }
+}
