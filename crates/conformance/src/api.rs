@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use http::HeaderMap;
+
+use crate::paths::{converse_model, is_cache_path, is_files_path};
+
 /// A provider's wire API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -52,7 +56,7 @@ impl Api {
             Some(Api::Responses)
         } else if path.ends_with(":generateContent")
             || path.ends_with(":streamGenerateContent")
-            || crate::mock::is_cache_path(path)
+            || is_cache_path(path)
         {
             Some(Api::Gemini)
         } else if converse_model(path).is_some() {
@@ -61,14 +65,22 @@ impl Api {
             None
         }
     }
-}
 
-/// The model id in the path of a Converse request, as it stands there: one percent-encoded segment.
-pub(crate) fn converse_model(path: &str) -> Option<&str> {
-    let (rest, operation) = path.rsplit_once('/')?;
-    let (rest, model) = rest.rsplit_once('/')?;
-    let known = matches!(operation, "converse" | "converse-stream") && rest.ends_with("/model");
-    known.then_some(model).filter(|model| !model.is_empty())
+    /// The API that a request about files is for; `None` for other requests.
+    pub(crate) fn from_files(path: &str, headers: &HeaderMap) -> Option<Api> {
+        if !is_files_path(path) {
+            return None;
+        }
+        let has = |name: &str| headers.contains_key(name);
+        let is_google = path.split('/').any(|segment| segment == "upload" || segment.starts_with("v1beta"));
+        Some(if has("anthropic-version") {
+            Api::Messages
+        } else if is_google || has("x-goog-api-key") {
+            Api::Gemini
+        } else {
+            Api::Responses
+        })
+    }
 }
 
 impl fmt::Display for Api {

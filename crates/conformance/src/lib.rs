@@ -12,10 +12,12 @@
 
 mod api;
 mod cassette;
+mod digest;
 mod documents;
 pub mod hostile;
 mod media;
 mod mock;
+mod paths;
 
 #[cfg(test)]
 mod testing;
@@ -25,7 +27,8 @@ pub use cassette::{
     CassetteIndex, CassettePlayer, Expectation, ExpectedCall, ExpectedError, ExpectedThinking, ExpectedUsage,
     IndexedCassette, PlayerOptions, RequestMismatch,
 };
-pub use documents::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
+pub use digest::sha256_hex;
+pub use documents::{SeenDocument, SeenPlace, seen_documents};
 pub use mock::{
     Finish, MockProvider, RecordedRequest, Reply, ReplyUsage, ResponseState, Rules, Server, StoredFile,
     Violation, Writes, event_frame, validate_chat, validate_chat_with, validate_converse,

@@ -107,6 +107,12 @@ fn le32(bytes: &[u8], at: usize) -> Option<u32> {
     array(bytes, at).map(u32::from_le_bytes)
 }
 
+/// True if the bytes are of the type that is stated, as far as that can be told.
+pub(crate) fn matches_type(media_type: &str, bytes: &[u8]) -> bool {
+    let checked = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
+    !checked.contains(&media_type) || sniff(bytes) == Some(media_type)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{decode_any_base64, dimensions, parse_data_uri, sniff};

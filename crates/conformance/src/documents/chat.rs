@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{SeenDocument, SeenPlace, tagged_text, text_of, walk};
+use super::parts::{tagged_text, text_of, walk};
+use super::seen::{SeenDocument, SeenPlace};
 use crate::media::parse_data_uri;
 
 pub(super) fn documents(messages: &[Value]) -> Vec<SeenDocument> {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{SeenDocument, SeenPlace, text_of, walk};
+use super::parts::{text_of, walk};
+use super::seen::{SeenDocument, SeenPlace};
 
 pub(super) fn documents(messages: &[Value]) -> Vec<SeenDocument> {
     let mut found = Vec::new();

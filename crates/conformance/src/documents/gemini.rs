@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{SeenDocument, SeenPlace, walk};
+use super::parts::walk;
+use super::seen::{SeenDocument, SeenPlace};
 use crate::media::decode_any_base64;
 use crate::mock::gemini::{list, member, text};
 

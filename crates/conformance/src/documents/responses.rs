@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{SeenDocument, SeenPlace, text_of, walk};
+use super::parts::{text_of, walk};
+use super::seen::{SeenDocument, SeenPlace};
 use crate::media::parse_data_uri;
 
 pub(super) fn documents(input: &[Value]) -> Vec<SeenDocument> {

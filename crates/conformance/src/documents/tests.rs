@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{SeenDocument, SeenPlace, seen_documents, sha256_hex};
+use super::{SeenDocument, SeenPlace, seen_documents};
+use crate::digest::sha256_hex;
 use crate::testing::{PDF, base64, png};
 use crate::{Api, validate_chat, validate_converse, validate_gemini, validate_messages, validate_responses};
 

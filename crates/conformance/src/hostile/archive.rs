@@ -1,7 +1,7 @@
 //! Archives that are more than they seem, whatever document they claim to be.
 
-use super::HostileFile;
 use super::build::{Zip, noise, patched, stored};
+use super::file::HostileFile;
 
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 const ZIP: &str = "application/zip";

@@ -1,7 +1,7 @@
 //! PNG, JPEG, GIF and WebP, and drawings.
 
-use super::HostileFile;
 use super::build::{noise, patched, zlib_run, zlib_stored};
+use super::file::HostileFile;
 
 pub(super) const FILES: &[HostileFile] = &[
     HostileFile::new("65535-square.png", PNG, "a header that promises four thousand million pixels", || {

@@ -1,7 +1,7 @@
 //! HTML, RTF, e-mail and XML.
 
-use super::HostileFile;
 use super::build::noise;
+use super::file::HostileFile;
 use super::office::laughs;
 
 const HTML: &str = "text/html";

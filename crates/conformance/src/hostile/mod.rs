@@ -15,6 +15,7 @@
 
 mod archive;
 mod build;
+mod file;
 mod images;
 mod markup;
 mod office;
@@ -22,36 +23,7 @@ mod pdf;
 mod plain;
 mod scans;
 
-use bytes::Bytes;
-
-/// A document made to break its reader.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct HostileFile {
-    /// A name that no other of them has, with the extension that goes with the media type.
-    pub name: &'static str,
-    /// The media type that it claims.
-    pub media_type: &'static str,
-    /// What is hostile about it.
-    pub what: &'static str,
-    make: fn() -> Vec<u8>,
-}
-
-impl HostileFile {
-    const fn new(
-        name: &'static str,
-        media_type: &'static str,
-        what: &'static str,
-        make: fn() -> Vec<u8>,
-    ) -> Self {
-        Self { name, media_type, what, make }
-    }
-
-    /// Makes its content: up to 32 MiB, the same each time.
-    pub fn bytes(&self) -> Bytes {
-        (self.make)().into()
-    }
-}
+pub use self::file::HostileFile;
 
 /// All of them.
 pub fn corpus() -> Vec<HostileFile> {

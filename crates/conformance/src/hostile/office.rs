@@ -1,7 +1,7 @@
 //! Office documents: archives of XML.
 
-use super::HostileFile;
 use super::build::Zip;
+use super::file::HostileFile;
 
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";

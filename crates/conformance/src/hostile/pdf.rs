@@ -1,7 +1,7 @@
 //! PDFs.
 
-use super::HostileFile;
 use super::build::{noise, zlib_run};
+use super::file::HostileFile;
 
 const PDF: &str = "application/pdf";
 

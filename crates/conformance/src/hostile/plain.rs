@@ -1,7 +1,7 @@
 //! Tables, JSON and text, and files that are not what they claim to be.
 
-use super::HostileFile;
 use super::build::{Zip, noise};
+use super::file::HostileFile;
 
 const CSV: &str = "text/csv";
 const JSON: &str = "application/json";

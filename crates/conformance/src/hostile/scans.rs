@@ -1,7 +1,7 @@
 //! TIFF and BMP: what scanners and old programs write, and no provider takes.
 
-use super::HostileFile;
 use super::build::{noise, patched, zlib_run, zlib_stored};
+use super::file::HostileFile;
 
 pub(super) const FILES: &[HostileFile] = &[
     HostileFile::new("directory-circle.tiff", TIFF, "pages that follow each other in a circle", || {

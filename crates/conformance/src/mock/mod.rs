@@ -1,7 +1,10 @@
 //! A mock provider: an HTTP server that answers as scripted and judges requests as the real APIs do.
 
+mod answer;
 mod chat;
 mod converse;
+mod credentials;
+mod delivery;
 mod fault;
 mod files;
 pub(crate) mod gemini;
@@ -12,16 +15,16 @@ mod responses;
 mod rules;
 mod schema;
 mod server;
+mod shared;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -29,9 +32,8 @@ use tokio::task::JoinHandle;
 
 pub use self::chat::{Server, validate_chat, validate_chat_with};
 pub use self::converse::{event_frame, validate_converse, validate_converse_with};
-pub use self::fault::Writes;
+pub use self::delivery::Writes;
 pub use self::files::StoredFile;
-pub(crate) use self::gemini::is_cache_path;
 pub use self::gemini::{validate_gemini, validate_gemini_with};
 pub use self::messages::{validate_messages, validate_messages_with};
 pub use self::record::{RecordedRequest, ResponseState};
@@ -39,8 +41,9 @@ pub use self::reply::{Finish, Reply, ReplyUsage};
 pub use self::responses::{validate_responses, validate_responses_with};
 pub use self::rules::{Rules, Violation};
 
-use self::record::Log;
+use self::shared::{Shared, lock};
 use crate::documents::{SeenDocument, seen_documents};
+use crate::paths::is_files_path;
 
 /// A provider on `127.0.0.1` that speaks every [`Api`](crate::Api) over HTTP/1.1.
 ///
@@ -67,21 +70,6 @@ pub struct MockProvider {
     url: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
-}
-
-type Handler = Box<dyn FnMut(&RecordedRequest) -> Reply + Send>;
-
-/// What the server's tasks and its owner share.
-struct Shared {
-    /// `None` accepts every request.
-    rules: Option<Rules>,
-    queue: Mutex<VecDeque<Reply>>,
-    handler: Mutex<Option<Handler>>,
-    caches: gemini::Caches,
-    files: files::Files,
-    /// What answers the next requests about files.
-    file_replies: Mutex<VecDeque<Reply>>,
-    log: Arc<Log>,
 }
 
 impl MockProvider {
@@ -186,7 +174,7 @@ impl MockProvider {
 
     /// The requests about files so far: uploads, looks, deletions.
     pub fn file_requests(&self) -> Vec<RecordedRequest> {
-        self.requests().into_iter().filter(|request| files::is_files_path(request.uri.path())).collect()
+        self.requests().into_iter().filter(|request| is_files_path(request.uri.path())).collect()
     }
 
     /// The documents of a request as [`seen_documents`] finds them, with the content of files in the place of
@@ -217,20 +205,4 @@ impl fmt::Debug for MockProvider {
             .field("pending_replies", &self.pending_replies())
             .finish_non_exhaustive()
     }
-}
-
-impl Shared {
-    /// What is to answer a request about files in the mock's place.
-    fn next_file_reply(&self, request: &RecordedRequest) -> Option<Reply> {
-        files::is_files_path(request.uri.path()).then(|| lock(&self.file_replies).pop_front()).flatten()
-    }
-
-    fn next_reply(&self, request: &RecordedRequest) -> Option<Reply> {
-        let queued = lock(&self.queue).pop_front();
-        queued.or_else(|| lock(&self.handler).as_mut().map(|handler| handler(request)))
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,11 +10,10 @@ use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::converse;
-use super::files;
-use super::gemini;
+use super::answer::JSON;
 use super::rules::Violation;
 use crate::api::Api;
+use crate::paths;
 
 /// How many requests a mock keeps; the oldest ones leave first.
 const MAX_RECORDS: usize = 10_000;
@@ -71,7 +70,7 @@ impl RecordedRequest {
         }
         Self {
             index: 0,
-            api: Api::from_path(uri.path()).or_else(|| files::api_of(uri.path(), &headers)),
+            api: Api::from_path(uri.path()).or_else(|| Api::from_files(uri.path(), &headers)),
             json: serde_json::from_slice(&body).ok().map(Arc::new),
             method,
             uri,
@@ -96,9 +95,25 @@ impl RecordedRequest {
     /// True if the request asks for a stream: in its body, with Gemini and Converse in its path.
     pub fn wants_stream(&self) -> bool {
         match self.api {
-            Some(Api::Gemini) => gemini::wants_stream(self.uri.path()),
-            Some(Api::Converse) => converse::wants_stream(self.uri.path()),
+            Some(Api::Gemini | Api::Converse) => paths::wants_stream(self.uri.path()),
             _ => self.json().get("stream") == Some(&Value::Bool(true)),
+        }
+    }
+
+    /// A member of the query, not decoded.
+    pub(crate) fn query(&self, name: &str) -> Option<&str> {
+        let pairs = self.uri.query()?.split('&');
+        pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// Checks that the body is stated to be JSON.
+    pub(crate) fn check_content_type(&self) -> Result<(), Violation> {
+        let value = self.header("content-type");
+        let essence = value.split(';').next().unwrap_or_default().trim();
+        if essence.eq_ignore_ascii_case(JSON) {
+            Ok(())
+        } else {
+            Err(Violation::invalid(format!("content-type: expected `application/json`, got `{value}`")))
         }
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::fault::Delivery;
+use super::delivery::Delivery;
 
 /// A scripted answer.
 ///

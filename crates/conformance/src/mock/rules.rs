@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::chat::Server;
-use super::converse::Credentials;
+use super::credentials::Credentials;
 
 /// How strictly requests are judged.
 ///

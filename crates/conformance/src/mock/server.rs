@@ -19,14 +19,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::Shared;
-use super::fault::{Delivery, Ending};
-use super::files::is_files_path;
-use super::gemini::is_cache_path;
+use super::answer::{ErrorAnswer, Rendered, request_id};
+use super::delivery::{Delivery, Ending};
 use super::record::{RecordedRequest, ResponseState, Tracker};
 use super::rules::Violation;
-use super::wire::{self, ErrorAnswer, Rendered};
+use super::shared::Shared;
+use super::wire;
 use crate::api::Api;
+use crate::paths::{is_cache_path, is_files_path};
 
 /// The largest body that is read at all, 64 MiB: above every limit that a provider has for inline requests.
 const MAX_BODY: usize = 64 << 20;
@@ -116,7 +116,7 @@ async fn answer(
         own.insert(header::CONTENT_TYPE, content_type);
     }
     if let Some(name) = request.api.and_then(wire::request_id_header)
-        && let Ok(id) = HeaderValue::try_from(wire::request_id(request.index))
+        && let Ok(id) = HeaderValue::try_from(request_id(request.index))
     {
         own.insert(name, id);
     }

@@ -1,9 +1,9 @@
 //! The seam between the server and the APIs. Another API is another module and one arm in each function here.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::answer::{ErrorAnswer, JSON, Rendered, data_event, named_event};
 use super::files::Files;
 use super::record::RecordedRequest;
 use super::reply::{ChoiceScript, Reply, ReplyBody};
@@ -11,52 +11,7 @@ use super::rules::{Rules, Violation};
 use super::{chat, converse, gemini, messages, responses};
 use crate::api::Api;
 
-pub(crate) const JSON: &str = "application/json";
-pub(crate) const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
-
-/// A response before it is cut into writes.
-pub(crate) struct Rendered {
-    pub(crate) status: u16,
-    pub(crate) content_type: String,
-    /// Headers beside the content type.
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(crate) events: Vec<Bytes>,
-}
-
-impl Rendered {
-    pub(crate) fn json(status: u16, body: &Value) -> Self {
-        Self::new(status, JSON, vec![body.to_string().into()])
-    }
-
-    fn new(status: u16, content_type: &str, events: Vec<Bytes>) -> Self {
-        Self { status, content_type: content_type.to_owned(), headers: Vec::new(), events }
-    }
-}
-
-/// An error as every API can word it.
-pub(crate) struct ErrorAnswer<'a> {
-    pub(crate) status: u16,
-    /// The `type`; the API's own word for the status when absent.
-    pub(crate) kind: Option<&'a str>,
-    pub(crate) code: Option<&'a str>,
-    pub(crate) path: Option<&'a str>,
-    pub(crate) message: &'a str,
-    /// The `details`, which only Gemini sends.
-    pub(crate) details: Option<&'a Value>,
-}
-
-impl<'a> From<&'a Violation> for ErrorAnswer<'a> {
-    fn from(violation: &'a Violation) -> Self {
-        Self {
-            status: violation.status,
-            kind: Some(violation.kind),
-            code: violation.code,
-            path: Some(violation.path.as_str()).filter(|path| !path.is_empty()),
-            message: &violation.message,
-            details: None,
-        }
-    }
-}
+const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
 
 /// Judges a whole request: headers first, then the body, then what it refers to.
 pub(crate) fn judge(
@@ -78,7 +33,7 @@ pub(crate) fn judge(
         }
         Api::Converse => return converse::judge(request, rules),
     };
-    check_content_type(&request.headers)?;
+    request.check_content_type()?;
     if api == Api::Messages && request.body.len() > messages::MAX_REQUEST_BYTES {
         return Err(messages::too_large());
     }
@@ -108,21 +63,10 @@ pub(crate) fn answer_cache(
 ) -> Result<Value, Violation> {
     gemini::check_headers(request, rules)?;
     if !request.body.is_empty() {
-        check_content_type(&request.headers)?;
+        request.check_content_type()?;
         files.check_use(Api::Gemini, request, rules)?;
     }
     caches.answer(request, rules)
-}
-
-pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Violation> {
-    let value =
-        headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case(JSON) {
-        Ok(())
-    } else {
-        Err(Violation::invalid(format!("content-type: expected `application/json`, got `{value}`")))
-    }
 }
 
 /// Renders a scripted reply, or says why this API has no such thing.
@@ -230,17 +174,4 @@ pub(crate) fn request_id_header(api: Api) -> Option<&'static str> {
         Api::Gemini => None,
         Api::Converse => Some("x-amzn-requestid"),
     }
-}
-
-/// The id of the n-th request, for headers and error bodies.
-pub(crate) fn request_id(index: usize) -> String {
-    format!("req_mock_{index}")
-}
-
-pub(crate) fn data_event(data: &Value) -> Bytes {
-    format!("data: {data}\n\n").into()
-}
-
-pub(crate) fn named_event(name: &str, data: &Value) -> Bytes {
-    format!("event: {name}\ndata: {data}\n\n").into()
 }

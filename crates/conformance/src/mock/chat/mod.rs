@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 pub use self::dialect::Server;
 pub(crate) use self::render::{render, render_stream};
 
+use super::answer::ErrorAnswer;
 use super::rules::{Rules, Violation};
-use super::wire::ErrorAnswer;
 
 /// Judges the body of a Chat Completions request by the strict rules.
 ///

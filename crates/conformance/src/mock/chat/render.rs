@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::mock::answer::data_event;
 use crate::mock::record::RecordedRequest;
 use crate::mock::reply::{ChoiceScript, Finish, Part, Reply, ReplyUsage};
-use crate::mock::wire::data_event;
 
 /// A fixed time, so that bodies are the same in every run.
 const CREATED: u64 = 1_700_000_000;

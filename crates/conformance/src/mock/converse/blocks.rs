@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::context::Context;
 use super::problems::{
     Check, constraint, filled, list, member, missing, object, of_model, one_of, only, optional_bool,
     optional_filled, optional_one_of, refused, required_list, required_object, string, union, unsupported,
 };
-use super::validate::Context;
 use crate::mock::rules::{Path, is_plain_name};
 
 const USER: &[&str] = &[

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::problems::{
     Check, constraint, object, of_model, one_of, only, optional_one_of, refused, string, unsupported,
 };
-use super::validate::Context;
 use crate::mock::rules::Path;
 
 const MAX_POINTS: usize = 4;

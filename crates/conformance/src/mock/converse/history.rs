@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::blocks::{Checker, Place};
+use super::context::Context;
 use super::family::Family;
 use super::problems::{Check, object, of_model, one_of, only, refused, required_list, string};
-use super::validate::Context;
 use crate::mock::messages::Claude;
 use crate::mock::rules::Path;
 

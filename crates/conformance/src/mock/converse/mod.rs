@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cache;
+mod context;
 mod family;
 mod frame;
 mod history;
@@ -23,13 +24,12 @@ use serde_json::{Value, json};
 pub(crate) use self::frame::error as error_frame;
 pub use self::frame::event_frame;
 pub(crate) use self::render::{render, render_stream};
-pub(crate) use self::sigv4::Credentials;
 
-use self::problems::VALIDATION;
+use self::problems::{VALIDATION, forbidden};
+use super::answer::{ErrorAnswer, Rendered};
 use super::record::RecordedRequest;
 use super::rules::{Rules, Violation};
-use super::wire::{ErrorAnswer, Rendered, check_content_type};
-use crate::api::converse_model;
+use crate::paths::converse_model;
 
 pub(crate) const EVENT_STREAM: &str = "application/vnd.amazon.eventstream";
 
@@ -62,7 +62,7 @@ pub(crate) fn judge(request: &RecordedRequest, rules: &Rules) -> Result<(), Viol
     if rules.authentication() {
         check_authentication(request, rules)?;
     }
-    check_content_type(&request.headers).map_err(|violation| Violation { kind: VALIDATION, ..violation })?;
+    request.check_content_type().map_err(|violation| Violation { kind: VALIDATION, ..violation })?;
     if request.body.len() > MAX_REQUEST_BYTES {
         return Err(Violation::new(413, "RequestEntityTooLargeException", "The request is over 25 MB."));
     }
@@ -92,10 +92,6 @@ fn check_authentication(request: &RecordedRequest, rules: &Rules) -> Result<(), 
     Err(forbidden("AccessDeniedException", "Authentication failed: Please make sure your API Key is valid."))
 }
 
-fn forbidden(kind: &'static str, message: impl Into<String>) -> Violation {
-    Violation::new(403, kind, message)
-}
-
 fn percent_decoded(segment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
@@ -109,11 +105,6 @@ fn percent_decoded(segment: &str) -> Option<String> {
         });
     }
     String::from_utf8(bytes).ok()
-}
-
-/// True if the path asks for a stream: the body does not tell.
-pub(crate) fn wants_stream(path: &str) -> bool {
-    path.trim_end_matches('/').ends_with("/converse-stream")
 }
 
 /// An error response: the type stands in a header, with the address of its definition behind it.

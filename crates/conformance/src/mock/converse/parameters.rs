@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::context::Context;
 use super::family::Family;
 use super::problems::{
     Check, constraint, extraneous, list, member, object, of_model, one_of, only, optional_filled,
     optional_one_of, refused, required_object, string, unsupported,
 };
-use super::validate::Context;
 use crate::mock::messages;
 use crate::mock::rules::{Path, Violation};
 use crate::mock::schema::{self, Dialect};

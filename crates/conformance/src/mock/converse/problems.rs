@@ -10,6 +10,11 @@ pub(super) type Check = Result<(), Violation>;
 
 pub(super) const VALIDATION: &str = "ValidationException";
 
+/// A request without the right to make it.
+pub(super) fn forbidden(kind: &'static str, message: impl Into<String>) -> Violation {
+    Violation::new(403, kind, message)
+}
+
 /// A message that names its place itself, or needs none.
 pub(super) fn refused(path: &Path<'_>, message: impl Into<String>) -> Violation {
     Violation::new(400, VALIDATION, message).with_path(path.dotted())

@@ -1,14 +1,14 @@
 //! Verification of AWS Signature Version 4, written from its description and not from any client of ours: canonical
 //! request, string to sign, derived key (bedrock.md 1).
 
-use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, Method, Uri};
 use sha2::{Digest as _, Sha256};
 
-use super::forbidden;
-use crate::documents::sha256_hex;
+use super::problems::forbidden;
+use crate::digest::sha256_hex;
+use crate::mock::credentials::Credentials;
 use crate::mock::rules::Violation;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -17,21 +17,6 @@ const SERVICE: &str = "bedrock";
 const MAX_SKEW: u64 = 300;
 /// The block of SHA-256.
 const BLOCK: usize = 64;
-
-/// The key that requests are signed with.
-#[derive(Clone)]
-pub(crate) struct Credentials {
-    pub(crate) access_key: String,
-    pub(crate) secret_key: String,
-    /// What temporary credentials send along.
-    pub(crate) session_token: Option<String>,
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()
-    }
-}
 
 /// A request as it was sent.
 pub(super) struct Signed<'a> {

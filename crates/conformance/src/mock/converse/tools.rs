@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::blocks::check_tool_name;
+use super::context::Context;
 use super::family::Family;
 use super::problems::{
     Check, constraint, member, missing, object, of_model, only, optional_bool, optional_filled, refused,
     required_list, required_object, string, union, unsupported,
 };
-use super::validate::Context;
 use crate::mock::rules::{Path, Violation};
 use crate::mock::schema::{self, Dialect};
 

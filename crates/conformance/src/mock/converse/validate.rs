@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::context::Context;
 use super::family::{Family, is_model_id, lacks_profile};
 use super::problems::{
     Check, VALIDATION, constraint, filled, list, member, missing, object, one_of, only, optional_one_of,
@@ -28,29 +29,6 @@ const FIELDS: &[&str] = &[
 const MAX_METADATA: usize = 16;
 const MAX_METADATA_VALUE: usize = 256;
 const MAX_RESPONSE_PATHS: usize = 10;
-
-/// What the parts of a check share.
-pub(super) struct Context<'a> {
-    pub(super) request: &'a Map<String, Value>,
-    pub(super) model_id: &'a str,
-    pub(super) family: Family,
-    pub(super) rules: &'a Rules,
-}
-
-impl<'a> Context<'a> {
-    pub(super) fn additional(&self) -> Option<&'a Map<String, Value>> {
-        member(self.request, "additionalModelRequestFields")?.as_object()
-    }
-
-    /// The type of the `thinking` object that is handed to Claude.
-    pub(super) fn thinking(&self) -> Option<&'a str> {
-        self.additional()?.get("thinking")?.get("type")?.as_str()
-    }
-
-    pub(super) fn messages(&self) -> &'a [Value] {
-        self.request.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-    }
-}
 
 pub(super) fn check(model_id: &str, body: &Value, rules: &Rules) -> Check {
     let root = Path::Root;

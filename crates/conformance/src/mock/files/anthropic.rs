@@ -3,14 +3,16 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::form::Form;
-use super::{Entry, Files, StoredFile, account, id_of, matches_type, seconds};
+use super::form::{Form, seconds};
+use super::store::{Entry, Files, StoredFile, account};
 use crate::api::Api;
+use crate::media::matches_type;
+use crate::mock::answer::Rendered;
 use crate::mock::gemini::timestamp;
 use crate::mock::messages;
 use crate::mock::record::RecordedRequest;
 use crate::mock::rules::{Rules, Violation};
-use crate::mock::wire::Rendered;
+use crate::paths::file_id;
 
 /// 90 days.
 const LONGEST: u64 = 7_776_000;
@@ -18,7 +20,7 @@ const LONGEST: u64 = 7_776_000;
 pub(super) fn answer(files: &Files, request: &RecordedRequest, rules: &Rules) -> Result<Rendered, Violation> {
     let headers = messages::check_headers(&request.headers, rules)?;
     check_beta(&headers)?;
-    let id = id_of(request.uri.path());
+    let id = file_id(request.uri.path());
     if id.is_empty() {
         return match request.method {
             Method::POST => create(files, request, rules),

@@ -1,5 +1,7 @@
 //! Forms with a file in them (RFC 7578), read strictly.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use crate::mock::record::RecordedRequest;
@@ -70,6 +72,12 @@ impl Form {
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
+}
+
+/// A lifetime in seconds inside bounds.
+pub(super) fn seconds(text: &str, most: u64) -> Option<Duration> {
+    let seconds: u64 = text.parse().ok()?;
+    (3_600..=most).contains(&seconds).then(|| Duration::from_secs(seconds))
 }
 
 /// One part of a form.

@@ -5,27 +5,20 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
-use super::{Entry, Files, StoredFile, account, id_of, matches_type};
+use super::store::{Begun, Entry, Files, StoredFile, account};
 use crate::api::Api;
+use crate::media::matches_type;
+use crate::mock::answer::Rendered;
 use crate::mock::gemini::{self, timestamp};
 use crate::mock::record::RecordedRequest;
 use crate::mock::rules::{Rules, Violation};
-use crate::mock::wire::{Rendered, check_content_type};
+use crate::paths::file_id;
 
 /// How long files are kept, always.
 const LIFETIME: Duration = Duration::from_secs(48 * 3_600);
 /// How many uploads may be begun and not ended.
 const MAX_BEGUN: usize = 100;
 const HOME: &str = "https://generativelanguage.googleapis.com";
-
-/// An upload that was begun.
-pub(super) struct Begun {
-    id: String,
-    account: String,
-    name: String,
-    media_type: String,
-    size: usize,
-}
 
 pub(super) fn answer(files: &Files, request: &RecordedRequest, rules: &Rules) -> Result<Rendered, Violation> {
     let path = request.uri.path();
@@ -37,7 +30,7 @@ pub(super) fn answer(files: &Files, request: &RecordedRequest, rules: &Rules) ->
         };
     }
     gemini::check_headers(request, rules)?;
-    let id = id_of(path);
+    let id = file_id(path);
     if id.is_empty() {
         return Err(Violation::new(404, "NOT_FOUND", "files are uploaded at another address"));
     }
@@ -61,7 +54,7 @@ pub(super) fn answer(files: &Files, request: &RecordedRequest, rules: &Rules) ->
 /// The first half: what is to come is described, and answered by the address that it goes to.
 fn begin(files: &Files, request: &RecordedRequest, rules: &Rules) -> Result<Rendered, Violation> {
     gemini::check_headers(request, rules)?;
-    check_content_type(&request.headers)?;
+    request.check_content_type()?;
     if request.header("x-goog-upload-protocol") != "resumable" {
         return Err(invalid("the upload protocol must be resumable"));
     }
@@ -102,7 +95,7 @@ fn begin(files: &Files, request: &RecordedRequest, rules: &Rules) -> Result<Rend
 
 /// The second half: the content.
 fn finish(files: &Files, request: &RecordedRequest, rules: &Rules) -> Result<Rendered, Violation> {
-    let id = gemini::query(request, "upload_id").unwrap_or_default();
+    let id = request.query("upload_id").unwrap_or_default();
     let begun = {
         let mut state = files.lock();
         let at = state.begun.iter().position(|begun| begun.id == id);

@@ -1,15 +1,19 @@
 //! `/files` of OpenAI.
 
+use std::time::SystemTime;
+
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::form::Form;
-use super::{Entry, Files, StoredFile, account, id_of, matches_type, seconds, unix};
+use super::form::{Form, seconds};
+use super::store::{Entry, Files, StoredFile, account};
 use crate::api::Api;
+use crate::media::matches_type;
+use crate::mock::answer::Rendered;
 use crate::mock::chat;
 use crate::mock::record::RecordedRequest;
 use crate::mock::rules::{Rules, Violation};
-use crate::mock::wire::Rendered;
+use crate::paths::file_id;
 
 const PURPOSES: [&str; 6] = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"];
 /// 30 days.
@@ -17,7 +21,7 @@ const LONGEST: u64 = 2_592_000;
 
 pub(super) fn answer(files: &Files, request: &RecordedRequest, rules: &Rules) -> Result<Rendered, Violation> {
     chat::check_headers(&request.headers, rules)?;
-    let id = id_of(request.uri.path());
+    let id = file_id(request.uri.path());
     if id.is_empty() {
         return match request.method {
             Method::POST => create(files, request, rules),
@@ -113,4 +117,8 @@ fn missing(id: &str) -> Violation {
 
 fn not_allowed(request: &RecordedRequest) -> Violation {
     Violation::new(405, "invalid_request_error", format!("Not allowed to {} on files.", request.method))
+}
+
+fn unix(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Files, account, anthropic, gemini};
+use super::store::{Files, account};
+use super::{anthropic, gemini};
 use crate::api::Api;
 use crate::mock::gemini::{member, text};
 use crate::mock::record::RecordedRequest;

@@ -7,15 +7,16 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::context::Context;
+use super::fields;
 use super::models::{self, Model};
 use super::proto::{self, Platform, invalid, list, member, text};
 use super::timestamp;
-use super::validate::{Context, check_contents};
-use super::{fields, query, resource};
+use super::validate::check_contents;
 use crate::mock::record::RecordedRequest;
 use crate::mock::rules::{Path, Rules, Violation};
+use crate::paths::CACHED_CONTENTS;
 
-const RESOURCE: &str = "cachedContents";
 const DEFAULT_TTL: Duration = Duration::from_secs(3600);
 /// How many caches a mock keeps; the oldest ones leave first.
 const MAX_ENTRIES: usize = 1000;
@@ -23,13 +24,6 @@ const MAX_ENTRIES: usize = 1000;
 const MIN_TOKENS: u64 = 1024;
 /// What an image or a page counts for.
 const TOKENS_OF_MEDIA: usize = 258;
-
-/// True if a path is that of the caches or of one of them.
-pub(crate) fn is_cache_path(path: &str) -> bool {
-    let mut segments = path.trim_end_matches('/').rsplit('/');
-    let (last, before) = (segments.next(), segments.next());
-    last == Some(RESOURCE) || before == Some(RESOURCE)
-}
 
 /// The caches of a running mock.
 #[derive(Default)]
@@ -110,9 +104,9 @@ impl Caches {
             Platform::Vertex => path.find("projects/"),
             Platform::Developer => None,
         };
-        let start = start.or_else(|| path.rfind(RESOURCE)).unwrap_or(0);
+        let start = start.or_else(|| path.rfind(CACHED_CONTENTS)).unwrap_or(0);
         let name = path.get(start..).unwrap_or_default();
-        if name.ends_with(RESOURCE) {
+        if name.ends_with(CACHED_CONTENTS) {
             return match request.method {
                 Method::POST => self.create(name, platform, request.json(), rules),
                 Method::GET => {
@@ -200,7 +194,7 @@ impl Caches {
         let Some(name) = member(request.json(), "cached_content").and_then(Value::as_str) else {
             return Ok(());
         };
-        let asked = resource(request.uri.path());
+        let asked = models::resource(request.uri.path());
         let state = self.lock();
         let at = state.find(name, models::platform(asked))?;
         let made_for = state.entries.get(at).map_or("", |entry| entry.model.as_str());
@@ -269,7 +263,7 @@ fn new_expiry(request: &RecordedRequest, now: SystemTime) -> Result<SystemTime, 
     let refused = || Violation::new(400, "INVALID_ARGUMENT", "Only ttl or expire_time can be updated.");
     let is_lifetime = |field: &str| matches!(field, "ttl" | "expireTime" | "expire_time");
     let body = request.json();
-    let mask = query(request, "updateMask").unwrap_or_default();
+    let mask = request.query("updateMask").unwrap_or_default();
     let masked = mask.split(',').all(|field| field.is_empty() || is_lifetime(field));
     if !masked || !body.as_object().is_some_and(|body| body.keys().all(|key| is_lifetime(key))) {
         return Err(refused());

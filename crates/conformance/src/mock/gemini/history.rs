@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::proto::{Check, invalid, list, member, text};
-use super::validate::Context;
 use crate::mock::rules::{Path, Violation};
 
 /// What stands in a content.

@@ -1,6 +1,7 @@
 //! Gemini generateContent: headers, rules, cached contents and rendering.
 
 mod caches;
+mod context;
 mod fields;
 mod history;
 mod models;
@@ -18,13 +19,14 @@ mod tests;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::caches::{Caches, is_cache_path};
+pub(crate) use self::caches::Caches;
+pub(crate) use self::models::resource;
 pub(crate) use self::proto::{list, member, text};
 pub(crate) use self::render::{render, render_array, render_stream};
 
+use super::answer::ErrorAnswer;
 use super::record::RecordedRequest;
 use super::rules::{Rules, Violation};
-use super::wire::ErrorAnswer;
 
 /// Judges the body of a Gemini request by the strict rules.
 ///
@@ -48,18 +50,13 @@ pub fn validate_gemini_with(model: &str, body: &Value, rules: &Rules) -> Result<
     validate::check(model, body, rules)
 }
 
-/// The model's resource name in a request path: what stands before the method.
-pub(crate) fn resource(path: &str) -> &str {
-    path.rsplit_once(':').map_or(path, |(resource, _)| resource)
-}
-
 /// A key comes in `x-goog-api-key` or in the query, a token as `Authorization: Bearer …`.
 pub(crate) fn check_headers(request: &RecordedRequest, rules: &Rules) -> Result<(), Violation> {
     if !rules.authentication() {
         return Ok(());
     }
     let bearer = request.header("authorization").strip_prefix("Bearer ").unwrap_or_default();
-    let in_query = query(request, "key").is_some_and(|key| !key.is_empty());
+    let in_query = request.query("key").is_some_and(|key| !key.is_empty());
     if in_query || !bearer.trim().is_empty() || !request.header("x-goog-api-key").trim().is_empty() {
         return Ok(());
     }
@@ -77,20 +74,9 @@ pub(crate) fn check_headers(request: &RecordedRequest, rules: &Rules) -> Result<
     })
 }
 
-/// A member of a request's query, not decoded.
-pub(crate) fn query<'r>(request: &'r RecordedRequest, name: &str) -> Option<&'r str> {
-    let pairs = request.uri.query()?.split('&');
-    pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
-/// True if the request asks for a stream, by its path.
-pub(crate) fn wants_stream(path: &str) -> bool {
-    path.ends_with(":streamGenerateContent")
-}
-
 /// True if a stream comes as server-sent events; without `alt=sse` it is one JSON array, written piece by piece.
 pub(crate) fn wants_events(request: &RecordedRequest) -> bool {
-    query(request, "alt") == Some("sse")
+    request.query("alt") == Some("sse")
 }
 
 /// The canonical statuses and their HTTP codes.
@@ -135,10 +121,5 @@ pub(crate) fn error_event(status: &str, message: &str) -> Bytes {
     let code = STATUSES.iter().find(|(word, _)| *word == status).map_or(500, |(_, code)| *code);
     let answer =
         ErrorAnswer { status: code, kind: Some(status), code: None, path: None, message, details: None };
-    data_event(&error_body(&answer))
-}
-
-/// An event as Google frames it, with CRLF.
-pub(crate) fn data_event(data: &Value) -> Bytes {
-    format!("data: {data}\r\n\r\n").into()
+    render::data_event(&error_body(&answer))
 }

@@ -56,6 +56,11 @@ impl Model {
     }
 }
 
+/// The model's resource name in a request path: what stands before the method.
+pub(crate) fn resource(path: &str) -> &str {
+    path.rsplit_once(':').map_or(path, |(resource, _)| resource)
+}
+
 /// The platform that a resource name belongs to: those of Vertex begin with a project or a publisher.
 pub(super) fn platform(resource: &str) -> Platform {
     let name = resource.trim_start_matches('/');

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::fields::PART_DATA;
 use super::proto::{Check, Platform, invalid, list, member, text};
-use super::validate::Context;
 use crate::media::{decode_any_base64, sniff};
 use crate::mock::rules::Path;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{data_event, models, resource};
+use super::models;
 use crate::mock::record::RecordedRequest;
 use crate::mock::reply::{ChoiceScript, Finish, Part, Reply, ReplyUsage};
 
@@ -22,6 +22,11 @@ pub(crate) fn render_stream(
     terminated: bool,
 ) -> Result<Vec<Bytes>, String> {
     Ok(chunks(reply, request, terminated)?.iter().map(data_event).collect())
+}
+
+/// An event as Google frames it, with CRLF.
+pub(super) fn data_event(data: &Value) -> Bytes {
+    format!("data: {data}\r\n\r\n").into()
 }
 
 /// The chunks as the items of one JSON array, which is what comes without `alt=sse`.
@@ -91,7 +96,7 @@ struct Envelope<'r> {
 
 impl<'r> Envelope<'r> {
     fn new(reply: &'r Reply, request: &RecordedRequest) -> Self {
-        let asked = || models::id(resource(request.uri.path())).to_owned();
+        let asked = || models::id(models::resource(request.uri.path())).to_owned();
         Self {
             id: reply.id.clone().unwrap_or_else(|| format!("mock{}", request.index)),
             model: reply.model.clone().unwrap_or_else(asked),

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::proto::{Check, invalid, list, member, text};
 use super::schema;
-use super::validate::Context;
 use crate::mock::rules::Path;
 
 const MAX_DECLARATIONS: usize = 512;

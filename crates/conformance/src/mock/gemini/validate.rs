@@ -2,34 +2,12 @@
 
 use serde_json::Value;
 
-use super::models::{Model, Thinking};
+use super::context::Context;
+use super::models::Thinking;
 use super::parts::Checker;
-use super::proto::{self, Check, Platform, get, invalid, list, member, text};
-use super::{fields, history, models, schema, tools};
+use super::proto::{self, Check, get, invalid, list, member, text};
+use super::{fields, history, schema, tools};
 use crate::mock::rules::{Path, Rules, Violation};
-
-/// What the rules depend on.
-pub(super) struct Context<'r> {
-    pub(super) platform: Platform,
-    pub(super) model: Option<Model>,
-    /// The model's id.
-    pub(super) id: &'r str,
-}
-
-impl<'r> Context<'r> {
-    pub(super) fn new(resource: &'r str) -> Self {
-        Self {
-            platform: models::platform(resource),
-            model: models::model(resource),
-            id: models::id(resource),
-        }
-    }
-
-    /// True if the model is known to be older than Gemini 3.
-    pub(super) fn is_old(&self) -> bool {
-        self.model.is_some_and(|model| !model.is_third_generation())
-    }
-}
 
 pub(super) fn check(resource: &str, body: &Value, rules: &Rules) -> Check {
     let context = Context::new(resource);

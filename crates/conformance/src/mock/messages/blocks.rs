@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use super::context::{Context, WITHOUT_SAMPLING};
 use super::models::Model;
 use super::problems::{
     Check, array, bad, filled, object, one_of, only, optional_bool, optional_string, required, string,
 };
-use super::validate::{Context, WITHOUT_SAMPLING};
 use crate::media::{decode_base64, dimensions, sniff};
 use crate::mock::rules::{Path, is_plain_name};
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::problems::{Check, bad, object, one_of, only, string};
-use super::validate::Context;
 use crate::mock::rules::Path;
 
 const MAX_MARKERS: usize = 4;

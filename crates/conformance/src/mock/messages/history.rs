@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::blocks::{Checker, Place, check_string, is_server_block, is_server_call, is_server_result};
+use super::context::Context;
 use super::models::Model;
 use super::problems::{Check, array, bad, object, one_of, only, required, string};
 use super::thinking;
-use super::validate::Context;
 use crate::mock::rules::Path;
 
 /// What one side says at once: a message, or several where neighbours are merged.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cache;
+mod context;
 mod history;
 mod models;
 mod problems;
@@ -20,8 +21,8 @@ pub(crate) use self::models::Model as Claude;
 pub(crate) use self::render::{render, render_stream};
 pub(crate) use self::validate::check_parameters;
 
+use super::answer::{ErrorAnswer, request_id};
 use super::rules::{Rules, Violation};
-use super::wire::{ErrorAnswer, request_id};
 
 /// The largest request, 32 MB.
 pub(crate) const MAX_REQUEST_BYTES: usize = 32_000_000;

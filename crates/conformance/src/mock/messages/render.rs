@@ -4,9 +4,9 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::blocks::is_server_call;
+use crate::mock::answer::named_event;
 use crate::mock::record::RecordedRequest;
 use crate::mock::reply::{ChoiceScript, Finish, Part, Reply, ReplyUsage};
-use crate::mock::wire::named_event;
 
 pub(crate) fn render(reply: &Reply, request: &RecordedRequest) -> Result<Value, String> {
     let choice = only_choice(reply)?;

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::models::{Model, Modes};
 use super::problems::{Check, bad, object, one_of, only, required, string};
-use super::validate::Context;
 use crate::mock::rules::Path;
 
 const MIN_BUDGET: u64 = 1024;

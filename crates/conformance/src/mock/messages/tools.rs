@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::context::Context;
 use super::models::Model;
 use super::problems::{
     Check, array, bad, filled, object, one_of, only, optional_bool, optional_string, required, string,
 };
-use super::validate::Context;
 use crate::mock::rules::{Path, Violation, is_plain_name};
 use crate::mock::schema::{self, Dialect};
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::context::{Context, WITHOUT_SAMPLING};
 use super::models::Model;
 use super::problems::{Check, array, bad, filled, object, one_of, only, optional_bool, required, string};
 use super::{blocks, cache, history, thinking, tools};
@@ -34,39 +35,8 @@ const FIELDS: &[&str] = &[
 /// Fields that need a beta flag.
 const BETA_FIELDS: &[&str] = &["context_management", "mcp_servers", "fallbacks", "thread", "compaction"];
 
-/// The version that has no sampling parameters.
-pub(super) const WITHOUT_SAMPLING: &str = "2026-10-21";
-
 const MAX_OUTPUT: u64 = 128_000;
 const MAX_MESSAGES: usize = 100_000;
-
-/// What the parts of a check share.
-pub(super) struct Context<'a> {
-    pub(super) request: &'a Map<String, Value>,
-    pub(super) model: Option<Model>,
-    pub(super) rules: &'a Rules,
-}
-
-impl Context<'_> {
-    /// The type of the `thinking` object, if there is one.
-    pub(super) fn thinking(&self) -> Option<&str> {
-        self.request.get("thinking")?.get("type")?.as_str()
-    }
-
-    pub(super) fn flag(&self, key: &str) -> bool {
-        self.request.get(key) == Some(&Value::Bool(true))
-    }
-
-    pub(super) fn output_format(&self) -> Option<&Value> {
-        self.request.get("output_config")?.get("format").filter(|format| !format.is_null())
-    }
-
-    /// True if a tool call is forced.
-    pub(super) fn forces_tool(&self) -> bool {
-        let choice = self.request.get("tool_choice").and_then(|choice| choice.get("type")?.as_str());
-        matches!(choice, Some("any" | "tool"))
-    }
-}
 
 pub(super) fn check(body: &Value, rules: &Rules) -> Check {
     let root = Path::Root;

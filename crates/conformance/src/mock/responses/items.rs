@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{NEEDS, parts, tools};
+use super::ids::NEEDS;
+use super::{parts, tools};
 use crate::mock::chat::problems::{
     Check, array, bad_value, invalid, missing, object, one_of, only, optional, optional_string, string,
     too_long, wrong_type,

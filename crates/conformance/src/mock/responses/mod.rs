@@ -1,5 +1,6 @@
 //! OpenAI Responses: rules and rendering. Headers and error envelopes are those of Chat Completions.
 
+mod ids;
 mod items;
 mod parts;
 mod render;
@@ -16,12 +17,8 @@ use serde_json::{Value, json};
 pub(crate) use self::render::render;
 pub(crate) use self::stream::render_stream;
 
+use super::answer::{ErrorAnswer, named_event};
 use super::rules::{Rules, Violation};
-use super::wire::{ErrorAnswer, named_event};
-
-/// Stands in the id of a mock's output item before the id of the reasoning item it came from, so that the
-/// pairing of the two can be judged when they are replayed.
-const NEEDS: &str = "_needs_";
 
 /// Judges the body of a Responses request by the strict rules.
 ///

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::NEEDS;
+use super::ids::NEEDS;
 use crate::mock::record::RecordedRequest;
 use crate::mock::reply::{ChoiceScript, Finish, Part, Reply, ReplyUsage};
 

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::render::{Answer, Growth, Item, output_text};
+use crate::mock::answer::named_event;
 use crate::mock::record::RecordedRequest;
 use crate::mock::reply::Reply;
-use crate::mock::wire::named_event;
 
 pub(crate) fn render_stream(
     reply: &Reply,

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::mock::answer::Rendered;
 use crate::mock::record::RecordedRequest;
-use crate::mock::wire::{Rendered, render};
+use crate::mock::wire::render;
 use crate::{Finish, Reply, ReplyUsage};
 
 fn request(body: &Value) -> RecordedRequest {

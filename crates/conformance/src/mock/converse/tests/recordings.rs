@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use attache_transport::cassette::Cassette;
 
 use crate::CassetteIndex;
-use crate::api::converse_model;
 use crate::mock::converse::{percent_decoded, validate_converse};
+use crate::paths::converse_model;
 
 /// Refused requests whose fault the request shows: a PDF in a tool result of Nova, a document by reference for
 /// Claude, a model that is served through a profile only.
