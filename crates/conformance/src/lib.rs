@@ -16,6 +16,7 @@ mod digest;
 mod documents;
 pub mod hostile;
 mod media;
+mod members;
 mod mock;
 mod paths;
 

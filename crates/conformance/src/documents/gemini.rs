@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::parts::walk;
 use super::seen::{SeenDocument, SeenPlace};
 use crate::media::decode_any_base64;
-use crate::mock::gemini::{list, member, text};
+use crate::members::{list, member, text};
 
 pub(super) fn documents(body: &Value) -> Vec<SeenDocument> {
     let mut found = Vec::new();

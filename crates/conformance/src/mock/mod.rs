@@ -2,6 +2,7 @@
 
 mod answer;
 mod chat;
+mod compatible;
 mod converse;
 mod credentials;
 mod delivery;
@@ -30,7 +31,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-pub use self::chat::{Server, validate_chat, validate_chat_with};
+pub use self::chat::{validate_chat, validate_chat_with};
+pub use self::compatible::Server;
 pub use self::converse::{event_frame, validate_converse, validate_converse_with};
 pub use self::delivery::Writes;
 pub use self::files::StoredFile;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::chat::Server;
+use super::compatible::Server;
 use super::credentials::Credentials;
 
 /// How strictly requests are judged.

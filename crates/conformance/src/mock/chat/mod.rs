@@ -15,7 +15,6 @@ mod tests;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-pub use self::dialect::Server;
 pub(crate) use self::render::{render, render_stream};
 
 use super::answer::ErrorAnswer;

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::Server;
 use super::problems::{Check, bad_value, invalid, missing, object, one_of, only, optional, string};
 use crate::media::{decode_base64, parse_data_uri, sniff};
-use crate::mock::rules::{Path, Rules};
+use crate::mock::compatible::Server;
+use crate::mock::rules::{Path, Rules, Violation};
 
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const BREAKPOINT: &str = "prompt_cache_breakpoint";
@@ -148,7 +148,7 @@ fn check_audio(audio: &Map<String, Value>, path: &Path<'_>, rules: &Rules) -> Ch
     decode(data, &path.key("data")).map(drop)
 }
 
-pub(crate) fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, crate::mock::Violation> {
+pub(crate) fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, Violation> {
     decode_base64(data).filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
         let message = format!("Invalid '{}': the data is not valid base64.", path.bracketed());
         invalid(path, "invalid_base64", message)

@@ -8,7 +8,7 @@ use super::problems::{
     object, one_of, only, optional, optional_string, string, wrong_type,
 };
 use super::{dialect, history, tools};
-use crate::mock::rules::{Path, Rules, is_plain_name};
+use crate::mock::rules::{Path, Rules, Violation, is_plain_name};
 use crate::mock::schema::{self, Dialect};
 
 const FIELDS: &[&str] = &[
@@ -235,7 +235,7 @@ fn check_reasoning(request: &Map<String, Value>, has_tools: bool) -> Check {
             "Function tools with reasoning are not supported for {name} in /v1/chat/completions. Use /v1/responses or \
              set 'reasoning_effort' to 'none'."
         );
-        return Err(crate::mock::Violation::invalid(message).with_path(path.bracketed()));
+        return Err(Violation::invalid(message).with_path(path.bracketed()));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::family::Family;
 use super::problems::{Check, object, of_model, one_of, only, refused, required_list, string};
 use crate::mock::messages::Claude;
-use crate::mock::rules::Path;
+use crate::mock::rules::{Path, Violation};
 
 const ROLES: &[&str] = &["user", "assistant", "system"];
 
@@ -164,7 +164,7 @@ fn check_results(turn: &Turn<'_>, expected: &[&str]) -> Check {
     if missing.is_empty() { Ok(()) } else { Err(unanswered(turn.message, &missing)) }
 }
 
-fn unanswered(message: usize, ids: &[&str]) -> crate::mock::Violation {
+fn unanswered(message: usize, ids: &[&str]) -> Violation {
     let what = format!(
         "Expected toolResult blocks at messages.{message}.content for the following Ids: {}",
         ids.join(", ")

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::store::{Files, account};
 use super::{anthropic, gemini};
 use crate::api::Api;
-use crate::mock::gemini::{member, text};
+use crate::members::{member, text};
 use crate::mock::record::RecordedRequest;
 use crate::mock::rules::{Path, Rules, Violation};
 

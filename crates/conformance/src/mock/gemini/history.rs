@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::context::Context;
-use super::proto::{Check, invalid, list, member, text};
+use super::proto::{Check, invalid};
+use crate::members::{list, member, text};
 use crate::mock::rules::{Path, Violation};
 
 /// What stands in a content.

@@ -21,7 +21,6 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::caches::Caches;
 pub(crate) use self::models::resource;
-pub(crate) use self::proto::{list, member, text};
 pub(crate) use self::render::{render, render_array, render_stream};
 
 use super::answer::ErrorAnswer;

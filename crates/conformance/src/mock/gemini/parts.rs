@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::fields::PART_DATA;
-use super::proto::{Check, Platform, invalid, list, member, text};
+use super::proto::{Check, Platform, invalid};
 use crate::media::{decode_any_base64, sniff};
-use crate::mock::rules::Path;
+use crate::members::{list, member, text};
+use crate::mock::rules::{Path, Violation};
 
 const MEDIA_TYPES: &[&str] = &[
     "image/png",
@@ -227,7 +228,7 @@ impl<'a> Checker<'a> {
     }
 
     /// An error about a member, in the words of the field checker.
-    fn field(&self, path: &Path<'_>, key: &str, what: &str) -> crate::mock::Violation {
+    fn field(&self, path: &Path<'_>, key: &str, what: &str) -> Violation {
         let path = path.key(key);
         invalid(&path, format!("* {}.{}: {what}\n", self.name, path.bracketed()))
     }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::proto::{Check, invalid, list, member, text};
+use super::proto::{Check, invalid};
+use crate::members::{list, member, text};
 use crate::mock::rules::Path;
 
 /// A bound on our own recursion, far beyond what is served.

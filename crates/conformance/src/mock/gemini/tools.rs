@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::context::Context;
-use super::proto::{Check, invalid, list, member, text};
+use super::proto::{Check, invalid};
 use super::schema;
+use crate::members::{list, member, text};
 use crate::mock::rules::Path;
 
 const MAX_DECLARATIONS: usize = 512;

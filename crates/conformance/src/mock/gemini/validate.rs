@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::context::Context;
 use super::models::Thinking;
 use super::parts::Checker;
-use super::proto::{self, Check, get, invalid, list, member, text};
+use super::proto::{self, Check, invalid};
 use super::{fields, history, schema, tools};
+use crate::members::{get, list, member, text};
 use crate::mock::rules::{Path, Rules, Violation};
 
 pub(super) fn check(resource: &str, body: &Value, rules: &Rules) -> Check {

@@ -8,7 +8,7 @@ use super::problems::{
     Check, array, bad, filled, object, one_of, only, optional_bool, optional_string, required, string,
 };
 use crate::media::{decode_base64, dimensions, sniff};
-use crate::mock::rules::{Path, is_plain_name};
+use crate::mock::rules::{Path, Violation, is_plain_name};
 
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 /// The limit of an image's base64 text.
@@ -297,7 +297,7 @@ impl<'a> Checker<'a> {
             if image.size.is_some_and(|(width, height)| width.max(height) > side) {
                 let what = format!("At least one of the image dimensions exceed {what}: {side} pixels");
                 let message = format!("{}: {what}", image.path);
-                return Err(crate::mock::Violation::invalid(message).with_path(image.path.clone()));
+                return Err(Violation::invalid(message).with_path(image.path.clone()));
             }
         }
         Ok(())
@@ -350,7 +350,7 @@ fn check_file_id(source: &Map<String, Value>, path: &Path<'_>) -> Check {
     filled(source, "file_id", &path).map(drop)
 }
 
-fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, crate::mock::Violation> {
+fn decode(data: &str, path: &Path<'_>) -> Result<Vec<u8>, Violation> {
     let path = path.key("data");
     let problem = if data.starts_with("data:") {
         "expected bare base64 without a `data:` prefix"

@@ -7,7 +7,7 @@ use crate::mock::chat::parts::{check_image_url, decode};
 use crate::mock::chat::problems::{
     Check, bad_value, invalid, missing, object, one_of, only, optional, string, wrong_type,
 };
-use crate::mock::rules::{Path, Rules};
+use crate::mock::rules::{Path, Rules, Violation};
 
 const BREAKPOINT: &str = "prompt_cache_breakpoint";
 
@@ -136,7 +136,7 @@ fn exactly_one<'k>(
     part: &Map<String, Value>,
     keys: &[&'k str],
     path: &Path<'_>,
-) -> Result<&'k str, crate::mock::Violation> {
+) -> Result<&'k str, Violation> {
     let mut present = keys.iter().filter(|key| optional(part, key).is_some());
     let list = || keys.iter().map(|key| format!("'{key}'")).collect::<Vec<_>>().join(", ");
     match (present.next(), present.next()) {

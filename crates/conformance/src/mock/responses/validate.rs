@@ -9,7 +9,7 @@ use crate::mock::chat::problems::{
     only, optional, optional_string, string, wrong_type,
 };
 use crate::mock::chat::validate::{EFFORTS, check_limits};
-use crate::mock::rules::{Path, Rules, is_plain_name};
+use crate::mock::rules::{Path, Rules, Violation, is_plain_name};
 use crate::mock::schema::{self, Dialect};
 
 const FIELDS: &[&str] = &[
@@ -245,7 +245,7 @@ fn check_reasoning(
     }
 }
 
-fn unsupported(path: &Path<'_>) -> crate::mock::Violation {
+fn unsupported(path: &Path<'_>) -> Violation {
     let message = format!("Unsupported parameter: '{}' is not supported with this model.", path.bracketed());
     invalid(path, "unsupported_parameter", message)
 }
@@ -270,7 +270,7 @@ fn check_text(request: &Map<String, Value>) -> Check {
             }
             let message = "Response input messages must contain the word 'json' in some form to use 'text.format' of \
                            type 'json_object'.";
-            Err(crate::mock::Violation::invalid(message).with_path("input".to_owned()))
+            Err(Violation::invalid(message).with_path("input".to_owned()))
         }
         "json_schema" => {
             // A nested `json_schema` is the shape of Chat Completions.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::problems::Check;
-use super::{Asked, refused, text};
+use super::asked::{Asked, refused, text};
 use crate::mock::rules::Violation;
 
 /// The members of messages that Groq knows (openai.md A.2, C.7).

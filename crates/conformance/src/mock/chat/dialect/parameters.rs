@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::problems::Check;
-use super::{ALWAYS_THINKING, Asked, refused, text};
+use super::asked::{ALWAYS_THINKING, Asked, refused, text};
 use crate::mock::rules::Violation;
 
 impl Asked<'_> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::problems::Check;
-use super::{Asked, refused, text};
+use super::asked::{Asked, refused, text};
 
 impl Asked<'_> {
     /// Refuses the first part of a user message that breaks a rule, with what is wrong.

@@ -1,4 +1,4 @@
-//! The servers and their quirks. Every quirk and every entry names its section of openai.md C, and
+//! Servers that are compatible with Chat Completions, and their quirks. Every quirk and every entry names its section of openai.md C, and
 //! its row of openai.md D.
 
 /// A server that speaks Chat Completions in its own way, for [`Rules::for_server`](crate::Rules::for_server).
@@ -39,7 +39,7 @@ pub enum Server {
 
 /// A rule that some servers have.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Quirk {
+pub(crate) enum Quirk {
     /// Other fields of the request are refused with 422 (C.6, D 16).
     Fields(&'static [&'static str]),
     /// These fields are refused (C.2, C.6).
@@ -183,7 +183,7 @@ impl Server {
         self != Server::Azure
     }
 
-    pub(super) fn quirks(self) -> &'static [Quirk] {
+    pub(crate) fn quirks(self) -> &'static [Quirk] {
         match self {
             // C.11
             Server::Azure => &[Quirk::Parts(&["text", "image_url", "input_audio"])],
