@@ -64,8 +64,8 @@ mod usage;
 pub use assembler::{AssembledCall, ToolCallAssembler, ToolCallFragment};
 pub use blocking::on_thread;
 pub use capability::{
-    Caching, FileRules, Matrix, MatrixError, ModelCapabilities, Place, PlaceCapabilities, ReasoningReplay,
-    StructuredOutput,
+    Caching, FileRules, Matrix, MatrixError, ModelCapabilities, Place, PlaceCapabilities, ReasoningExcludes,
+    ReasoningReplay, StructuredOutput,
 };
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};

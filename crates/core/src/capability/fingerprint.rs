@@ -3,7 +3,8 @@
 //! Each struct is taken apart whole, so that a field that is added does not compile until somebody has thought of it.
 
 use crate::capability::{
-    Caching, FileRules, ModelCapabilities, PlaceCapabilities, ReasoningReplay, StructuredOutput,
+    Caching, FileRules, ModelCapabilities, PlaceCapabilities, ReasoningExcludes, ReasoningReplay,
+    StructuredOutput,
 };
 use crate::hash::StableHash;
 
@@ -36,7 +37,20 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
         reasoning_replay,
         reasoning,
         efforts,
+        reasoning_excludes,
+        reasons_unasked,
         sampling,
+        sampling_without_reasoning,
+        temperature_with_top_p,
+        penalties,
+        stop,
+        system,
+        parallel_choice,
+        strict_tools,
+        json_beside_tools,
+        long_cache,
+        api,
+        wire,
     } = capabilities;
     let mut hash = StableHash::new().text(family);
     for of_place in [user, tool_result, failed_result, beside_result] {
@@ -65,7 +79,41 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
         ReasoningReplay::Required => "required",
     });
     hash = list(hash, reasoning);
-    efforts.iter().fold(hash, |hash, effort| hash.text(effort.as_str())).finish()
+    hash = efforts.iter().fold(hash, |hash, effort| hash.text(effort.as_str()));
+    hash = hash.number(excluded(reasoning_excludes));
+    for is_set in [
+        reasons_unasked,
+        sampling_without_reasoning,
+        temperature_with_top_p,
+        penalties,
+        stop,
+        system,
+        parallel_choice,
+        strict_tools,
+        json_beside_tools,
+        long_cache,
+    ] {
+        hash = hash.bytes(&[u8::from(*is_set)]);
+    }
+    hash = hash.text(api.as_deref().unwrap_or_default());
+    if wire.is_empty() {
+        return hash.finish();
+    }
+    // The order of its cells says nothing.
+    let mut cells: Vec<_> = wire.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    cells.sort();
+    cells.iter().fold(hash, |hash, cell| hash.text(cell)).finish()
+}
+
+fn excluded(excluded: &[ReasoningExcludes]) -> u64 {
+    excluded.iter().fold(0, |bits, excluded| {
+        bits | match excluded {
+            ReasoningExcludes::Tools => 1,
+            ReasoningExcludes::ForcedTools => 2,
+            ReasoningExcludes::Json => 4,
+            ReasoningExcludes::WholeAnswers => 8,
+        }
+    })
 }
 
 fn place(hash: StableHash, place: &PlaceCapabilities) -> StableHash {
@@ -156,7 +204,7 @@ mod tests {
     #[test]
     fn the_value_is_stable() {
         let capabilities = ModelCapabilities::text_only("family", "model");
-        assert_eq!(format!("{:016x}", capabilities.fingerprint()), "066e8e87570fba8e");
+        assert_eq!(format!("{:016x}", capabilities.fingerprint()), "066dcb16559514bb");
         let renamed =
             ModelCapabilities { model: "other".to_owned(), row: "x".to_owned(), ..capabilities.clone() };
         assert_eq!(renamed.fingerprint(), capabilities.fingerprint());
@@ -208,7 +256,10 @@ mod tests {
         let Value::Object(cells) = json!({"user": place, "tool_result": place, "failed_result": place,
             "beside_result": place, "files": files, "context_window": 1, "max_output_tokens": 2, "tools": true,
             "parallel_tools": true, "forced_tools": true, "reasoning": ["off"], "efforts": ["low"],
-            "sampling": true})
+            "sampling": true, "reasoning_excludes": ["tools"], "reasons_unasked": true,
+            "sampling_without_reasoning": true, "temperature_with_top_p": true, "penalties": true, "stop": true,
+            "system": true, "parallel_choice": true, "strict_tools": true, "json_beside_tools": true,
+            "long_cache": true, "wire": {"a": {"b": 1}}})
         else {
             panic!()
         };
@@ -220,9 +271,12 @@ mod tests {
         for (name, other) in changed(&cells) {
             assert_ne!(of(&other), own, "{name} {other:?}");
         }
-        for (name, word) in
-            [("structured_output", "json_object"), ("caching", "explicit"), ("reasoning_replay", "optional")]
-        {
+        for (name, word) in [
+            ("structured_output", "json_object"),
+            ("caching", "explicit"),
+            ("reasoning_replay", "optional"),
+            ("api", "other"),
+        ] {
             let mut other = cells.clone();
             other.insert(name.to_owned(), json!(word));
             assert_ne!(of(&other), own, "{name}");

@@ -1,139 +1,81 @@
 //! The table of capabilities: bundled, and overridden by configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::Arc;
 
-use serde::Deserialize;
-use toml::{Table, Value};
+use serde_json::Value;
+use toml::Table;
 
-use crate::capability::{
-    Caching, FileRules, ModelCapabilities, PlaceCapabilities, ReasoningReplay, StructuredOutput,
-};
-use crate::settings::Effort;
+use super::bundled;
+use super::cells::Draft;
+use crate::capability::ModelCapabilities;
 
 /// API family × model pattern → capabilities.
 ///
-/// The bundled table is TOML: `[family]` holds a family's defaults, `[family.models."pattern"]` what differs for
+/// The bundled table is TOML: `[family]` holds a family's defaults, `[family.models."pattern"]` the differences of
 /// models whose id matches (`*` stands for any run of characters); of several patterns the longest holds. A
 /// configuration has the same form and wins cell by cell: all its patterns that match apply, the least specific first.
-/// A list replaces a list, unless its entries start with `+` or `-`: then they are added to and removed from what would
-/// hold without it.
+/// A list replaces a list, unless its entries start with `+` or `-`: then they are added to and removed from the list
+/// that would hold without it.
+///
+/// `like = "pattern"` starts a row from another row of the family, `like = "family"` starts a family from another one
+/// with its rows. A row then says only its differences.
 ///
 /// ```
 /// use attache_core::{Matrix, MediaType};
 /// let pdf = MediaType::parse("application/pdf").unwrap();
-/// let matrix = Matrix::bundled().merged_with("[openai-chat.models.'local-*']\nuser.media = ['-application/pdf']")?;
+/// let matrix = Matrix::bundled().merged_with(
+///     "[openai-chat.models.'local-*']\nlike = 'gpt-4*'\nuser.media = ['-application/pdf']",
+/// )?;
 /// assert!(matrix.resolve("openai-chat", "gpt-4o").user.accepts(&pdf));
 /// assert!(!matrix.resolve("openai-chat", "local-7b").user.accepts(&pdf));
+/// assert!(matrix.resolve("openai-chat", "local-7b").sampling);
 /// # Ok::<(), attache_core::MatrixError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    families: BTreeMap<String, Section>,
-}
-
-/// A family's part of the table.
-#[derive(Clone, Debug)]
-enum Section {
-    Read(Rows),
-    /// Of the bundled table: read at its first use, since a program asks for few of many families.
-    Bundled(&'static str, OnceLock<Rows>),
-}
-
-/// The rows of a family.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Rows {
-    /// The family's defaults.
-    own: Table,
-    /// The differences of models: the bundled rows and each configuration's, the one that counts least first.
+    /// The one that counts least first.
     layers: Vec<Layer>,
 }
 
-/// Patterns with what differs for the models that they match.
 #[derive(Clone, Debug, PartialEq)]
-struct Layer {
-    models: Table,
+enum Layer {
+    Bundled,
+    Read(Arc<BTreeMap<String, Section>>),
+}
+
+/// A family's part of a configuration.
+#[derive(Debug, Default, PartialEq)]
+struct Section {
+    own: Row,
+    rows: BTreeMap<String, Row>,
+}
+
+/// Cells by their dotted names, and the name of the row or family that they are the differences from.
+#[derive(Debug, Default, PartialEq)]
+struct Row {
+    like: Option<String>,
+    cells: Vec<(String, Value)>,
+}
+
+/// A family's part of a layer, as it is looked at.
+struct Part<'m> {
+    own: Body<'m>,
+    rows: Vec<(&'m str, Body<'m>)>,
     /// True if each row is written as one whole, so that the longest pattern alone applies.
     is_whole: bool,
 }
 
-impl Rows {
-    /// # Errors
-    /// Names the row that is none, below the family.
-    fn new(value: Value, is_whole: bool) -> Result<Self, (Option<String>, &'static str)> {
-        let Value::Table(mut own) = value else { return Err((None, "it is not a table")) };
-        let models = match own.remove("models") {
-            None => return Ok(Self { own, layers: Vec::new() }),
-            Some(Value::Table(models)) => models,
-            Some(_) => return Err((None, "models is not a table")),
-        };
-        match models.iter().find(|(_, row)| !row.is_table()) {
-            Some((pattern, _)) => Err((Some(pattern.clone()), "it is not a table")),
-            None => Ok(Self { own, layers: vec![Layer { models, is_whole }] }),
-        }
-    }
-
-    fn add(&mut self, over: &Rows) {
-        merge(&mut self.own, &over.own);
-        self.layers.extend_from_slice(&over.layers);
-    }
-
-    fn patterns(&self) -> BTreeSet<&str> {
-        self.layers.iter().flat_map(|layer| layer.models.keys().map(String::as_str)).collect()
-    }
-
-    /// The cells of a model, and its most specific pattern.
-    fn of_model(&self, model: &str) -> Result<(Cells, Option<&str>), String> {
-        // The exact id is the longest pattern that matches, but for stars that match nothing.
-        let specific = |pattern: &str| (pattern == model, pattern.len());
-        let mut row = self.own.clone();
-        let mut best: Option<&str> = None;
-        for layer in &self.layers {
-            let mut matching: Vec<(&str, &Value)> = layer
-                .models
-                .iter()
-                .map(|(pattern, row)| (pattern.as_str(), row))
-                .filter(|(pattern, _)| glob(pattern, model))
-                .collect();
-            matching.sort_by_key(|(pattern, _)| specific(pattern));
-            let first = if layer.is_whole { matching.len().saturating_sub(1) } else { 0 };
-            for (pattern, over) in matching.into_iter().skip(first) {
-                if let Value::Table(over) = over {
-                    merge(&mut row, over);
-                }
-                best = best.filter(|best| specific(best) > specific(pattern)).or(Some(pattern));
-            }
-        }
-        Ok((cells(row)?, best))
-    }
+#[derive(Clone, Copy)]
+enum Body<'m> {
+    Text(&'static str),
+    Row(&'m Row),
 }
 
-fn cells(mut row: Table) -> Result<Cells, String> {
-    settle(&mut row)?;
-    Value::Table(row).try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-}
+/// The longest chain of rows or families that are like each other.
+const MAX_CHAIN: usize = 8;
 
-impl Section {
-    fn rows(&self) -> &Rows {
-        match self {
-            Self::Read(rows) => rows,
-            // A test reads all of them, so that no program has to at its start; a broken one would be an empty row.
-            Self::Bundled(text, read) => read.get_or_init(|| {
-                let table: Table = toml::from_str(text).unwrap_or_default();
-                let value = table.into_iter().next().map(|(_, value)| value);
-                value.and_then(|value| Rows::new(value, true).ok()).unwrap_or_default()
-            }),
-        }
-    }
-}
-
-impl PartialEq for Section {
-    fn eq(&self, other: &Self) -> bool {
-        self.rows() == other.rows()
-    }
-}
-
-/// Why text is no table of capabilities.
+/// The reason why a text is no table of capabilities.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatrixError {
@@ -150,30 +92,12 @@ pub enum MatrixError {
     },
 }
 
-static BUNDLED: OnceLock<Matrix> = OnceLock::new();
-const BUNDLED_TEXT: &str = concat!(
-    include_str!("matrix/openai.toml"),
-    "\n",
-    include_str!("matrix/anthropic.toml"),
-    "\n",
-    include_str!("matrix/gemini.toml"),
-    "\n",
-    include_str!("matrix/bedrock.toml"),
-    "\n",
-    include_str!("matrix/servers.toml"),
-    "\n",
-    include_str!("matrix/offline.toml"),
-);
-
 impl Matrix {
-    /// The table that comes with attache. Of each family it is read at the first use.
+    /// The table that comes with attache.
     pub fn bundled() -> &'static Self {
-        BUNDLED.get_or_init(|| {
-            let sections = sections(BUNDLED_TEXT);
-            let families =
-                sections.map(|(name, text)| (name.to_owned(), Section::Bundled(text, OnceLock::new())));
-            Self { families: families.collect() }
-        })
+        static BUNDLED: std::sync::LazyLock<Matrix> =
+            std::sync::LazyLock::new(|| Matrix { layers: vec![Layer::Bundled] });
+        &BUNDLED
     }
 
     /// Reads a table.
@@ -181,7 +105,7 @@ impl Matrix {
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, MatrixError> {
-        Self { families: BTreeMap::new() }.merged_with(text)
+        Self { layers: Vec::new() }.merged_with(text)
     }
 
     /// This table with the cells of another on top.
@@ -189,41 +113,20 @@ impl Matrix {
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
     pub fn merged_with(&self, text: &str) -> Result<Self, MatrixError> {
-        self.read(text, false)
-    }
-
-    fn read(&self, text: &str, is_whole: bool) -> Result<Self, MatrixError> {
         let over: Table =
             toml::from_str(text).map_err(|error| MatrixError::Syntax(error.message().to_owned()))?;
-        let mut matrix = self.clone();
+        let mut sections = BTreeMap::new();
         for (family, value) in over {
-            let invalid = |pattern: Option<&str>, problem: String| {
+            let section = Section::read(value).map_err(|(pattern, problem)| {
                 let row = pattern.map_or_else(|| family.clone(), |pattern| format!("{family}/{pattern}"));
                 MatrixError::Row { row, problem }
-            };
-            let over = Rows::new(value, is_whole)
-                .map_err(|(pattern, problem)| invalid(pattern.as_deref(), problem.to_owned()))?;
-            let rows = matrix.add(&family, &over);
-            cells(rows.own.clone()).map_err(|problem| invalid(None, problem))?;
-            for (pattern, row) in over.layers.iter().flat_map(|layer| &layer.models) {
-                let mut whole = rows.own.clone();
-                if let Value::Table(row) = row {
-                    merge(&mut whole, row);
-                }
-                cells(whole).map_err(|problem| invalid(Some(pattern), problem))?;
-            }
+            })?;
+            sections.insert(family, section);
         }
+        let mut matrix = self.clone();
+        matrix.layers.push(Layer::Read(Arc::new(sections)));
+        matrix.check_likes()?;
         Ok(matrix)
-    }
-
-    /// Puts the rows on top of those of the family, and yields all.
-    fn add(&mut self, family: &str, over: &Rows) -> &Rows {
-        let mut rows = self.families.get(family).map(|section| section.rows().clone()).unwrap_or_default();
-        rows.add(over);
-        let section =
-            self.families.entry(family.to_owned()).or_insert_with(|| Section::Read(Rows::default()));
-        *section = Section::Read(rows);
-        section.rows()
     }
 
     /// This table with the cells of `over` on top: for a provider crate of your own, whose table lies below what the
@@ -239,179 +142,231 @@ impl Matrix {
     /// ```
     #[must_use]
     pub fn override_with(&self, over: &Matrix) -> Self {
-        let mut matrix = self.clone();
-        for (family, section) in &over.families {
-            if matrix.families.contains_key(family) {
-                matrix.add(family, section.rows());
-            } else {
-                // Not read before anybody asks for it.
-                matrix.families.insert(family.clone(), section.clone());
-            }
-        }
-        matrix
+        Self { layers: self.layers.iter().chain(&over.layers).cloned().collect() }
     }
 
-    /// The families in the table.
+    /// The families in the table, in order.
     pub fn families(&self) -> impl Iterator<Item = &str> {
-        self.families.keys().map(String::as_str)
+        let of = |layer| match layer {
+            &Layer::Bundled => bundled::FILES.iter().flat_map(|file| file.families).copied().collect(),
+            Layer::Read(sections) => sections.keys().map(String::as_str).collect::<Vec<&str>>(),
+        };
+        self.layers.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// The patterns of a family, without its default row.
+    /// The patterns of a family, in order, without its default row.
     pub fn patterns(&self, family: &str) -> Vec<&str> {
-        self.families.get(family).map(|section| section.rows().patterns()).into_iter().flatten().collect()
+        let parts = self.parts(family);
+        let patterns = parts.iter().flat_map(|part| part.rows.iter().map(|(pattern, _)| *pattern));
+        patterns.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Everything known of a model: the family's default, what the bundled row of the longest matching pattern says
     /// otherwise, then what each matching pattern of a configuration says; text only for an unknown family. Its
     /// [`row`](ModelCapabilities::row) is the most specific of these patterns.
     pub fn resolve(&self, family: &str, model: &str) -> ModelCapabilities {
-        let mut capabilities = ModelCapabilities::text_only(family, model);
-        let Some(section) = self.families.get(family) else { return capabilities };
-        if let Ok((cells, best)) = section.rows().of_model(model) {
-            cells.apply(&mut capabilities);
-            capabilities.row = best.unwrap_or("default").to_owned();
+        let parts = self.parts(family);
+        if parts.is_empty() {
+            return ModelCapabilities::text_only(family, model);
         }
-        capabilities
+        let mut draft = Draft::new(family, model);
+        for part in &parts {
+            part.own.write(&mut draft);
+        }
+        // The exact id is the longest pattern that matches, but for stars that match nothing.
+        let specific = |pattern: &str| (pattern == model, pattern.len());
+        let mut best: Option<&str> = None;
+        for (at, part) in parts.iter().enumerate() {
+            let rows = part.rows.iter().copied();
+            let mut matching: Vec<_> = rows.filter(|(pattern, _)| glob(pattern, model)).collect();
+            matching.sort_by_key(|(pattern, _)| specific(pattern));
+            let first = if part.is_whole { matching.len().saturating_sub(1) } else { 0 };
+            for (pattern, body) in matching.into_iter().skip(first) {
+                write_row(&mut draft, &parts, (at, pattern, body), 0);
+                best = best.filter(|best| specific(best) > specific(pattern)).or(Some(pattern));
+            }
+        }
+        draft.finish(best.unwrap_or("default"))
     }
-}
 
-/// The families of the bundled text, each with its rows, which stand together there.
-fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let bytes = text.as_bytes();
-    let begins =
-        |at: &usize| bytes.get(*at) == Some(&b'[') && (*at == 0 || bytes.get(*at - 1) == Some(&b'\n'));
-    let name = |at: usize| Some((at, text.get(at + 1..)?.split(['.', ']']).next()?));
-    let mut heads: Vec<(usize, &str)> = (0..bytes.len()).filter(begins).filter_map(name).collect();
-    heads.dedup_by_key(|(_, name)| *name);
-    let ends: Vec<usize> = heads.iter().skip(1).map(|(at, _)| *at).chain([text.len()]).collect();
-    heads.into_iter().zip(ends).filter_map(|((at, name), end)| Some((name, text.get(at..end)?)))
-}
+    /// The parts of a family in all layers, and before each those of the family that it is like.
+    fn parts(&self, family: &str) -> Vec<Part<'_>> {
+        let mut parts = Vec::new();
+        self.collect(family, self.layers.len(), &mut parts, 0);
+        parts
+    }
 
-/// Maps are merged, lists edited by lists with signs, everything else replaced. Edits of edits are edits.
-fn merge(into: &mut Table, over: &Table) {
-    for (key, value) in over {
-        match (into.get_mut(key), value) {
-            (Some(Value::Table(into)), Value::Table(over)) => merge(into, over),
-            (Some(Value::Array(into)), Value::Array(over)) if signed(over) => {
-                if signed(into) {
-                    into.retain(|known| !over.iter().any(|entry| name(known) == name(entry)));
-                    into.extend_from_slice(over);
-                } else {
-                    edit(into, over);
+    /// Collects the parts of a family in the lowest layers. Yields false for a chain of likes that goes on too long.
+    fn collect<'m>(&'m self, family: &str, layers: usize, parts: &mut Vec<Part<'m>>, depth: usize) -> bool {
+        if depth > MAX_CHAIN {
+            return false;
+        }
+        let mut ends = true;
+        for (at, layer) in self.layers.iter().enumerate().take(layers) {
+            let Some(part) = layer.part(family) else { continue };
+            // A configuration of a family is none of those that are like it below.
+            if let Some(like) = part.own.like().filter(|_| ends) {
+                ends = self.collect(like, at + 1, parts, depth + 1);
+            }
+            parts.push(part);
+        }
+        ends
+    }
+
+    /// Checks that the last layer is like what is there.
+    fn check_likes(&self) -> Result<(), MatrixError> {
+        let Some(Layer::Read(sections)) = self.layers.last() else { return Ok(()) };
+        let missing = |row: String, like: &str| MatrixError::Row {
+            row,
+            problem: format!("it is like {like}, which is not there"),
+        };
+        for (family, section) in sections.iter() {
+            if let Some(like) = section.own.like.as_deref() {
+                let mut parts = Vec::new();
+                let ends = self.collect(like, self.layers.len(), &mut parts, 0);
+                if parts.is_empty() {
+                    return Err(missing(family.clone(), like));
+                }
+                if !ends {
+                    let problem = format!("it is like {like}, which comes back to it or goes on too long");
+                    return Err(MatrixError::Row { row: family.clone(), problem });
                 }
             }
-            (Some(slot), value) => *slot = value.clone(),
-            (None, value) => {
-                into.insert(key.clone(), value.clone());
+            let parts = self.parts(family);
+            for (pattern, row) in &section.rows {
+                let Some(like) = row.like.as_deref() else { continue };
+                let is_there = parts
+                    .iter()
+                    .flat_map(|part| &part.rows)
+                    .any(|(pattern, body)| *pattern == like && !body.is(row));
+                if !is_there {
+                    return Err(missing(format!("{family}/{pattern}"), like));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a row, and before it the row that it is like: one of the same part or of one below.
+fn write_row(
+    draft: &mut Draft,
+    parts: &[Part<'_>],
+    (at, pattern, body): (usize, &str, Body<'_>),
+    depth: usize,
+) {
+    if let Some(like) = body.like().filter(|_| depth < MAX_CHAIN) {
+        let below = parts.iter().enumerate().take(at + 1).rev();
+        let base = below.filter(|(base, _)| *base < at || like != pattern).find_map(|(at, part)| {
+            part.rows.iter().find(|(name, _)| *name == like).map(|(name, body)| (at, *name, *body))
+        });
+        if let Some(base) = base {
+            write_row(draft, parts, base, depth + 1);
+        }
+    }
+    body.write(draft);
+}
+
+impl Layer {
+    fn part(&self, family: &str) -> Option<Part<'_>> {
+        match self {
+            Self::Read(sections) => {
+                let section = sections.get(family)?;
+                let rows = section.rows.iter().map(|(pattern, row)| (pattern.as_str(), Body::Row(row)));
+                Some(Part { own: Body::Row(&section.own), rows: rows.collect(), is_whole: false })
+            }
+            Self::Bundled => {
+                let (mut own, mut rows) = (Body::Text(""), Vec::new());
+                for (pattern, text) in bundled::bodies(family)? {
+                    match pattern {
+                        Some(pattern) => rows.push((pattern, Body::Text(text))),
+                        None => own = Body::Text(text),
+                    }
+                }
+                Some(Part { own, rows, is_whole: true })
             }
         }
     }
 }
 
-/// Applies the edits that met no list to what holds without one: what user messages take for those beside results,
-/// what results take for failed ones, text for places, nothing for other lists.
-fn settle(row: &mut Table) -> Result<(), String> {
-    let places = [
-        ("user", None),
-        ("tool_result", None),
-        ("failed_result", Some("tool_result")),
-        ("beside_result", Some("user")),
-    ];
-    for (place, like) in places {
-        let like = like.and_then(|like| row.get(like)?.get("media")?.as_array().cloned());
-        if let Some(Value::Array(list)) = row.get_mut(place).and_then(|place| place.get_mut("media")) {
-            settle_on(list, like.unwrap_or_else(|| vec![Value::from("text")]))?;
+impl<'m> Body<'m> {
+    fn like(self) -> Option<&'m str> {
+        match self {
+            Self::Text(text) => bundled::like(text),
+            Self::Row(row) => row.like.as_deref(),
         }
     }
-    for (_, value) in row.iter_mut() {
-        if let Value::Array(list) = value {
-            settle_on(list, Vec::new())?;
-        }
+
+    fn is(self, other: &Row) -> bool {
+        matches!(self, Self::Row(row) if std::ptr::eq(row, other))
     }
-    Ok(())
-}
 
-fn settle_on(list: &mut Vec<Value>, base: Vec<Value>) -> Result<(), String> {
-    if signed(list) {
-        let edits = std::mem::replace(list, base);
-        edit(list, &edits);
-    }
-    match list.iter().filter(|entry| name(entry).is_some()).find_map(Value::as_str) {
-        Some(entry) => Err(format!("a list has entries with and without a sign, such as {entry:?}")),
-        None => Ok(()),
-    }
-}
-
-/// The text that an entry with a sign adds or removes.
-fn name(entry: &Value) -> Option<&str> {
-    entry.as_str()?.strip_prefix(['+', '-'])
-}
-
-fn signed(list: &[Value]) -> bool {
-    !list.is_empty() && list.iter().all(|entry| name(entry).is_some())
-}
-
-fn edit(into: &mut Vec<Value>, over: &[Value]) {
-    for entry in over {
-        let Some(name) = name(entry) else { continue };
-        into.retain(|known| known.as_str() != Some(name));
-        if entry.as_str().is_some_and(|entry| entry.starts_with('+')) {
-            into.push(Value::from(name));
-        }
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Cells {
-    user: Option<PlaceCapabilities>,
-    tool_result: Option<PlaceCapabilities>,
-    failed_result: Option<PlaceCapabilities>,
-    beside_result: Option<PlaceCapabilities>,
-    files: Option<FileRules>,
-    context_window: Option<u64>,
-    max_output_tokens: Option<u64>,
-    tools: Option<bool>,
-    parallel_tools: Option<bool>,
-    forced_tools: Option<bool>,
-    structured_output: Option<StructuredOutput>,
-    caching: Option<Caching>,
-    reasoning_replay: Option<ReasoningReplay>,
-    reasoning: Option<Vec<String>>,
-    efforts: Option<Vec<Effort>>,
-    sampling: Option<bool>,
-}
-
-impl Cells {
-    fn apply(self, to: &mut ModelCapabilities) {
-        fn set<T>(cell: Option<T>, to: &mut T) {
-            if let Some(value) = cell {
-                *to = value;
+    /// Writes the cells. They were checked when they were read, those of the bundled table by a test.
+    fn write(self, draft: &mut Draft) {
+        match self {
+            Self::Text(text) => {
+                for (name, value) in bundled::cells(text) {
+                    let _checked = draft.set(name, value);
+                }
+            }
+            Self::Row(row) => {
+                for (name, value) in &row.cells {
+                    let _checked = draft.set(name, value.clone());
+                }
             }
         }
-        // What stands beside results is a user message, unless the row says otherwise; so is a failed result.
-        if let Some(user) = &self.user {
-            to.beside_result = user.clone();
+    }
+}
+
+impl Section {
+    /// # Errors
+    /// The pattern of the row that is none, if it is not the family's own, and the problem.
+    fn read(value: toml::Value) -> Result<Self, (Option<String>, String)> {
+        let toml::Value::Table(mut own) = value else { return Err((None, "it is not a table".to_owned())) };
+        let mut rows = BTreeMap::new();
+        match own.remove("models") {
+            None => {}
+            Some(toml::Value::Table(models)) => {
+                for (pattern, row) in models {
+                    let toml::Value::Table(row) = row else {
+                        return Err((Some(pattern), "it is not a table".to_owned()));
+                    };
+                    let row = Row::read(&row).map_err(|problem| (Some(pattern.clone()), problem))?;
+                    rows.insert(pattern, row);
+                }
+            }
+            Some(_) => return Err((None, "models is not a table".to_owned())),
         }
-        if let Some(tool_result) = &self.tool_result {
-            to.failed_result = tool_result.clone();
+        Ok(Self { own: Row::read(&own).map_err(|problem| (None, problem))?, rows })
+    }
+}
+
+impl Row {
+    fn read(table: &Table) -> Result<Self, String> {
+        let mut row = Self::default();
+        row.take("", table)?;
+        // Whether a cell is one does not hang on the others.
+        let mut draft = Draft::new("", "");
+        row.cells.iter().try_for_each(|(name, value)| draft.set(name, value.clone()))?;
+        Ok(row)
+    }
+
+    /// Takes the cells of a table below a path.
+    fn take(&mut self, path: &str, table: &Table) -> Result<(), String> {
+        for (name, value) in table {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            match value {
+                toml::Value::Table(inner) => self.take(&path, inner)?,
+                toml::Value::String(like) if path == "like" => self.like = Some(like.clone()),
+                // Remarks for readers.
+                toml::Value::String(_) if path == "source" || path == "checked" => {}
+                value => {
+                    let value = serde_json::to_value(value).map_err(|error| format!("`{path}`: {error}"))?;
+                    self.cells.push((path, value));
+                }
+            }
         }
-        set(self.user, &mut to.user);
-        set(self.tool_result, &mut to.tool_result);
-        set(self.failed_result, &mut to.failed_result);
-        set(self.beside_result, &mut to.beside_result);
-        set(self.files, &mut to.files);
-        set(self.context_window.map(Some), &mut to.context_window);
-        set(self.max_output_tokens.map(Some), &mut to.max_output_tokens);
-        set(self.tools, &mut to.tools);
-        set(self.parallel_tools, &mut to.parallel_tools);
-        set(self.forced_tools, &mut to.forced_tools);
-        set(self.structured_output, &mut to.structured_output);
-        set(self.caching, &mut to.caching);
-        set(self.reasoning_replay, &mut to.reasoning_replay);
-        set(self.reasoning, &mut to.reasoning);
-        set(self.efforts, &mut to.efforts);
-        set(self.sampling, &mut to.sampling);
+        Ok(())
     }
 }
 

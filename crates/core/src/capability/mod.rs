@@ -1,9 +1,12 @@
 //! The media that a model takes in each place, and the model's abilities.
 
+mod bundled;
+mod cells;
 mod fingerprint;
 mod matrix;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 pub use matrix::{Matrix, MatrixError};
 
@@ -277,8 +280,51 @@ pub struct ModelCapabilities {
     pub reasoning: Vec<String>,
     /// The efforts that it knows.
     pub efforts: Vec<Effort>,
+    /// What it does not do while it reasons.
+    pub reasoning_excludes: Vec<ReasoningExcludes>,
+    /// True if it reasons unless it is told not to.
+    pub reasons_unasked: bool,
     /// True if it takes temperature, top-p and top-k.
     pub sampling: bool,
+    /// True if a model that takes no sampling options takes them while it does not reason.
+    pub sampling_without_reasoning: bool,
+    /// True if temperature and top-p go together.
+    pub temperature_with_top_p: bool,
+    /// True if it takes presence and frequency penalties, where its API has them.
+    pub penalties: bool,
+    /// True if it takes stop sequences, where its API has them.
+    pub stop: bool,
+    /// True if instructions have a place of their own; otherwise they stand in the first prompt.
+    pub system: bool,
+    /// True if it may be chosen whether several calls come in one reply, where its API has the option.
+    pub parallel_choice: bool,
+    /// True if it can be held to the schemas of tools, where its API does that.
+    pub strict_tools: bool,
+    /// True if a form of answers can be asked for beside tools at all.
+    pub json_beside_tools: bool,
+    /// True if prompts can be kept for longer than usual, as for an hour or a day.
+    pub long_cache: bool,
+    /// The API that the model speaks, where it is another one than the family's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api: Option<String>,
+    /// The cells that only the codec of the API knows: how the model differs on the wire.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub wire: Map<String, Value>,
+}
+
+/// A thing that a model does not do while it reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReasoningExcludes {
+    /// It takes no tools.
+    Tools,
+    /// It cannot be forced to call one.
+    ForcedTools,
+    /// It promises no form of answers.
+    Json,
+    /// It does not answer in one piece, only in a stream.
+    WholeAnswers,
 }
 
 impl ModelCapabilities {
@@ -304,8 +350,26 @@ impl ModelCapabilities {
             reasoning_replay: ReasoningReplay::None,
             reasoning: Vec::new(),
             efforts: Vec::new(),
+            reasoning_excludes: Vec::new(),
+            reasons_unasked: false,
             sampling: true,
+            sampling_without_reasoning: true,
+            temperature_with_top_p: true,
+            penalties: true,
+            stop: true,
+            system: true,
+            parallel_choice: true,
+            strict_tools: true,
+            json_beside_tools: true,
+            long_cache: false,
+            api: None,
+            wire: Map::new(),
         }
+    }
+
+    /// True if the model does not do this while it reasons.
+    pub fn reasoning_excludes(&self, what: ReasoningExcludes) -> bool {
+        self.reasoning_excludes.contains(&what)
     }
 
     /// The media and limits of a place.

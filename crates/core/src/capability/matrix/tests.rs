@@ -1,15 +1,37 @@
 use super::*;
+use crate::capability::{Caching, ReasoningReplay};
 use crate::media::MediaType;
 
 fn media(text: &str) -> MediaType {
     MediaType::parse(text).unwrap()
 }
 
+/// The bundled table as one configuration, read by the reader of TOML.
+fn as_configuration() -> String {
+    bundled::FILES.iter().map(|file| file.text).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn the_bundled_table_is_valid() {
-    let matrix = Matrix { families: BTreeMap::new() }.read(BUNDLED_TEXT, true).unwrap();
-    assert_eq!(&matrix, Matrix::bundled());
-    let families: Vec<_> = matrix.families().collect();
+    let (text, bundled) = (as_configuration(), Matrix::bundled());
+    let read = Matrix::parse(&text).unwrap();
+    assert!(read.families().eq(bundled.families()), "a file says which families it holds");
+    let table: Table = toml::from_str(&text).unwrap();
+    for (family, section) in table {
+        let rows = section.get("models").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        let Section { own, rows: read } = Section::read(section).unwrap();
+        let bodies = bundled::bodies(&family).unwrap();
+        assert_eq!(bodies.len(), rows.len() + 1, "{family}");
+        for (pattern, body) in bodies {
+            let row = pattern.map_or(&own, |pattern| &read[pattern]);
+            let mut cells: Vec<_> =
+                bundled::cells(body).map(|(name, value)| (name.to_owned(), value)).collect();
+            let mut expected = row.cells.clone();
+            cells.sort_by(|a, b| a.0.cmp(&b.0));
+            expected.sort_by(|a, b| a.0.cmp(&b.0));
+            assert_eq!((bundled::like(body), cells), (row.like.as_deref(), expected), "{family} {pattern:?}");
+        }
+    }
     for family in [
         "openai-chat",
         "openai-responses",
@@ -19,8 +41,61 @@ fn the_bundled_table_is_valid() {
         "compatible",
         "offline",
     ] {
-        assert!(families.contains(&family), "{family}");
+        assert!(bundled.families().any(|known| known == family), "{family}");
     }
+}
+
+#[test]
+fn every_family_names_its_source_and_the_day_of_the_last_look() {
+    let table: Table = toml::from_str(&as_configuration()).unwrap();
+    for (family, section) in &table {
+        let remark = |name: &str| section.get(name).and_then(toml::Value::as_str).unwrap_or_default();
+        assert!(remark("source").starts_with("https://"), "{family} has no source");
+        let date: Vec<&str> = remark("checked").split('-').collect();
+        let number = |at: usize| date.get(at).and_then(|part| part.parse::<u32>().ok()).unwrap_or_default();
+        assert!(
+            number(0) >= 2026 && (1..=12).contains(&number(1)) && (1..=31).contains(&number(2)),
+            "{family}"
+        );
+    }
+}
+
+// README.md beside the table, "Unknown models"
+#[test]
+fn an_unknown_model_is_refused_nothing_that_its_api_takes() {
+    let matrix = Matrix::bundled();
+    type Flag = (&'static str, fn(&ModelCapabilities) -> bool);
+    let flags: [Flag; 11] = [
+        ("tools", |row| row.tools),
+        ("forced_tools", |row| row.forced_tools),
+        ("strict_tools", |row| row.strict_tools),
+        ("parallel_choice", |row| row.parallel_choice),
+        ("json_beside_tools", |row| row.json_beside_tools),
+        ("sampling", |row| row.sampling),
+        ("temperature_with_top_p", |row| row.temperature_with_top_p),
+        ("penalties", |row| row.penalties),
+        ("stop", |row| row.stop),
+        ("system", |row| row.system),
+        ("nothing is assumed of its reasoning", |row| !row.reasons_unasked),
+    ];
+    for family in matrix.families() {
+        let unknown = matrix.resolve(family, "a-model-that-no-row-names");
+        assert_eq!(unknown.row, "default", "{family}");
+        for (name, flag) in flags {
+            for pattern in matrix.patterns(family) {
+                let known = matrix.resolve(family, &pattern.replace('*', ""));
+                assert!(flag(&unknown) || !flag(&known), "{family}: {name} is taken by {pattern}");
+            }
+        }
+        // Limits and hindrances are those that all models have.
+        for pattern in matrix.patterns(family) {
+            let known = matrix.resolve(family, &pattern.replace('*', ""));
+            let excluded = &unknown.reasoning_excludes;
+            assert!(excluded.iter().all(|what| known.reasoning_excludes(*what)), "{family} {pattern}");
+        }
+    }
+    let unknown = matrix.resolve("a-family-that-nobody-wrote", "x");
+    assert_eq!(unknown, ModelCapabilities::text_only("a-family-that-nobody-wrote", "x"));
 }
 
 // C26, documents.md 8.8 #113
@@ -61,6 +136,7 @@ fn models_of_openai_that_are_not_like_their_kind() {
             let row = matrix.resolve(family, name);
             assert!(!row.user.accepts(&png) && !row.tool_result.accepts(&png), "{family}: {name}");
             assert_eq!((row.user.references.len(), row.reasoning.len()), (0, 1));
+            assert!(!row.parallel_choice);
         }
         assert!(matrix.resolve(family, "o3").user.accepts(&png));
         for name in ["gpt-5-chat-latest", "gpt-5-chat-2025-08-07"] {
@@ -146,7 +222,7 @@ fn edits_of_lists_add_up() {
     let mixed = family.merged_with("[f.models.'m']\nuser.media = ['+image/gif', 'text']").unwrap_err();
     assert_eq!(
         mixed.to_string(),
-        "the capability row f/m is not valid: a list has entries with and without a sign, such as \"+image/gif\""
+        "the capability row f/m is not valid: `user.media`: a list has entries with and without a sign, such as \"+image/gif\""
     );
 }
 
@@ -200,8 +276,71 @@ fn overlays() {
     assert!(!row.user.accepts(&media("image/gif")));
     let error = matrix.merged_with("[anthropic.models.'c*']\nuser.medai = []").unwrap_err();
     assert!(
-        error.to_string().starts_with("the capability row anthropic/c* is not valid: unknown field `medai`"),
+        error
+            .to_string()
+            .starts_with("the capability row anthropic/c* is not valid: unknown cell `user.medai`"),
         "{error}"
     );
     assert!(matches!(matrix.merged_with("="), Err(MatrixError::Syntax(_))));
+}
+
+#[test]
+fn a_row_may_be_like_another() {
+    let matrix = Matrix::parse(
+        "[f]\ncontext_window = 1\n[f.models.'a*']\nmax_output_tokens = 2\nwire.x.y = 'z'\n\
+         [f.models.'b*']\nlike = 'a*'\ncontext_window = 3\n[f.models.c]\nlike = 'b*'\nwire.x.v = true\n\
+         [g]\nlike = 'f'\ntools = false\n[g.models.c]\nstop = false",
+    )
+    .unwrap();
+    let row = |family: &str, model: &str| {
+        let row = matrix.resolve(family, model);
+        (row.context_window, row.max_output_tokens, row.wire.len())
+    };
+    assert_eq!(row("f", "b1"), (Some(3), Some(2), 1));
+    assert_eq!(row("f", "d"), (Some(1), None, 0));
+    assert_eq!(row("g", "c"), row("f", "c"));
+    let of_g = matrix.resolve("g", "c");
+    assert!(!of_g.tools && !of_g.stop && matrix.resolve("f", "c").stop);
+    assert_eq!(of_g.wire, serde_json::json!({"x": {"y": "z", "v": true}}).as_object().unwrap().clone());
+    assert_eq!(matrix.patterns("g"), ["a*", "b*", "c"]);
+}
+
+#[test]
+fn a_row_of_a_configuration_may_be_like_a_bundled_one() {
+    let matrix = Matrix::bundled()
+        .merged_with(
+            "[azure.models.our-deployment]\nlike = 'gpt-4.1*'\n[work]\nlike = 'openai-chat'\n\
+             [anthropic.models.'claude-opus-4-6*']\nlike = 'claude-opus-4-6*'\ntools = false",
+        )
+        .unwrap();
+    let ours = matrix.resolve("azure", "our-deployment");
+    assert_eq!((ours.context_window, ours.row.as_str()), (Some(1_047_576), "our-deployment"));
+    let (work, chat) = (matrix.resolve("work", "gpt-5.4"), matrix.resolve("openai-chat", "gpt-5.4"));
+    assert_eq!(ModelCapabilities { family: "openai-chat".to_owned(), ..work }, chat);
+    // A row of its own name is the one below.
+    let claude = matrix.resolve("anthropic", "claude-opus-4-6");
+    assert!(!claude.tools && claude.context_window == Some(1_000_000));
+    // An override of a family is none of those that are like it.
+    let over = Matrix::bundled().merged_with("[gemini]\nstop = false").unwrap();
+    assert!(!over.resolve("gemini", "x").stop && over.resolve("vertex", "x").stop);
+}
+
+#[test]
+fn what_is_like_nothing_is_refused_by_name() {
+    for (text, row, like) in [
+        ("[f]\nlike = 'g'", "f", "g"),
+        ("[f.models.a]\nlike = 'b'", "f/a", "b"),
+        ("[f.models.a]\nlike = 'a'", "f/a", "a"),
+        ("[f]\nlike = 'f'", "f", "f"),
+        ("[f]\nlike = 'g'\n[g]\nlike = 'f'", "f", "g"),
+    ] {
+        let error = Matrix::parse(text).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("the capability row {row} is not valid: it is like {like}, ")),
+            "{error}"
+        );
+    }
+    // What is like each other ends as well.
+    let ring = Matrix::parse("[f.models.a]\nlike = 'b'\ntools = false\n[f.models.b]\nlike = 'a'").unwrap();
+    assert!(!ring.resolve("f", "b").tools);
 }

@@ -1,0 +1,88 @@
+//! The text of the bundled table. A row is read when it is asked for, since a program asks for few of many.
+//!
+//! It is TOML of which a line is a cell, `name = value`, and each value is JSON too; a test reads it as TOML.
+
+use serde_json::Value;
+
+/// A file, and the families that stand in it. Families stand in one file each, with their rows behind them.
+pub(super) struct File {
+    pub(super) families: &'static [&'static str],
+    pub(super) text: &'static str,
+}
+
+pub(super) const FILES: [File; 6] = [
+    File {
+        families: &["openai-responses", "openai-chat", "azure"],
+        text: include_str!("matrix/openai.toml"),
+    },
+    File { families: &["anthropic"], text: include_str!("matrix/anthropic.toml") },
+    File { families: &["gemini", "vertex", "gemini-chat"], text: include_str!("matrix/gemini.toml") },
+    File { families: &["bedrock-converse", "bedrock-mantle"], text: include_str!("matrix/bedrock.toml") },
+    File {
+        families: &[
+            "xai-responses",
+            "deepseek-responses",
+            "openrouter-responses",
+            "compatible",
+            "cerebras",
+            "deepseek",
+            "docker",
+            "github-models",
+            "groq",
+            "huggingface",
+            "llamacpp",
+            "lmstudio",
+            "minimax",
+            "mistral",
+            "moonshot",
+            "ollama",
+            "openrouter",
+            "perplexity",
+            "qwen",
+            "together",
+            "vllm",
+            "xai-chat",
+            "zhipu",
+        ],
+        text: include_str!("matrix/servers.toml"),
+    },
+    File { families: &["offline"], text: include_str!("matrix/offline.toml") },
+];
+
+/// The bodies of a family: its own, under no pattern, and those of its rows.
+pub(super) fn bodies(family: &str) -> Option<Vec<(Option<&'static str>, &'static str)>> {
+    let text = FILES.iter().find(|file| file.families.contains(&family))?.text;
+    let mut bodies = Vec::new();
+    let (mut at, mut head): (usize, Option<(&str, usize)>) = (0, None);
+    for line in text.split_inclusive('\n').chain([""]) {
+        if line.starts_with('[') || line.is_empty() {
+            if let Some((head, from)) = head.take() {
+                bodies.push((pattern(head), text.get(from..at)?));
+            }
+            let is_own = line.get(1..).and_then(|rest| rest.strip_prefix(family));
+            head = is_own.filter(|rest| rest.starts_with([']', '.'])).map(|rest| (rest, at + line.len()));
+        }
+        at += line.len();
+    }
+    Some(bodies)
+}
+
+/// The pattern in the end of a head, `.models."PATTERN"]`.
+fn pattern(head: &'static str) -> Option<&'static str> {
+    head.strip_prefix(".models.\"")?.trim_end().strip_suffix("\"]")
+}
+
+/// What a body says that is no cell.
+const REMARKS: [&str; 3] = ["like", "source", "checked"];
+
+/// The cells of a body.
+pub(super) fn cells(body: &'static str) -> impl Iterator<Item = (&'static str, Value)> {
+    let lines = body.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" = "));
+    let cells = lines.filter(|(name, _)| !REMARKS.contains(name));
+    cells.filter_map(|(name, value)| Some((name, serde_json::from_str(value).ok()?)))
+}
+
+/// The row or family that a body starts from.
+pub(super) fn like(body: &'static str) -> Option<&'static str> {
+    body.lines().find_map(|line| line.strip_prefix("like = \"")?.strip_suffix('"'))
+}
