@@ -6,6 +6,9 @@ use std::sync::Arc;
 #[cfg(feature = "openai")]
 use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 
+#[cfg(feature = "anthropic")]
+use attache_core::Matrix;
+
 use crate::registry::Registry;
 
 /// Adds the providers whose features are enabled.
@@ -30,7 +33,7 @@ pub(crate) fn add(registry: Registry) -> Registry {
     let registry = registry.with_codec_for(
         "vertex",
         "vertex",
-        |model| model.contains("claude"),
+        |model| Matrix::bundled().resolve("vertex", model).api.as_deref() == Some("anthropic"),
         attache_anthropic::MessagesCodec::vertex,
     );
     #[cfg(feature = "offline")]

@@ -160,3 +160,37 @@ fn models_of_a_platform_may_speak_different_apis() {
     assert_eq!(registry.model("vertex/claude-opus-5").unwrap().id(), "vertex/claude-opus-5");
     assert_eq!(registry.capabilities("vertex/claude-opus-5").unwrap().family, "anthropic");
 }
+
+// crates/core/src/capability/matrix/README.md, "Unknown models"
+#[test]
+fn an_unknown_model_is_asked_alike_over_all_apis() {
+    use attache_core::{ChatRequest, Message, ModelSettings};
+
+    let registry = Registry::bundled();
+    let request = ChatRequest::new([Message::user("Hello").shared()]);
+    let plain = ModelSettings::new().with_max_tokens(100);
+    let warm = plain.clone().with_temperature(0.5);
+    let mut seen = 0;
+    for (provider, _) in registry.providers() {
+        let name = format!("{provider}/a-model-that-no-row-names");
+        let row = registry.capabilities(&name).unwrap();
+        assert_eq!(row.row, "default", "{name}");
+        assert!(row.user.accepts_text() && row.tool_result.accepts_text(), "{name}");
+        assert!(row.stop || provider == "perplexity", "{name}");
+        let Ok(codec) = registry.codec(&name) else { continue };
+        // An API whose address is yet to be set says so, whatever is asked.
+        if codec
+            .encode(&request, &plain, None)
+            .is_err_and(|error| error.kind() == attache_core::ErrorKind::Configuration)
+        {
+            continue;
+        }
+        for settings in [&plain, &warm] {
+            let encoded = codec.encode(&request, settings, None);
+            let encoded = encoded.unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(encoded.degradations.is_empty(), "{name}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 25, "only {seen}");
+}

@@ -1,4 +1,4 @@
-//! What follows from the capability row of a model, and from its name where the table has no cell for it.
+//! The consequences of a model's capability row, and the spellings of its name.
 
 use attache_core::{Matrix, ModelCapabilities};
 use attache_transport::knows;
@@ -15,11 +15,6 @@ pub(crate) fn of(model: &str) -> ModelCapabilities {
 /// generation that brought adaptive thinking.
 pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
     !knows(capabilities, "adaptive")
-}
-
-/// Whether `temperature` and `top_p` may be sent together: no longer since generation 4.
-pub(crate) fn takes_temperature_with_top_p(capabilities: &ModelCapabilities) -> bool {
-    capabilities.model.contains("claude-3")
 }
 
 /// Whether two ids name the same model: aliases and dated ids of one model do, since signatures are bound to the

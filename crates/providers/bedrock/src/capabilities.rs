@@ -1,7 +1,9 @@
-//! What follows from the capability row of a model, and from its name where the table has no cell for it.
+//! The consequences of a model's capability row.
 
-use attache_core::{Matrix, ModelCapabilities};
+use attache_core::{Matrix, ModelCapabilities, StableHash};
 use attache_transport::knows;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The API family: the key of the capability table, and the tag of replay data.
 pub(crate) const FAMILY: &str = "bedrock-converse";
@@ -14,47 +16,72 @@ pub(crate) fn of(model: &str) -> ModelCapabilities {
     Matrix::bundled().resolve(FAMILY, model)
 }
 
-/// What the API asks of a family of models, beyond what the table has cells for (bedrock.md 3, 5, 6, 11).
-#[derive(Debug)]
+/// The rules of a family of models, beyond the cells that the table has for all APIs: the cells below `wire`
+/// (bedrock.md 3, 5, 6, 11).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Family {
-    /// What the ids of the family contain.
-    names: &'static [&'static str],
-    /// What may share the user's turn with tool results.
+    /// The content that may share the user's turn with tool results.
     pub(crate) beside_results: Beside,
     /// True if a conversation may begin with the assistant.
     pub(crate) leading_assistant: bool,
-    /// Whether instructions have their own place.
-    pub(crate) system: bool,
-    /// Whether results may say that they failed.
+    /// True if results may say that they failed.
     pub(crate) status: bool,
-    /// Whether results read best as JSON objects.
+    /// True if results read best as JSON objects.
     pub(crate) json_results: bool,
     /// The ids that calls may have.
     pub(crate) call_ids: CallIds,
-    /// Whether one tool may be named that must be called, where calling can be forced at all.
+    /// True if one tool may be named that must be called, where calling can be forced at all.
     pub(crate) forced_by_name: bool,
     /// True if the model's own API stands behind, and takes its choice of tools.
     pub(crate) own_tool_choice: bool,
     /// True if tools may be followed by a cache point.
     pub(crate) cached_tools: bool,
-    /// Where sampling among the best `k` is asked for, inside `additionalModelRequestFields`.
-    pub(crate) top_k: &'static [&'static str],
-    /// How reasoning is asked for, inside `additionalModelRequestFields`.
+    /// True if the API counts tokens for it.
+    pub(crate) counts_tokens: bool,
+    /// The path to sampling among the best `k`, inside `additionalModelRequestFields`.
+    pub(crate) top_k: Vec<String>,
+    /// The request for reasoning, inside `additionalModelRequestFields`.
     pub(crate) reasoning: ReasoningFields,
-    /// Which members a tool's schema may have at its root.
+    /// The members that a tool's schema may have at its root.
     pub(crate) tool_schema: ToolSchema,
+    /// A number for the rules, which messages are rendered by.
+    #[serde(skip)]
+    pub(crate) number: u64,
 }
 
-/// What may share the user's turn with tool results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl Default for Family {
+    fn default() -> Self {
+        Self {
+            beside_results: Beside::Anything,
+            leading_assistant: false,
+            status: true,
+            json_results: false,
+            call_ids: CallIds::Any,
+            forced_by_name: true,
+            own_tool_choice: false,
+            cached_tools: false,
+            counts_tokens: false,
+            top_k: Vec::new(),
+            reasoning: ReasoningFields::None,
+            tool_schema: ToolSchema::Any,
+            number: 0,
+        }
+    }
+}
+
+/// The content that may share the user's turn with tool results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Beside {
     Anything,
     TextAndImages,
     Nothing,
 }
 
-/// Which ids calls may have, of at most 64 characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The ids that calls may have, of at most 64 characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum CallIds {
     /// `[a-zA-Z0-9_.:-]+`.
     Any,
@@ -65,19 +92,21 @@ pub(crate) enum CallIds {
 }
 
 /// The request for reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ReasoningFields {
     /// `thinking` and `output_config.effort`, as in Anthropic's own API.
     Thinking,
     /// `reasoningConfig.maxReasoningEffort`.
     Config,
     /// A word under this name.
-    Word(&'static str),
+    Word(String),
     None,
 }
 
-/// Which schemas of tools a family takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The schemas of tools that a family takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ToolSchema {
     Any,
     /// No `anyOf`, `oneOf` and `allOf` at the root.
@@ -86,113 +115,33 @@ pub(crate) enum ToolSchema {
     BareRoot,
 }
 
-const OTHER: Family = Family {
-    names: &[],
-    beside_results: Beside::Anything,
-    leading_assistant: false,
-    system: true,
-    status: true,
-    json_results: false,
-    call_ids: CallIds::Any,
-    forced_by_name: true,
-    own_tool_choice: false,
-    cached_tools: false,
-    top_k: &[],
-    reasoning: ReasoningFields::None,
-    tool_schema: ToolSchema::Any,
-};
-
-const NOVA: Family = Family {
-    names: &["amazon.nova"],
-    top_k: &["inferenceConfig", "topK"],
-    tool_schema: ToolSchema::BareRoot,
-    ..OTHER
-};
-
-const MISTRAL: Family = Family {
-    names: &["mistral."],
-    beside_results: Beside::Nothing,
-    json_results: true,
-    call_ids: CallIds::Nine,
-    forced_by_name: false,
-    ..OTHER
-};
-
-/// The first one whose name fits counts.
-static FAMILIES: [Family; 13] = [
-    Family {
-        names: &["anthropic."],
-        beside_results: Beside::TextAndImages,
-        leading_assistant: true,
-        call_ids: CallIds::Plain,
-        own_tool_choice: true,
-        cached_tools: true,
-        top_k: &["top_k"],
-        reasoning: ReasoningFields::Thinking,
-        tool_schema: ToolSchema::PlainRoot,
-        ..OTHER
-    },
-    Family {
-        names: &["amazon.nova-2"],
-        reasoning: ReasoningFields::Config,
-        tool_schema: ToolSchema::Any,
-        ..NOVA
-    },
-    NOVA,
-    Family { names: &["meta."], beside_results: Beside::Nothing, ..OTHER },
-    Family { names: &["mistral.mistral-7b", "mistral.mixtral"], system: false, ..MISTRAL },
-    MISTRAL,
-    Family { names: &["writer."], beside_results: Beside::Nothing, status: false, ..OTHER },
-    Family {
-        names: &["qwen."],
-        leading_assistant: true,
-        reasoning: ReasoningFields::Word("reasoning_config"),
-        ..OTHER
-    },
-    Family { names: &["zai."], leading_assistant: true, ..OTHER },
-    Family { names: &["moonshot"], leading_assistant: true, ..OTHER },
-    Family { names: &["openai.gpt-oss"], reasoning: ReasoningFields::Word("reasoning_effort"), ..OTHER },
-    Family { names: &["cohere."], top_k: &["k"], ..OTHER },
-    Family { names: &["amazon.titan"], system: false, ..OTHER },
-];
-
 impl Family {
-    /// The family of a model, by its id, profile or ARN.
-    pub(crate) fn of(capabilities: &ModelCapabilities) -> &'static Self {
-        let model = without_region(&capabilities.model);
-        let fits = |family: &&Self| family.names.iter().any(|name| model.starts_with(name));
-        FAMILIES.iter().find(fits).unwrap_or(&OTHER)
+    /// The family of a model.
+    ///
+    /// # Errors
+    /// Names the row whose cells below `wire` are none.
+    pub(crate) fn of(capabilities: &ModelCapabilities) -> Result<Self, String> {
+        if capabilities.wire.is_empty() {
+            return Ok(Self::default());
+        }
+        let family = Self::deserialize(Value::Object(capabilities.wire.clone()));
+        let mut family = family.map_err(|error| {
+            format!("the capability row {FAMILY}/{} is not valid: wire: {error}", capabilities.row)
+        })?;
+        family.number = StableHash::new().text(&json!(capabilities.wire).to_string()).finish();
+        Ok(family)
     }
 
-    /// A number for the rules, which messages are rendered by.
-    pub(crate) fn number(&self) -> u64 {
-        (0..)
-            .zip(&FAMILIES)
-            .find_map(|(at, family)| std::ptr::eq(family, self).then_some(at))
-            .unwrap_or(u64::MAX)
+    /// True if Claude stands behind.
+    pub(crate) fn is_claude(&self) -> bool {
+        self.reasoning == ReasoningFields::Thinking
     }
 }
 
 /// True if a conversation may end with an assistant message that the model continues: Claude, until the generation
 /// that brought adaptive thinking.
-pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
-    is_claude(capabilities) && !knows(capabilities, "adaptive")
-}
-
-/// Whether `temperature` and `top_p` may be sent together: with Claude, no longer since generation 4.
-pub(crate) fn takes_temperature_with_top_p(capabilities: &ModelCapabilities) -> bool {
-    !is_claude(capabilities) || capabilities.model.contains("claude-3")
-}
-
-/// Whether cache points may live for an hour: with Claude since 4.5.
-pub(crate) fn takes_long_cache(capabilities: &ModelCapabilities) -> bool {
-    const OLDER: [&str; 5] =
-        ["claude-3", "claude-sonnet-4-2025", "claude-opus-4-2025", "claude-opus-4-1", "claude-instant"];
-    is_claude(capabilities) && !OLDER.iter().any(|older| capabilities.model.contains(older))
-}
-
-fn is_claude(capabilities: &ModelCapabilities) -> bool {
-    Family::of(capabilities).reasoning == ReasoningFields::Thinking
+pub(crate) fn takes_prefill(family: &Family, capabilities: &ModelCapabilities) -> bool {
+    family.is_claude() && !knows(capabilities, "adaptive")
 }
 
 /// Whether two ids name the same model: a profile of any region does, since signatures are bound to the model.
@@ -212,23 +161,58 @@ mod tests {
     use super::*;
 
     #[test]
+    fn wire_cells_of_the_bundled_table_are_rules() {
+        for pattern in Matrix::bundled().patterns(FAMILY) {
+            Family::of(&of(&pattern.replace('*', ""))).unwrap();
+        }
+        let over = Matrix::bundled().merged_with("[bedrock-converse.models.x]\nwire.statis = true").unwrap();
+        let error = Family::of(&over.resolve(FAMILY, "x")).unwrap_err();
+        assert!(error.starts_with("the capability row bedrock-converse/x is not valid: wire: unknown field"));
+    }
+
+    // bedrock.md 11
+    #[test]
     fn profiles_and_arns_name_a_family() {
-        let of = |model: &str| Family::of(&of(model)).names;
-        for (model, name) in [
-            ("anthropic.claude-3-haiku-20240307-v1:0", "anthropic."),
-            ("global.anthropic.claude-opus-5", "anthropic."),
-            ("us-gov.amazon.nova-micro-v1:0", "amazon.nova"),
-            ("us.amazon.nova-2-lite-v1:0", "amazon.nova-2"),
-            ("us.mistral.pixtral-large-2502-v1:0", "mistral."),
-            ("mistral.mixtral-8x7b-instruct-v0:1", "mistral.mistral-7b"),
+        let family = |model: &str| {
+            let family = Family::of(&of(model)).unwrap();
+            (family.call_ids, family.tool_schema, family.beside_results, family.top_k.len(), of(model).system)
+        };
+        for (models, expected) in [
             (
-                "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama4-scout-17b-instruct-v1:0",
-                "meta.",
+                &["anthropic.claude-3-haiku-20240307-v1:0", "global.anthropic.claude-opus-5"][..],
+                (CallIds::Plain, ToolSchema::PlainRoot, Beside::TextAndImages, 1, true),
+            ),
+            (
+                &["us-gov.amazon.nova-micro-v1:0", "amazon.nova-pro-v1:0"],
+                (CallIds::Any, ToolSchema::BareRoot, Beside::Anything, 2, true),
+            ),
+            (&["us.amazon.nova-2-lite-v1:0"], (CallIds::Any, ToolSchema::Any, Beside::Anything, 2, true)),
+            (
+                &["us.mistral.pixtral-large-2502-v1:0"],
+                (CallIds::Nine, ToolSchema::Any, Beside::Nothing, 0, true),
+            ),
+            (
+                &["mistral.mixtral-8x7b-instruct-v0:1"],
+                (CallIds::Nine, ToolSchema::Any, Beside::Nothing, 0, false),
+            ),
+            (
+                &[
+                    "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama4-scout-17b-instruct-v1:0",
+                ],
+                (CallIds::Any, ToolSchema::Any, Beside::Nothing, 0, true),
+            ),
+            (
+                &[
+                    "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2",
+                    "qwen.qwen3-32b",
+                ],
+                (CallIds::Any, ToolSchema::Any, Beside::Anything, 0, true),
             ),
         ] {
-            assert_eq!(of(model).first(), Some(&name), "{model}");
+            for model in models {
+                assert_eq!(family(model), expected, "{model}");
+            }
         }
-        assert!(of("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2").is_empty());
     }
 
     #[test]
@@ -247,13 +231,12 @@ mod tests {
             ("us.anthropic.claude-sonnet-4-20250514-v1:0", true, false, false),
             ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", true, true, false),
             ("us.anthropic.claude-opus-4-6-v1", false, true, false),
-            ("us.anthropic.claude-newer-than-the-table", false, true, false),
+            ("us.anthropic.claude-newer-than-the-table", false, true, true),
             ("amazon.nova-pro-v1:0", false, false, true),
         ] {
             let row = of(model);
-            assert_eq!(takes_prefill(&row), prefill, "{model}");
-            assert_eq!(takes_long_cache(&row), long, "{model}");
-            assert_eq!(takes_temperature_with_top_p(&row), both, "{model}");
+            assert_eq!(takes_prefill(&Family::of(&row).unwrap(), &row), prefill, "{model}");
+            assert_eq!((row.long_cache, row.temperature_with_top_p), (long, both), "{model}");
         }
     }
 }

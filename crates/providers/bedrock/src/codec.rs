@@ -98,7 +98,9 @@ pub struct ConverseCodec {
     base_url: Option<String>,
     plain_slashes: bool,
     capabilities: Arc<ModelCapabilities>,
-    family: &'static Family,
+    family: Arc<Family>,
+    /// The reason why the rules of the family cannot be read.
+    problem: Option<Arc<str>>,
 }
 
 impl ConverseCodec {
@@ -106,15 +108,16 @@ impl ConverseCodec {
     /// [`with_capabilities`](Self::with_capabilities) says what stands behind it.
     pub fn new(model: &str) -> Self {
         let model = model.trim();
-        let capabilities = Arc::new(capabilities::of(model));
-        Self {
+        let codec = Self {
             model: Arc::from(model),
             region: region::of_arn(model).map(str::to_owned),
             base_url: None,
             plain_slashes: false,
-            family: Family::of(&capabilities),
-            capabilities,
-        }
+            family: Arc::default(),
+            problem: None,
+            capabilities: Arc::new(ModelCapabilities::text_only(FAMILY, model)),
+        };
+        codec.with_capabilities(capabilities::of(model))
     }
 
     /// Sets the region. An ARN brings its own.
@@ -138,8 +141,8 @@ impl ConverseCodec {
         self
     }
 
-    /// Sets what the model takes and can do, as a configured matrix says. The model that they are of decides on the
-    /// rules of its family too, so they say what stands behind an ARN:
+    /// Sets the capabilities of the model, as a configured matrix has them. The rules of its family are among them, so
+    /// they say what stands behind an ARN:
     ///
     /// ```
     /// use attache_bedrock::ConverseCodec;
@@ -152,8 +155,7 @@ impl ConverseCodec {
     /// ```
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.capabilities = capabilities.into();
-        self.family = Family::of(&self.capabilities);
+        self.set_capabilities(capabilities.into());
         self
     }
 
@@ -167,8 +169,20 @@ impl ConverseCodec {
         (self.capabilities.structured_output == StructuredOutput::JsonSchema).then_some(Subset::Anthropic)
     }
 
-    pub(crate) fn family(&self) -> &'static Family {
-        self.family
+    pub(crate) fn family(&self) -> &Family {
+        &self.family
+    }
+
+    fn set_capabilities(&mut self, capabilities: Arc<ModelCapabilities>) {
+        (self.family, self.problem) = match Family::of(&capabilities) {
+            Ok(family) => (Arc::new(family), None),
+            Err(problem) => (Arc::default(), Some(Arc::from(problem))),
+        };
+        self.capabilities = capabilities;
+    }
+
+    fn fits(&self) -> Result<(), ProviderError> {
+        self.problem.as_deref().map_or(Ok(()), |problem| Err(error::configuration(problem)))
     }
 
     /// The address of the endpoint, for replies that come whole or in events.
@@ -239,8 +253,7 @@ impl Codec for ConverseCodec {
     }
 
     fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(FAMILY, &self.model));
-        self.family = Family::of(&self.capabilities);
+        self.set_capabilities(Arc::new(matrix.resolve(FAMILY, &self.model)));
     }
 
     fn set_base_url(&mut self, url: String) {
@@ -264,7 +277,7 @@ impl Codec for ConverseCodec {
         if self.region.is_none() && self.base_url.is_none() {
             return Err(no_region());
         }
-        Ok(())
+        self.fits()
     }
 
     fn encode(
@@ -273,6 +286,7 @@ impl Codec for ConverseCodec {
         config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
+        self.fits()?;
         self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
     }
 
@@ -283,7 +297,7 @@ impl Codec for ConverseCodec {
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         // Of others the API counts none.
-        self.model.contains("anthropic.claude").then(|| self.counting(request, config, key))
+        self.family.counts_tokens.then(|| self.counting(request, config, key))
     }
 
     fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {

@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 use self::history::{ASSISTANT, Plan};
 use self::messages::{APART, PLACEHOLDER, Renderer};
 pub(crate) use self::tools::check as check_tools;
-use crate::capabilities::{FAMILY, takes_long_cache, takes_prefill};
+use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::ConverseCodec;
 use crate::error;
 
@@ -115,7 +115,7 @@ impl State {
         // The caller's own points among the tools take the place of ours there.
         let spent = extra.tools.iter().filter(|tool| tool.get("cachePoint").is_some()).count();
         let cached_tools = codec.family().cached_tools && tool_config.is_some() && spent == 0;
-        let cached_system = codec.family().system && !system.is_empty();
+        let cached_system = codec.capabilities().system && !system.is_empty();
         let places = match point {
             Some(_) => CachePlaces::place(&request.messages, &self.log, cached_tools, cached_system, spent),
             None => CachePlaces::default(),
@@ -183,7 +183,10 @@ impl State {
             Some(ASSISTANT) => {}
             Some(_) => return Ok(()),
         }
-        if takes_prefill(codec.capabilities()) && !options.manual_thinking && !options.structured {
+        if takes_prefill(codec.family(), codec.capabilities())
+            && !options.manual_thinking
+            && !options.structured
+        {
             return Ok(());
         }
         invalid(format!("the conversation ends with the assistant, {} answers only the user", codec.model()))
@@ -229,9 +232,9 @@ impl State {
     /// What stands before the conversation: instructions for a model that has no place of their own for them, and a
     /// word of the user where a model does not let the assistant begin.
     fn begin(&self, ask: Ask<'_>, system: &str, head: &mut String) {
-        let family = ask.codec.family();
+        let (family, capabilities) = (ask.codec.family(), ask.codec.capabilities());
         let assistant_begins = self.log.first_role() == Some(ASSISTANT);
-        if !family.system && !system.is_empty() {
+        if !capabilities.system && !system.is_empty() {
             head.push_str(&format!(r#"{{"role":"user","content":[{system}]}},"#));
             if !assistant_begins {
                 head.push_str(&format!(r#"{{"role":"assistant","content":[{{"text":"{PLACEHOLDER}"}}]}},"#));
@@ -292,7 +295,7 @@ impl Extra {
 fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>, ProviderError> {
     let capabilities = ask.codec.capabilities();
     Ok(match cache_policy(ask.request, ask.config, capabilities, "points", refusals)? {
-        CachePolicy::Long if takes_long_cache(capabilities) => {
+        CachePolicy::Long if capabilities.long_cache => {
             Some(r#",{"cachePoint":{"type":"default","ttl":"1h"}}"#)
         }
         policy @ (CachePolicy::Short | CachePolicy::Long) => {

@@ -1,15 +1,10 @@
-//! What follows from the capability row of a model, and from its name where the table has no cell for it.
+//! The consequences of a model's capability row, and the spellings of its name.
 
 use attache_core::{ModelCapabilities, ReasoningReplay};
 
 /// True if the first call of each step must carry a signature.
 pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
     capabilities.reasoning_replay == ReasoningReplay::Required
-}
-
-/// True if the model takes a system instruction. The open models of older generations read it in the first prompt.
-pub(crate) fn takes_system(model: &str) -> bool {
-    !["gemma-2", "gemma-3"].iter().any(|family| name_of(model).starts_with(family))
 }
 
 /// Whether two ids name the same model. An id may be a resource path.
@@ -24,16 +19,16 @@ pub(crate) fn name_of(model: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use attache_core::Matrix;
+
     use super::*;
 
     #[test]
     fn names() {
         assert!(is_same_model("models/gemini-3-pro-preview", "gemini-3-pro-preview"));
         assert!(!is_same_model("gemini-3-pro-preview", "gemini-3-flash-preview"));
-        assert!(
-            !takes_system("gemma-3-27b-it")
-                && takes_system("gemma-4-31b-it")
-                && takes_system("gemini-2.5-pro")
-        );
+        let takes_system = |model: &str| Matrix::bundled().resolve("gemini", model).system;
+        assert!(!takes_system("gemma-3-27b-it"));
+        assert!(takes_system("gemma-4-31b-it") && takes_system("gemini-2.5-pro"));
     }
 }

@@ -26,7 +26,6 @@ pub(crate) use self::documents::wire_type;
 use self::messages::{ENVELOPE, Renderer, USER, epoch};
 pub(crate) use self::tools::check as check_tools;
 use crate::cache::{Prefix, Slice};
-use crate::capabilities::takes_system;
 use crate::codec::GenerateCodec;
 use crate::error::{configuration, invalid_history, unsupported};
 
@@ -146,7 +145,7 @@ impl State {
             push(&mut text, name, &value.to_string());
         }
         text.push_str(r#""contents":["#);
-        if let Some(own) = own_system(config).filter(|_| cached.is_none() && !takes_system(codec.model())) {
+        if let Some(own) = own_system(config).filter(|_| cached.is_none() && !codec.capabilities().system) {
             text.push_str(r#"{"role":"user","parts":[{"text":"#);
             text.push_str(&Value::from(format!("<system>\n{own}\n</system>")).to_string());
             text.push_str("}]},");
@@ -180,7 +179,7 @@ impl State {
         if !tools.is_empty() {
             tools.push(']');
         }
-        let system = match takes_system(codec.model()) {
+        let system = match codec.capabilities().system {
             true => system(config, &request.messages),
             false => String::new(),
         };

@@ -38,16 +38,11 @@ impl<'a> Writer<'a> {
         self.members.insert(name.to_owned(), value.into());
     }
 
-    /// Whether `models` covers the model.
-    pub(crate) fn is(&self, models: &[String]) -> bool {
-        Profile::covers(models, &self.capabilities.model)
-    }
-
     /// Says whether several calls may come in one reply.
     pub(crate) fn parallel(&mut self, asked: Option<bool>) -> Result<(), ProviderError> {
         let option = "parallel_tool_calls";
         let Some(parallel) = asked.filter(|_| self.has_tools) else { return Ok(()) };
-        let known = !self.is(&self.profile.no_parallel_tool_calls);
+        let known = self.capabilities.parallel_choice;
         match (parallel, self.capabilities.parallel_tools) {
             // One call at a time is all that such a model does.
             (false, false) => {}
@@ -88,7 +83,7 @@ impl<'a> Writer<'a> {
             self.set(CACHE_KEY, key());
         }
         match policy {
-            CachePolicy::Long if self.is(&self.profile.day_long_cache) => {
+            CachePolicy::Long if self.capabilities.long_cache => {
                 self.set("prompt_cache_retention", "24h");
                 Ok(())
             }

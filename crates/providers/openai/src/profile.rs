@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use attache_core::merge_members;
-use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -35,8 +34,8 @@ use crate::responses::ResponsesRules;
 /// # Ok::<(), toml::de::Error>(())
 /// ```
 ///
-/// Lists of models hold ids, in which `*` stands for any run of characters. What differs between the models of a
-/// server and is no such list stands in [`models`](Self::models).
+/// It names no models: their differences are rows of the capability matrix ([`Matrix`](attache_core::Matrix)), whose
+/// cells below `wire` are members of this table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -90,29 +89,15 @@ pub struct Profile {
     pub call_ids: CallIds,
     /// Which reasoning goes back.
     pub reasoning_replay: Replayed,
-    /// Models that want `reasoning_content` on every message with calls: an empty one where none was kept. (openai.md
-    /// C.1, D 1)
-    pub empty_reasoning: Vec<String>,
+    /// True if messages with calls have `reasoning_content`: an empty one where none was kept. (openai.md C.1, D 1)
+    pub empty_reasoning: bool,
     /// What `<think>` tags at the start of an answer are.
     pub think_tags: ThinkTags,
     /// How reasoning is switched.
     pub thinking: Thinking,
-    /// Models that reason unless they are told not to.
-    pub reasons_unasked: Vec<String>,
-    /// Models that refuse tools while they reason.
-    pub no_tools_while_reasoning: Vec<String>,
-    /// Models that refuse to be forced to call a tool while they reason. (openai.md C.1, C.5, D 2)
-    pub no_forced_tools_while_reasoning: Vec<String>,
-    /// Models that promise no JSON while they reason. (openai.md C.5)
-    pub no_json_while_reasoning: Vec<String>,
-    /// Models that answer only in a stream while they reason: an answer in one piece is asked for as a stream, and
-    /// comes out the same. (openai.md C.5, D 56)
-    pub streamed_while_reasoning: Vec<String>,
-    /// Models that do not stream answers of a schema: these are asked for in one piece, and come out the same.
+    /// True if answers of a schema are not streamed: these are asked for in one piece, and come out the same.
     /// (openai.md C.7)
-    pub schemas_whole: Vec<String>,
-    /// Models that promise no JSON beside tools. (openai.md C.7, D 54)
-    pub no_json_beside_tools: Vec<String>,
+    pub schemas_whole: bool,
     /// How JSON of any form is asked for.
     pub json_object: JsonObject,
     /// Whether `stream_options` asks for the usage of a stream.
@@ -128,16 +113,8 @@ pub struct Profile {
     pub temperature: Option<(f64, f64)>,
     /// The bounds of `top_p`, both included. (openai.md C.2)
     pub top_p: Option<(f64, f64)>,
-    /// Models that take no sampling options whether they reason or not. (openai.md C.4)
-    pub no_sampling: Vec<String>,
-    /// Models that refuse `top_k`.
-    pub no_top_k: Vec<String>,
-    /// Models that refuse `presence_penalty` and `frequency_penalty`. (openai.md C.2, C.8)
-    pub no_penalties: Vec<String>,
-    /// Models that refuse `stop`.
-    pub no_stop: Vec<String>,
-    /// Models that refuse `parallel_tool_calls`.
-    pub no_parallel_tool_calls: Vec<String>,
+    /// True if the server takes `top_k`.
+    pub top_k: bool,
     /// Whether several calls come in one reply only if `parallel_tool_calls` asks for them, which it then does unless
     /// the request says otherwise. (openai.md C.5, C.16)
     pub parallel_on_request: bool,
@@ -149,19 +126,10 @@ pub struct Profile {
     pub named_tool: NamedTool,
     /// Whether `prompt_cache_key` is sent where caching is asked for.
     pub prompt_cache_key: bool,
-    /// Models that keep prompts where a part of a message has `cache_control`. Their messages are lists of parts.
-    /// (openai.md C.9)
-    pub cache_markers: Vec<String>,
-    /// Models whose prompt cache can be kept for a day.
-    pub day_long_cache: Vec<String>,
     /// What the server does in its own way where it speaks Responses.
     pub responses: ResponsesRules,
     /// Members of every request body; those of a request's options win.
     pub extra_body: Map<String, Value>,
-    /// Members of this table that differ for some models, by pattern. All patterns that cover a model count, the
-    /// shortest first and the model's own name last. Tables are merged, everything else replaced.
-    #[serde(deserialize_with = "checked")]
-    pub models: BTreeMap<String, Map<String, Value>>,
 }
 
 impl Default for Profile {
@@ -188,16 +156,10 @@ impl Default for Profile {
             files: FileForm::default(),
             call_ids: CallIds::default(),
             reasoning_replay: Replayed::WithCalls,
-            empty_reasoning: Vec::new(),
+            empty_reasoning: false,
             think_tags: ThinkTags::default(),
             thinking: Thinking::default(),
-            reasons_unasked: Vec::new(),
-            no_tools_while_reasoning: Vec::new(),
-            no_forced_tools_while_reasoning: Vec::new(),
-            no_json_while_reasoning: Vec::new(),
-            streamed_while_reasoning: Vec::new(),
-            schemas_whole: Vec::new(),
-            no_json_beside_tools: Vec::new(),
+            schemas_whole: false,
             json_object: JsonObject::default(),
             stream_usage: true,
             reasoning_in_total: false,
@@ -205,21 +167,14 @@ impl Default for Profile {
             seed: "seed".to_owned(),
             temperature: None,
             top_p: None,
-            no_sampling: Vec::new(),
-            no_top_k: Vec::new(),
-            no_penalties: Vec::new(),
-            no_stop: Vec::new(),
-            no_parallel_tool_calls: Vec::new(),
+            top_k: true,
             parallel_on_request: false,
             tool_schemas: ToolSchemas::default(),
             tools_off: ToolsOff::default(),
             named_tool: NamedTool::default(),
             prompt_cache_key: false,
-            cache_markers: Vec::new(),
-            day_long_cache: Vec::new(),
             responses: ResponsesRules::default(),
             extra_body: Map::new(),
-            models: BTreeMap::new(),
         }
     }
 }
@@ -246,62 +201,32 @@ impl Profile {
         Self { name: name.into(), base_url: base_url.into(), ..Self::default() }
     }
 
-    /// Whether `models` covers the model.
-    pub(crate) fn covers(models: &[String], model: &str) -> bool {
-        models.iter().any(|pattern| matches(pattern, model))
-    }
-
-    /// The profile as it is for one model.
-    pub(crate) fn for_model(self: &Arc<Self>, model: &str) -> Arc<Self> {
-        let mut covering: Vec<_> =
-            self.models.iter().filter(|(pattern, _)| matches(pattern, model)).collect();
-        if covering.is_empty() {
-            return Arc::clone(self);
+    /// The profile as it is for a model with these cells of its own, and the error if they are none.
+    pub(crate) fn with_wire(self: &Arc<Self>, wire: &Map<String, Value>) -> Result<Arc<Self>, String> {
+        if wire.is_empty() {
+            return Ok(Arc::clone(self));
         }
-        covering.sort_by_key(|(pattern, _)| (*pattern == model, pattern.len()));
-        // What does not fit was refused when the profile was read.
-        let whole = serde_json::to_value(&**self).and_then(|mut whole| {
-            for (_, over) in covering {
-                if let Value::Object(whole) = &mut whole {
-                    merge_members(whole, over);
-                }
-            }
-            Self::deserialize(whole)
-        });
-        whole.map_or_else(|_| Arc::clone(self), Arc::new)
-    }
-}
-
-/// Reads what differs for some models, and refuses what is no profile.
-fn checked<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, Map<String, Value>>, D::Error> {
-    let models = BTreeMap::<String, Map<String, Value>>::deserialize(deserializer)?;
-    for (pattern, over) in &models {
-        let wrong =
-            |problem: &dyn std::fmt::Display| D::Error::custom(format!("models.{pattern}: {problem}"));
-        if let Some(name) = ["name", "models"].iter().find(|name| over.contains_key(**name)) {
-            return Err(wrong(&format_args!("{name} is the same for all models")));
+        let mut whole = match serde_json::to_value(&**self) {
+            Ok(Value::Object(whole)) => whole,
+            _ => Map::new(),
+        };
+        if let Some(name) =
+            ["name", "api", "family", "base_url"].iter().find(|name| wire.contains_key(**name))
+        {
+            return Err(format!("wire: {name} is the same for all models"));
         }
-        Profile::deserialize(Value::Object(over.clone())).map_err(|error| wrong(&error))?;
+        merge_members(&mut whole, wire);
+        match Self::deserialize(Value::Object(whole)) {
+            Ok(profile) => Ok(Arc::new(profile)),
+            Err(error) => Err(format!("wire: {error}")),
+        }
     }
-    Ok(models)
-}
-
-/// Whether `pattern`, in which `*` stands for any run of characters, covers the whole of `text`.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((start, mut pattern)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(start) else { return false };
-    while let Some((piece, rest)) = pattern.split_once('*') {
-        let Some(at) = text.find(piece) else { return false };
-        text = text.get(at + piece.len()..).unwrap_or_default();
-        pattern = rest;
-    }
-    text.ends_with(pattern)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -318,38 +243,36 @@ mod tests {
         assert!(!Profile::default().key.required && KeyRules::default().required);
     }
 
-    #[test]
-    fn lists_of_models() {
-        let list = ["gpt-5*".to_owned(), "o1".to_owned(), "*/qwen*-vl".to_owned()];
-        for model in ["gpt-5.5-mini", "o1", "x/qwen3-vl", "/qwen-vl"] {
-            assert!(Profile::covers(&list, model), "{model}");
-        }
-        for model in ["o1-mini", "gpt-4", "qwen3-vl", "x/qwen3-vl-2", "x/qwen-v", ""] {
-            assert!(!Profile::covers(&list, model), "{model}");
-        }
-        assert!(Profile::covers(&["*".to_owned()], "any") && Profile::covers(&["a*".to_owned()], "a"));
-        assert!(!Profile::covers(&["a*a".to_owned()], "a"));
-    }
-
     // A78
     #[test]
-    fn what_differs_for_some_models() {
-        let text = "base_url = 'http://a'\nthinking.effort = 'effort'\n[models.'big*']\nreasoning_replay = 'always'\n\
-                    thinking.budget = 'budget'\n[models.'big-x*']\nmax_tokens = 'max_completion_tokens'";
+    fn rows_of_the_matrix_say_what_differs_for_a_model() {
+        let text = "base_url = 'http://a'\nthinking.effort = 'effort'";
         let mut profile: Profile = toml::from_str(text).unwrap();
         profile.name = "changed".to_owned();
         let profile = Arc::new(profile);
-        let big = profile.for_model("big-1");
+        let wire = |value: Value| profile.with_wire(value.as_object().unwrap());
+        let big = wire(json!({"reasoning_replay": "always", "thinking": {"budget": "budget"}})).unwrap();
         assert_eq!((big.name.as_str(), big.base_url.as_str()), ("changed", "http://a"));
         assert_eq!(big.reasoning_replay, Replayed::Always);
         assert_eq!((big.thinking.effort.as_str(), big.thinking.budget.as_str()), ("effort", "budget"));
-        let longest = profile.for_model("big-x");
-        assert_eq!(longest.max_tokens, MaxTokens::MaxCompletionTokens);
-        assert_eq!(longest.reasoning_replay, Replayed::Always, "every pattern counts");
-        assert!(Arc::ptr_eq(&profile, &profile.for_model("small")));
-        let problem = |text: &str| toml::from_str::<Profile>(text).unwrap_err().to_string();
-        assert!(problem("[models.'a*']\nmax_tokns = 1").contains("models.a*: unknown field `max_tokns`"));
-        assert!(problem("[models.'a*']\nname = 'b'").contains("models.a*: name is the same for all models"));
-        assert!(problem("[models.'a*']\nthinking.effrt = 'b'").contains("models.a*: unknown field `effrt`"));
+        assert!(Arc::ptr_eq(&profile, &wire(json!({})).unwrap()));
+        for (wrong, member) in [
+            (json!({"max_tokns": 1}), "max_tokns"),
+            (json!({"thinking": {"effrt": "b"}}), "effrt"),
+            (json!({"name": "b"}), "name"),
+        ] {
+            assert!(wire(wrong).unwrap_err().contains(member), "{member}");
+        }
+    }
+
+    #[test]
+    fn wire_cells_of_the_bundled_table_are_members() {
+        for profile in crate::profiles::Profiles::bundled().iter() {
+            let matrix = attache_core::Matrix::bundled();
+            for pattern in matrix.patterns(&profile.family) {
+                let row = matrix.resolve(&profile.family, &pattern.replace('*', ""));
+                profile.with_wire(&row.wire).unwrap();
+            }
+        }
     }
 }

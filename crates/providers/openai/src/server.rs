@@ -19,8 +19,12 @@ use crate::{error, tools};
 /// One model of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
+    /// The profile as it is for all models.
+    own: Arc<Profile>,
     /// The profile as it is for the model.
     pub(crate) profile: Arc<Profile>,
+    /// The reason why the model's cells below `wire` are none of the profile.
+    problem: Option<Arc<str>>,
     pub(crate) model: Arc<str>,
     pub(crate) capabilities: Arc<ModelCapabilities>,
     /// The profile's name, the tag of what goes back.
@@ -30,9 +34,42 @@ pub(crate) struct Server {
 impl Server {
     /// A model, with what the bundled matrix knows of it.
     pub(crate) fn new(profile: &Arc<Profile>, model: &str) -> Self {
-        let profile = profile.for_model(model);
-        let capabilities = Arc::new(Matrix::bundled().resolve(&profile.family, model));
-        Self { family: Arc::from(profile.name.as_str()), model: Arc::from(model), profile, capabilities }
+        let mut server = Self {
+            family: Arc::from(profile.name.as_str()),
+            model: Arc::from(model),
+            capabilities: Arc::new(Matrix::bundled().resolve(&profile.family, model)),
+            own: Arc::clone(profile),
+            profile: Arc::clone(profile),
+            problem: None,
+        };
+        server.fit();
+        server
+    }
+
+    /// Makes the profile what it is for the model.
+    fn fit(&mut self) {
+        (self.profile, self.problem) = match self.own.with_wire(&self.capabilities.wire) {
+            Ok(profile) => (profile, None),
+            Err(problem) => (Arc::clone(&self.own), Some(Arc::from(problem))),
+        };
+    }
+
+    pub(crate) fn set_capabilities(&mut self, capabilities: Arc<ModelCapabilities>) {
+        self.capabilities = capabilities;
+        self.fit();
+    }
+
+    /// The error of a row whose cells are none of the profile.
+    pub(crate) fn fits(&self) -> Result<(), ProviderError> {
+        match &self.problem {
+            None => Ok(()),
+            Some(problem) => {
+                let (family, row) = (&self.capabilities.family, &self.capabilities.row);
+                Err(error::configuration(format!(
+                    "the capability row {family}/{row} is not valid: {problem}"
+                )))
+            }
+        }
     }
 
     pub(crate) fn model_id(&self) -> String {
@@ -56,11 +93,12 @@ impl Server {
     }
 
     pub(crate) fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(&self.profile.family, &self.model));
+        self.set_capabilities(Arc::new(matrix.resolve(&self.own.family, &self.model)));
     }
 
     pub(crate) fn set_base_url(&mut self, url: String) {
-        Arc::make_mut(&mut self.profile).base_url = url;
+        Arc::make_mut(&mut self.own).base_url = url;
+        self.fit();
     }
 
     pub(crate) fn reading(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Reading {
@@ -74,7 +112,9 @@ impl Server {
 
     /// Takes base URL and key from the profile's variables.
     pub(crate) fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        configure(&mut self.profile, &self.model, environment)
+        let auth = configure(&mut self.own, &self.model, environment);
+        self.fit();
+        auth
     }
 
     /// The error before anything is sent.
@@ -85,7 +125,7 @@ impl Server {
         if self.profile.key.required && auth.is_none() {
             return Err(missing_key(&self.profile.name, &self.profile.key.variables));
         }
-        Ok(())
+        self.fits()
     }
 
     /// The list of models, if the server has one: what is addressed by the name of a deployment has none there.

@@ -24,12 +24,22 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
 /// A model that can do everything, behind a server with these quirks.
 fn codec(quirks: impl FnOnce(&mut Profile)) -> ChatCodec {
+    codec_of("", quirks)
+}
+
+/// A model whose row has these cells, behind a server without quirks.
+fn model(cells: &str) -> ChatCodec {
+    codec_of(cells, |_| ())
+}
+
+fn codec_of(cells: &str, quirks: impl FnOnce(&mut Profile)) -> ChatCodec {
     let matrix = Matrix::parse(
         "[all]\nuser.media = ['text', 'image/png', 'application/pdf', 'audio/wav', 'audio/mpeg', 'video/mp4']\n\
          tool_result.media = ['text']\nparallel_tools = true\nstructured_output = 'json_schema'\n\
          reasoning = ['effort', 'budget', 'off']\nefforts = ['low', 'medium', 'high']\nfiles.urls = true",
     )
     .unwrap();
+    let matrix = matrix.merged_with(&format!("[all.models.m]\n{cells}")).unwrap();
     let mut profile = compatible();
     profile.family = "all".to_owned();
     quirks(&mut profile);
@@ -61,10 +71,6 @@ fn refused(codec: &ChatCodec, request: &ChatRequest) -> String {
     error.param().unwrap_or_default().to_owned()
 }
 
-fn all() -> Vec<String> {
-    vec!["*".to_owned()]
-}
-
 fn with(options: ModelSettings) -> ChatRequest {
     ChatRequest::new([user("Hi")]).with_settings(options).streaming(false)
 }
@@ -88,7 +94,7 @@ fn d01_turns_with_calls_carry_reasoning_even_if_none_was_kept() {
         answers([ToolResult::ok(&ask, "12")]),
         asks("It is 12.", &[]),
     ]);
-    let messages = body(&codec(|profile| profile.empty_reasoning = all()), &request)["messages"].clone();
+    let messages = body(&codec(|profile| profile.empty_reasoning = true), &request)["messages"].clone();
     assert_eq!(messages[1]["reasoning_content"], "");
     assert_eq!(messages[3].get("reasoning_content"), None, "turns without calls need none");
     assert_eq!(body(&codec(|_| ()), &request)["messages"][1].get("reasoning_content"), None);
@@ -99,7 +105,7 @@ fn d01_turns_with_calls_carry_reasoning_even_if_none_was_kept() {
     let kept = common::replay(&kept).completion.message;
     let result = ToolResult::ok(kept.tool_calls().next().unwrap(), "12");
     let request = ChatRequest::new([Message::Assistant(kept).shared(), answers([result])]);
-    let sent = body(&codec(|profile| profile.empty_reasoning = all()), &request)["messages"][0].to_string();
+    let sent = body(&codec(|profile| profile.empty_reasoning = true), &request)["messages"][0].to_string();
     assert_eq!(sent.matches("reasoning_content").count(), 1, "{sent}");
     assert!(sent.contains("\"hm\""));
 }
@@ -107,10 +113,7 @@ fn d01_turns_with_calls_carry_reasoning_even_if_none_was_kept() {
 // openai.md C.1, C.5
 #[test]
 fn d02_nothing_is_forced_while_the_model_reasons() {
-    let codec = codec(|profile| {
-        profile.no_forced_tools_while_reasoning = all();
-        profile.reasons_unasked = all();
-    });
+    let codec = model("reasoning_excludes = ['forced_tools']\nreasons_unasked = true");
     for choice in [ToolChoice::Required, ToolChoice::Tool("clock".to_owned())] {
         let request = ChatRequest::new([user("Hi")]).with_tools(tools()).with_tool_choice(choice);
         assert_eq!(refused(&codec, &request), "tool_choice");
@@ -273,11 +276,8 @@ fn d53_a_json_object_as_the_schema_of_an_object() {
 // openai.md C.5, C.7
 #[test]
 fn d54_json_is_refused_beside_tools_or_reasoning() {
-    let beside_tools = codec(|profile| profile.no_json_beside_tools = all());
-    let reasoning = codec(|profile| {
-        profile.no_json_while_reasoning = all();
-        profile.reasons_unasked = all();
-    });
+    let beside_tools = model("json_beside_tools = false");
+    let reasoning = model("reasoning_excludes = ['json']\nreasons_unasked = true");
     for format in [ResponseFormat::JsonObject, schema()] {
         let options = ModelSettings::new().with_response_format(format);
         let with_tools = with(options.clone()).with_tools(tools());
@@ -307,7 +307,7 @@ fn a_schema_that_no_member_takes_stands_in_the_instructions() {
 // openai.md C.5
 #[test]
 fn d56_what_only_streams_while_it_reasons_is_streamed() {
-    let codec = codec(|profile| profile.streamed_while_reasoning = all());
+    let codec = model("reasoning_excludes = ['whole_answers']");
     let effort = with(reasoning(Reasoning::Effort(Effort::High)));
     assert_eq!(body(&codec, &effort)["stream"], true);
     assert_eq!(body(&codec, &with(reasoning(Reasoning::Off))).get("stream"), None);
@@ -317,7 +317,7 @@ fn d56_what_only_streams_while_it_reasons_is_streamed() {
 // openai.md C.7
 #[test]
 fn models_that_do_not_stream_structured_output_are_asked_for_it_whole() {
-    let codec = codec(|profile| profile.schemas_whole = all());
+    let codec = codec(|profile| profile.schemas_whole = true);
     let mut request = with(ModelSettings::new().with_response_format(schema()));
     request.streaming = true;
     let asked = body(&codec, &request);
@@ -383,7 +383,7 @@ fn several_calls_are_asked_for_where_one_is_usual() {
     let one = ModelSettings::new().with_parallel_tool_calls(false);
     assert_eq!(body(&codec, &request(one))["parallel_tool_calls"], false);
     assert_eq!(body(&codec, &ChatRequest::new([user("Hi")])).get("parallel_tool_calls"), None);
-    let refusing = self::codec(|profile| profile.no_parallel_tool_calls = all());
+    let refusing = model("parallel_choice = false");
     let asked = |parallel| request(ModelSettings::new().with_parallel_tool_calls(parallel));
     assert_eq!(refused(&refusing, &asked(false)), "parallel_tool_calls");
     assert_eq!(body(&refusing, &asked(true)).get("parallel_tool_calls"), None, "several come anyway");
@@ -401,13 +401,13 @@ fn sampling_has_bounds_or_is_fixed() {
     let (left_out, body) = degraded(&bounded, &zero);
     assert_eq!(left_out, ["temperature"]);
     assert_eq!((&body["temperature"], &body["top_p"]), (&json!(0.01), &json!(0.5)));
-    let fixed = codec(|profile| profile.no_sampling = all());
+    let fixed = model("sampling = false\nsampling_without_reasoning = false");
     let off = with(reasoning(Reasoning::Off).with_temperature(0.5).with_top_p(0.5).with_top_k(1));
     let (left_out, body) = degraded(&fixed, &off);
     assert_eq!(left_out, ["temperature", "top_p", "top_k"]);
     assert!(body.get("temperature").is_none());
     let penalties = with(ModelSettings::new().with_presence_penalty(0.1).with_frequency_penalty(0.1));
-    let (left_out, _) = degraded(&codec(|profile| profile.no_penalties = all()), &penalties);
+    let (left_out, _) = degraded(&model("penalties = false"), &penalties);
     assert_eq!(left_out, ["presence_penalty", "frequency_penalty"]);
 }
 
@@ -523,12 +523,20 @@ fn base64(bytes: &[u8]) -> String {
 #[test]
 fn headers_and_overrides_of_models() {
     let profile: Profile = serde_json::from_value(json!({
-        "base_url": "http://h/v1", "headers": {"x-title": "attache"},
-        "models": {"big*": {"max_tokens": "max_completion_tokens", "extra_body": {"tier": "x"}}}
+        "base_url": "http://h/v1", "headers": {"x-title": "attache"}
     }))
     .unwrap();
+    let rows =
+        "[compatible.models.'big*']\nwire = { max_tokens = 'max_completion_tokens', extra_body.tier = 'x' }";
+    let matrix = Matrix::bundled().merged_with(rows).unwrap();
     let request = with(ModelSettings::new().with_max_tokens(5));
-    let sent = |model: &str| body(&ChatCodec::new(profile.clone(), model), &request);
+    let sent = |model: &str| {
+        let mut codec = ChatCodec::new(profile.clone(), model);
+        codec.set_matrix(&matrix);
+        // An address that is set later leaves the row as it is.
+        codec.set_base_url("http://other/v1".to_owned());
+        body(&codec, &request)
+    };
     assert_eq!((&sent("small")["max_tokens"], sent("small").get("tier")), (&json!(5), None));
     assert_eq!((&sent("big-1")["max_completion_tokens"], &sent("big-1")["tier"]), (&json!(5), &json!("x")));
     let encoded = try_encode(&ChatCodec::new(profile, "a/b:c"), &request).unwrap();

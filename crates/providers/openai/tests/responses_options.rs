@@ -95,12 +95,15 @@ fn d21_what_models_that_reason_take() {
         assert_eq!(refuses(model, off()), "reasoning", "{model} always reasons");
         assert_eq!(refuses(model, warm()), "temperature");
     }
+    // Nothing is assumed of a model that the table does not know.
+    let unknown = of("gpt-7-of-the-future", effort(Effort::Low).with_temperature(1.0));
+    assert_eq!((&unknown["temperature"], &unknown["reasoning"]["effort"]), (&json!(1.0), &json!("low")));
     for model in ["gpt-5.1", "gpt-5.2-2025-12-11", "gpt-5.4"] {
         assert_eq!(of(model, warm())["temperature"], 0.2, "{model} reasons only when asked");
         assert_eq!(of(model, off().with_top_p(0.5))["reasoning"], json!({"effort": "none"}));
         assert_eq!(refuses(model, effort(Effort::Low).with_temperature(1.0)), "temperature");
     }
-    for model in ["gpt-5.5", "gpt-5.6", "gpt-7-of-the-future"] {
+    for model in ["gpt-5.5", "gpt-5.6"] {
         assert_eq!(refuses(model, warm()), "temperature", "{model} reasons unasked");
         assert_eq!(of(model, off().with_temperature(0.2))["temperature"], 0.2);
         assert_eq!(
@@ -272,10 +275,20 @@ fn hosted_tools_stand_behind_those_of_the_request() {
 
 #[test]
 fn members_of_a_profile_may_differ_for_some_models() {
-    let text = "[my]\nlike = 'openai'\nbase_url = 'http://h/v1'\nmodels.'*'.extra_body.a = 1\n\
-        [my.models.'big*']\nextra_body.service_tier = 'flex'\nresponses.stores = false";
+    use attache_transport::Codec as _;
+    let text = "[my]\nlike = 'openai'\nbase_url = 'http://h/v1'\nfamily = 'my'";
     let profiles = Profiles::bundled().merged_with(text).unwrap();
-    let codec = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "big-1");
+    let text = "[my]\nlike = 'openai-responses'\nwire.extra_body.a = 1\n\
+        [my.models.'big*']\nwire.extra_body.service_tier = 'flex'\nwire.responses.stores = false\n\
+        [my.models.broken]\nwire.extra_bodi.a = 1";
+    let matrix = attache_core::Matrix::bundled().merged_with(text).unwrap();
+    let mut codec = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "big-1");
+    codec.set_matrix(&matrix);
+    let mut broken = ResponsesCodec::new(profiles.get("my").unwrap().clone(), "broken");
+    broken.set_matrix(&matrix);
+    let request = ChatRequest::new([user("Hi")]);
+    let error = broken.encode(&request, &request.settings, None).unwrap_err().to_string();
+    assert!(error.contains("row my/broken is not valid: wire: unknown field `extra_bodi`"), "{error}");
     let body: Value =
         serde_json::from_slice(&encode(&codec, &ChatRequest::new([user("Hi")])).parts.body.to_vec()).unwrap();
     assert_eq!((&body["service_tier"], body.get("store"), &body["a"]), (&json!("flex"), None, &json!(1)));

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::history::began_with_thinking;
-use crate::capabilities::takes_temperature_with_top_p;
 
 /// What may be written where the caller sets no limit, thinking budget apart. The API demands a number; this one
 /// is out of the way of long files, and leaves a 200k window to the conversation.
@@ -76,7 +75,7 @@ fn sampling(
     let cold = thinks && config.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
     let why = none.or(cold.then_some("it must be 1 while the model thinks"));
     let temperature = refusals.number("temperature", config.temperature, why, 0.0..=1.0)?;
-    let either = temperature.is_some() && !takes_temperature_with_top_p(capabilities);
+    let either = temperature.is_some() && !capabilities.temperature_with_top_p;
     let why = none.or(either.then_some("the model takes either temperature or top_p"));
     let top_p = refusals.number("top_p", config.top_p, why, ANY)?;
     let why = none.or(thinks.then_some("it does not go with thinking"));

@@ -93,9 +93,11 @@ impl Plan {
     fn step(&mut self, message: &Message, tools: &ToolSet, codec: &ConverseCodec) -> Step {
         let family = codec.family();
         let mut step = Step::default();
-        let mut variant = StableHash::new().number(family.number());
+        let mut variant = StableHash::new().number(family.number);
         match message {
-            Message::System(_) if family.system && self.planned.len() == self.leading => self.leading += 1,
+            Message::System(_) if codec.capabilities().system && self.planned.len() == self.leading => {
+                self.leading += 1
+            }
             Message::System(_) => {
                 step.role = Some(self.user_role(family.beside_results != Beside::Nothing));
                 variant = variant.text("system");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Ask;
 use super::history::began_with_thinking;
-use crate::capabilities::{ReasoningFields, takes_temperature_with_top_p};
+use crate::capabilities::ReasoningFields;
 
 /// Options as body members, and what other parts of the request must know of them.
 #[derive(Debug, Default)]
@@ -51,20 +51,22 @@ fn sampling(
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {
     let (config, capabilities, family) = (ask.config, ask.codec.capabilities(), ask.codec.family());
-    let thinks = thinks && family.reasoning == ReasoningFields::Thinking;
+    let thinks = thinks && family.is_claude();
     let none = (!capabilities.sampling).then_some("the model takes no sampling options");
     let cold = thinks && config.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
     let why = none.or(cold.then_some("it must be 1 while the model thinks"));
     let temperature = refusals.number("temperature", config.temperature, why, 0.0..=1.0)?;
-    let either = temperature.is_some() && !takes_temperature_with_top_p(capabilities);
+    let either = temperature.is_some() && !capabilities.temperature_with_top_p;
     let why = none.or(either.then_some("the model takes either temperature or top_p"));
     let top_p = refusals.number("top_p", config.top_p, why, 0.0..=1.0)?;
     set_member(inference, "temperature", temperature);
     set_member(inference, "topP", top_p);
     let why = none.or(thinks.then_some("it does not go with thinking"));
     let why = why.or(family.top_k.is_empty().then_some("the model has no such option"));
-    match (refusals.keep("top_k", config.top_k, why)?, family.top_k) {
-        (Some(top_k), [outer, inner, ..]) => set_member(additional, outer, Some(json!({ (*inner): top_k }))),
+    match (refusals.keep("top_k", config.top_k, why)?, family.top_k.as_slice()) {
+        (Some(top_k), [outer, inner, ..]) => {
+            set_member(additional, outer, Some(json!({ inner.as_str(): top_k })))
+        }
         (top_k, [name]) => set_member(additional, name, top_k),
         _ => {}
     }
@@ -79,7 +81,7 @@ fn reasoning(
 ) -> Result<bool, ProviderError> {
     let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
     let Some(wanted) = &ask.config.reasoning else { return Ok(false) };
-    let fields = ask.codec.family().reasoning;
+    let fields = &ask.codec.family().reasoning;
     let always = ("the model always reasons", "it was left on");
     if capabilities.reasoning.is_empty() {
         // Where the model cannot reason there is nothing to switch off. Of one that no row is about nobody knows.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::documents::{self, text};
 use super::results;
-use crate::capabilities::{demands_signatures, is_same_model, takes_system};
+use crate::capabilities::{demands_signatures, is_same_model};
 use crate::codec::GenerateCodec;
 use crate::error::{configuration, invalid_history};
 
@@ -88,7 +88,7 @@ impl Renderer<'_> {
         item: &mut ItemWriter<'_>,
     ) -> Result<Option<RoleTag>, ProviderError> {
         let role = match message {
-            Message::System(_) if index < self.leading && takes_system(self.codec.model()) => {
+            Message::System(_) if index < self.leading && self.codec.capabilities().system => {
                 return Ok(None);
             }
             Message::System(system) => {

@@ -79,13 +79,13 @@ pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ModelSettin
 
 const NOT_ENFORCED: &str = "the model is not held to schemas of tools here";
 
-/// True if the model can be held to the schemas of tools: not before the generation 2.5.
+/// True if the model can be held to the schemas of tools.
 fn enforces(codec: &GenerateCodec) -> bool {
     let knows_schemas = matches!(
         codec.capabilities().structured_output,
         StructuredOutput::JsonSchema | StructuredOutput::JsonSchemaAlone
     );
-    knows_schemas && !["gemini-1", "gemini-2.0"].iter().any(|old| codec.model().contains(old))
+    knows_schemas && codec.capabilities().strict_tools
 }
 
 fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {

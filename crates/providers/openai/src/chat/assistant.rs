@@ -11,7 +11,7 @@ use super::ids::legal;
 use super::messages::{Renderer, text_part};
 use super::reasoning::Origin;
 use super::response::EXTRA_CONTENT;
-use crate::profile::{EmptyContent, Profile, Replayed};
+use crate::profile::{EmptyContent, Replayed};
 
 impl Renderer<'_> {
     /// Whether anything of a reply goes back.
@@ -213,10 +213,7 @@ impl<'a> Replaying<'a> {
     /// Writes the members beside the content.
     fn members(&self, has_calls: bool, out: &mut ItemWriter<'_>) -> Result<(), ProviderError> {
         // openai.md D 1
-        if has_calls
-            && self.content.is_empty()
-            && Profile::covers(&self.renderer.profile.empty_reasoning, self.renderer.model)
-        {
+        if has_calls && self.content.is_empty() && self.renderer.profile.empty_reasoning {
             out.raw(r#","reasoning_content":"""#);
         }
         for (name, text) in [("reasoning_content", &self.content), ("reasoning", &self.reasoning)] {

@@ -81,7 +81,7 @@ impl ChatCodec {
     /// Sets what the model can do, as a configured matrix says.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.server.capabilities = capabilities.into();
+        self.server.set_capabilities(capabilities.into());
         self
     }
 
@@ -139,6 +139,7 @@ impl Codec for ChatCodec {
         config: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
+        self.server.fits()?;
         self.request(&note_made_documents(request, |_| false), config, key)
     }
 

@@ -1,8 +1,8 @@
 //! Options as members of the request body.
 
 use attache_core::{
-    CachePolicy, ChatRequest, Degradation, Message, ModelCapabilities, ModelSettings, ProviderError,
-    ResponseFormat, StructuredOutput, ToolChoice, merge_members,
+    CachePolicy, Caching, ChatRequest, Degradation, Message, ModelCapabilities, ModelSettings, ProviderError,
+    ReasoningExcludes, ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
 use attache_transport::{ANY, StrictForms, check_choice, forces_tool, set_member};
 use serde_json::{Map, Value, json};
@@ -55,12 +55,11 @@ pub(super) fn options(
     let has_tools = (!request.tools.is_empty() || has_hosted) && !dropped;
     let mut writer = Writer::new(profile, capabilities, config, has_tools);
     writer.members = profile.extra_body.clone();
-    let unasked = writer.is(&profile.reasons_unasked);
-    let mut reasons = Reasons::new(unasked, capabilities, config, &mut writer.refusals)?;
+    let mut reasons = Reasons::new(capabilities, config, &mut writer.refusals)?;
     let schemas = profile.tool_schemas;
     tools::may_loosen(capabilities, &request.tools, schemas, forms.as_ref(), &mut writer.refusals)?;
     // openai.md A.6, D 20
-    if reasons.surely() && has_tools && writer.is(&profile.no_tools_while_reasoning) {
+    if has_tools && reasons.exclude(ReasoningExcludes::Tools) {
         let why =
             "this API does not combine it with tools; switch it off, or use the Responses API (openai/)";
         writer.refusals.refuse("reasoning", why, "switched off")?;
@@ -71,7 +70,7 @@ pub(super) fn options(
     reasons.write(&profile.thinking, &mut writer.members);
     sampling(&mut writer, reasons)?;
     let stop = config.stop.as_deref().filter(|stop| !stop.is_empty());
-    let why = stop.and_then(|_| writer.is(&profile.no_stop).then_some("the model does not know it"));
+    let why = stop.and_then(|_| (!capabilities.stop).then_some("the model does not know it"));
     let stop = writer.refusals.keep("stop", stop, why)?;
     set_member(&mut writer.members, "stop", stop);
     let offered = tool_choice(&mut writer, reasons, request)?;
@@ -89,11 +88,11 @@ pub(super) fn options(
     Ok(Options { members: writer.members, offered, instruction, marker, forms, degradations })
 }
 
-fn streaming(writer: &mut Writer<'_>, reasons: Reasons, whole: bool) {
+fn streaming(writer: &mut Writer<'_>, reasons: Reasons<'_>, whole: bool) {
     let profile = writer.profile;
     let has_schema = matches!(writer.config.response_format, Some(ResponseFormat::JsonSchema { .. }));
-    let must = reasons.surely() && writer.is(&profile.streamed_while_reasoning);
-    let cannot = has_schema && writer.is(&profile.schemas_whole);
+    let must = reasons.exclude(ReasoningExcludes::WholeAnswers);
+    let cannot = has_schema && profile.schemas_whole;
     // The reply is the same either way, so nothing is lost.
     if must || !whole && !cannot {
         writer.set("stream", true);
@@ -104,21 +103,18 @@ fn streaming(writer: &mut Writer<'_>, reasons: Reasons, whole: bool) {
 }
 
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
-fn sampling(writer: &mut Writer<'_>, reasons: Reasons) -> Result<(), ProviderError> {
-    let (config, profile) = (writer.config, writer.profile);
-    let why = if writer.is(&profile.no_sampling) {
+fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), ProviderError> {
+    let (config, profile, capabilities) = (writer.config, writer.profile, writer.capabilities);
+    let why = if !capabilities.sampling && !capabilities.sampling_without_reasoning {
         Some("the model has a fixed one")
-    } else if reasons.perhaps() && !writer.capabilities.sampling {
+    } else if reasons.perhaps() && !capabilities.sampling {
         Some("it has none while the model reasons")
     } else {
         None
     };
-    // The lists of models are looked at only for what is asked for.
-    let unknown = |models: &[String], text| why.or_else(|| writer.is(models).then_some(text));
-    let penalties = config.presence_penalty.or(config.frequency_penalty);
-    let penalties =
-        penalties.and_then(|_| unknown(&profile.no_penalties, "the API or the model does not know it"));
-    let top_k = config.top_k.and_then(|_| unknown(&profile.no_top_k, "the API does not know it"));
+    let unknown = (!capabilities.penalties).then_some("the API or the model does not know it");
+    let penalties = why.or(unknown);
+    let top_k = why.or((!profile.top_k).then_some("the API does not know it"));
     let numbers = [
         ("temperature", config.temperature, profile.temperature, why),
         ("top_p", config.top_p, profile.top_p, why),
@@ -156,7 +152,7 @@ fn bounded(
 
 fn tool_choice(
     writer: &mut Writer<'_>,
-    reasons: Reasons,
+    reasons: Reasons<'_>,
     request: &ChatRequest,
 ) -> Result<Offered, ProviderError> {
     let (profile, capabilities) = (writer.profile, writer.capabilities);
@@ -175,7 +171,7 @@ fn tool_choice(
         _ => None,
     };
     // openai.md D 2
-    let thinks = reasons.surely() && writer.is(&profile.no_forced_tools_while_reasoning);
+    let thinks = reasons.exclude(ReasoningExcludes::ForcedTools);
     if forces_tool(&request.tool_choice) && (thinks || !capabilities.forced_tools) {
         let why = match thinks {
             true => "no tool can be forced while the model reasons",
@@ -190,21 +186,21 @@ fn tool_choice(
     let by_default = (profile.parallel_on_request && can).then_some(true);
     let asked = writer.config.parallel_tool_calls.or(by_default);
     // Several calls are what comes anyway where they cannot be chosen.
-    let anyway = asked == Some(true) && can && writer.is(&profile.no_parallel_tool_calls);
+    let anyway = asked == Some(true) && can && !capabilities.parallel_choice;
     writer.parallel(asked.filter(|_| !anyway))?;
     Ok(offered)
 }
 
 /// Sets the form of the answer; yields what the model must be told of it.
-fn response_format(writer: &mut Writer<'_>, reasons: Reasons) -> Result<Option<String>, ProviderError> {
+fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Option<String>, ProviderError> {
     let (option, profile) = ("response_format", writer.profile);
     let format = match &writer.config.response_format {
         None | Some(ResponseFormat::Text) => return Ok(None),
         Some(format) => format,
     };
-    let hindrance = if writer.has_tools && writer.is(&profile.no_json_beside_tools) {
+    let hindrance = if writer.has_tools && !writer.capabilities.json_beside_tools {
         Some("it promises no form of answers beside tools")
-    } else if reasons.surely() && writer.is(&profile.no_json_while_reasoning) {
+    } else if reasons.exclude(ReasoningExcludes::Json) {
         Some("it promises no form of answers while the model reasons")
     } else {
         None
@@ -251,7 +247,7 @@ fn response_format(writer: &mut Writer<'_>, reasons: Reasons) -> Result<Option<S
 
 /// Yields the marker of prompts that are kept, for models that want one.
 fn caching(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<Option<&'static str>, ProviderError> {
-    if !writer.is(&writer.profile.cache_markers) {
+    if writer.capabilities.caching != Caching::Explicit {
         // The key is known only when what stands before the messages is.
         return writer.caching(|| Value::Null).map(|()| None);
     }

@@ -1,6 +1,6 @@
 //! How reasoning is asked for.
 
-use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning};
+use attache_core::{Effort, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ReasoningExcludes};
 use attache_transport::{Refusals, budget_for, can_reason, knows};
 use serde_json::{Map, Value};
 
@@ -21,17 +21,15 @@ enum Asked {
 
 /// How a model will reason.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reasons {
+pub(crate) struct Reasons<'a> {
     asked: Asked,
-    unasked: bool,
-    knows_off: bool,
+    capabilities: &'a ModelCapabilities,
 }
 
-impl Reasons {
-    /// What a request asks for, as far as the model can do it; `unasked` says that it reasons anyway.
+impl<'a> Reasons<'a> {
+    /// What a request asks for, as far as the model can do it.
     pub(crate) fn new(
-        unasked: bool,
-        capabilities: &ModelCapabilities,
+        capabilities: &'a ModelCapabilities,
         config: &ModelSettings,
         refusals: &mut Refusals<'_>,
     ) -> Result<Self, ProviderError> {
@@ -71,13 +69,13 @@ impl Reasons {
                 Asked::Nothing
             }
         };
-        Ok(Self { asked, unasked, knows_off: knows("off") })
+        Ok(Self { asked, capabilities })
     }
 
     /// True if it is known that the model reasons.
     pub(super) fn surely(&self) -> bool {
         match self.asked {
-            Asked::Nothing => self.unasked,
+            Asked::Nothing => self.capabilities.reasons_unasked,
             Asked::Off => false,
             Asked::On | Asked::Effort(_) | Asked::Budget(_) => true,
         }
@@ -85,7 +83,12 @@ impl Reasons {
 
     /// True if the model reasons, if it can at all: what cannot be switched off is on.
     pub(crate) fn perhaps(&self) -> bool {
-        self.asked != Asked::Off && (self.surely() || !self.knows_off)
+        self.asked != Asked::Off && (self.surely() || !knows(self.capabilities, "off"))
+    }
+
+    /// True if the model reasons, and does not do this while it does.
+    pub(super) fn exclude(&self, what: ReasoningExcludes) -> bool {
+        self.surely() && self.capabilities.reasoning_excludes(what)
     }
 
     /// Switches it off.

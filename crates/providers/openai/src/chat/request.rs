@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
+use attache_core::{Caching, ChatRequest, Message, ModelCapabilities, ModelSettings, ProviderError, ToolSet};
 use attache_transport::{
     Codec as _, EncodedLog, EncodedRequest, Envelope, Marker, RequestParts, RoleTag, StrictForms, asked,
     check_pairing, forbid, is_same, same_names, system_texts, tail, with_kept, write_json,
@@ -190,7 +190,7 @@ impl ChatCodec {
 
     /// True if messages are lists of parts, for the sake of markers.
     fn marks(&self) -> bool {
-        Profile::covers(&self.profile().cache_markers, self.model())
+        self.capabilities().caching == Caching::Explicit
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn options(
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
     // Left out it means that the server streams.
     let mut members = Map::from_iter([("stream".to_owned(), Value::from(request.streaming))]);
-    let reasons = Reasons::new(false, capabilities, config, &mut refusals)?;
+    let reasons = Reasons::new(capabilities, config, &mut refusals)?;
     reasons.write(&thinking(), &mut members);
     set_member(&mut members, "format", format(capabilities, config, &mut refusals)?);
     let sampling = sampling(capabilities, config, reasons.perhaps(), &mut refusals)?;

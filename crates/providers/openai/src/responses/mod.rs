@@ -60,7 +60,7 @@ impl ResponsesCodec {
     /// Sets what the model can do, as a configured matrix says.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.server.capabilities = capabilities.into();
+        self.server.set_capabilities(capabilities.into());
         self
     }
 
@@ -141,6 +141,7 @@ impl Codec for ResponsesCodec {
             let is_own = |replay: &ReplayData| replay.family() == &*self.server.family;
             made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
         };
+        self.server.fits()?;
         self.request(&note_made_documents(request, goes_back), config, key)
     }
 

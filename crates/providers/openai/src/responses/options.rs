@@ -103,7 +103,7 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
         set_member(&mut members, "summary", writer.profile.responses.summaries.then_some("auto"));
         writer.set(option, members);
     }
-    let on_request = knows_off && writer.is(&writer.profile.responses.reasons_on_request);
+    let on_request = knows_off && !capabilities.reasons_unasked;
     Ok(can_reason(capabilities) && (effort.is_some() || !on_request))
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The quirks of a server's Responses API: the table `responses` of a [`Profile`](crate::Profile). What is not set is
-/// as at OpenAI. Lists of models hold ids, or beginnings of ids followed by `*`.
+/// as at OpenAI.
 ///
 /// ```
 /// use attache_openai::{ItemIds, Profile};
@@ -42,8 +42,6 @@ pub struct ResponsesRules {
     pub least_tokens: u32,
     /// The server counts the tokens of requests at `responses/input_tokens`.
     pub counts_tokens: bool,
-    /// Models that reason only when an effort is asked for. (openai.md A.6)
-    pub reasons_on_request: Vec<String>,
 }
 
 /// Which reasoning goes back to the model that made it.
@@ -87,7 +85,6 @@ impl Default for ResponsesRules {
             text_format: true,
             least_tokens: 16,
             counts_tokens: false,
-            reasons_on_request: Vec::new(),
         }
     }
 }
