@@ -80,7 +80,7 @@ pub use future::BoxFuture;
 pub use hash::StableHash;
 pub use id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 pub use identity::Identities;
-pub use json::merge_members;
+pub use json::{insert_member, merge_members, table_lines};
 pub use media::{MediaKind, MediaType};
 pub use message::{
     Arguments, ArgumentsError, AssistantMessage, AssistantPart, MadeDocument, Message, Metadata, OpaquePart,

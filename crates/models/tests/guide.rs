@@ -40,6 +40,7 @@ fn a_model_and_a_server_are_added_as_the_page_says() {
     assert_eq!(encoded.parts.url, "https://llm.example/v1/chat/completions");
     let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
     assert_eq!((&body["model"], &body["chat_template"]), (&"our-70b-instruct".into(), &"ours".into()));
-    let stop = ModelSettings { stop: Some(vec!["END".to_owned()]), ..ModelSettings::new() };
+    let mut stop = ModelSettings::new();
+    stop.stop = Some(vec!["END".to_owned()]);
     assert_eq!(codec.encode(&request, &stop, None).unwrap_err().kind(), ErrorKind::Unsupported);
 }

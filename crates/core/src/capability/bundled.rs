@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::json::table_lines;
+
 /// A file, and the families that stand in it. Families stand in one file each, with their rows behind them.
 pub(super) struct File {
     pub(super) families: &'static [&'static str],
@@ -77,9 +79,7 @@ const REMARKS: [&str; 3] = ["like", "source", "checked"];
 
 /// The cells of a body.
 pub(super) fn cells(body: &'static str) -> impl Iterator<Item = (&'static str, Value)> {
-    let lines = body.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" = "));
-    let cells = lines.filter(|(name, _)| !REMARKS.contains(name));
-    cells.filter_map(|(name, value)| Some((name, serde_json::from_str(value).ok()?)))
+    table_lines(body).filter(|(name, _)| !REMARKS.contains(name))
 }
 
 /// The row or family that a body starts from.

@@ -1,9 +1,10 @@
 //! Cells of the table, by name, and the capabilities that they add up to.
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{FileRules, ModelCapabilities, PlaceCapabilities};
+use crate::json::insert_member;
 use crate::settings::Effort;
 
 /// Capabilities that cells are still written to. A place without cells of its own follows another one at the end.
@@ -84,7 +85,7 @@ impl Draft {
                 "beside_result" => set_place(self.beside_result.get_or_insert_default(), rest, value),
                 "files" => set_file_rule(&mut to.files, rest, value),
                 "wire" => {
-                    insert(&mut to.wire, rest, value);
+                    insert_member(&mut to.wire, rest, value);
                     Ok(())
                 }
                 _ => Err(Problem::Unknown),
@@ -244,20 +245,5 @@ fn edit(list: &mut Vec<String>, edits: &[String]) {
         if entry.starts_with('+') {
             list.push(name.to_owned());
         }
-    }
-}
-
-/// Puts a value where a dotted path says, and merges tables.
-fn insert(table: &mut Map<String, Value>, path: &str, value: Value) {
-    let Some((head, rest)) = path.split_once('.') else {
-        table.insert(path.to_owned(), value);
-        return;
-    };
-    let inner = table.entry(head).or_insert_with(|| Value::Object(Map::new()));
-    if !inner.is_object() {
-        *inner = Value::Object(Map::new());
-    }
-    if let Value::Object(inner) = inner {
-        insert(inner, rest, value);
     }
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use attache_core::{BoxFuture, ErrorKind, ProviderError, Secret};
 use attache_transport::{Authorizer, EncodedBody, RequestParts, percent_decoded, percent_encoded, shown_url};
-use hmac::{Hmac, KeyInit, Mac};
 use http::header::AUTHORIZATION;
 use http::{HeaderName, Uri};
 use http_body::Body as _;
@@ -194,12 +193,19 @@ impl Signing<'_> {
     }
 }
 
+/// HMAC with SHA-256 (RFC 2104).
 fn keyed(key: &[u8], message: &str) -> Vec<u8> {
-    // A key may have any length.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
-    mac.update(message.as_bytes());
-    mac.finalize().into_bytes().to_vec()
+    let hashed = (key.len() > BLOCK).then(|| Sha256::digest(key));
+    let mut block = [0_u8; BLOCK];
+    for (to, from) in block.iter_mut().zip(hashed.as_ref().map_or(key, |hashed| hashed.as_slice())) {
+        *to = *from;
+    }
+    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
+    Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().to_vec()
 }
+
+/// The bytes of a block of SHA-256.
+const BLOCK: usize = 64;
 
 /// The host as it is sent: with its port, unless that is the usual one.
 fn host(uri: &Uri) -> String {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use attache_core::{insert_member, table_lines};
 use serde::Deserialize;
+use serde_json::Map;
 use toml::{Table, Value};
 
 use crate::profile::Profile;
@@ -77,7 +79,13 @@ impl Profiles {
         while let Some(base) = sections.last().and_then(|section| like(section)) {
             sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
-        Self::none().merged_with(&sections.concat()).ok()?.get(name).cloned()
+        let mut members = Map::new();
+        for (path, value) in sections.iter().rev().flat_map(|section| table_lines(section)) {
+            insert_member(&mut members, path, value);
+        }
+        members.shift_remove("like");
+        members.insert("name".to_owned(), name.into());
+        Profile::deserialize(serde_json::Value::Object(members)).ok().map(Arc::new)
     }
 
     /// No profiles.

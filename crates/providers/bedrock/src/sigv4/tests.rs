@@ -144,3 +144,16 @@ async fn an_address_that_cannot_be_signed_is_an_error_without_its_secrets() {
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(!error.to_string().contains("canary"), "{error}");
 }
+
+// RFC 4231, cases 2 and 6
+#[test]
+fn keys_of_any_length() {
+    assert_eq!(
+        hex(&keyed(b"Jefe", "what do ya want for nothing?")),
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    );
+    assert_eq!(
+        hex(&keyed(&[0xaa; 131], "Test Using Larger Than Block-Size Key - Hash Key First")),
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+    );
+}
