@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{Failure, environment, gate, report, root, run as command, run_with, suite, tidy};
+use crate::{Failure, api, environment, gate, report, root, run as command, run_with, suite, tidy};
 
 /// The crates that a team may pick alone.
 const ALONE: &[&str] = &[
@@ -46,12 +46,13 @@ const FEATURES: &[&str] = &[
 /// A stage's name, and what it does.
 type Stage = (&'static str, fn() -> Result<(), Failure>);
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     ("tidy", || tidy::run(&root())),
     ("fmt", || command("cargo", &["fmt", "--all", "--check"])),
     ("lint", lint),
     ("crates", crates),
     ("docs", docs),
+    ("api", || api::run(false, &[])),
     ("gate", || gate::gate(None)),
     ("test", test),
 ];

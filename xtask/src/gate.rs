@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Failure, output, report, root, run, run_with, target};
+use crate::{Failure, output, report, root, run_with, target, tools};
 
 /// The budgets: a line for each cost, with the reason why it is what it is.
 const BUDGETS: &str = "tests/gate/budgets.txt";
@@ -201,16 +200,7 @@ fn runner() -> Result<PathBuf, Failure> {
         .find_map(|package| package.trim_start().strip_prefix("name = \"gungraun\"\nversion = \""))
         .and_then(|rest| rest.split('"').next())
         .ok_or("Cargo.lock does not know gungraun")?;
-    let folder = target().join("tools");
-    let runner = folder.join("bin/gungraun-runner");
-    let known = output(&runner.display().to_string(), &["--version"]).unwrap_or_default();
-    if !known.trim().ends_with(version) {
-        let folder = folder.display().to_string();
-        let install =
-            ["install", "--locked", "--quiet", "--root", &folder, "--version", version, "gungraun-runner"];
-        run("cargo", &install)?;
-    }
-    Ok(runner)
+    tools::installed("gungraun-runner", version)
 }
 
 /// The variables by which valgrind is found: none if it is installed, else those of a package that is unpacked under the
@@ -219,26 +209,7 @@ fn valgrind() -> Result<Vec<(String, String)>, Failure> {
     if output("valgrind", &["--version"]).is_ok() {
         return Ok(Vec::new());
     }
-    let folder = target().join("tools/valgrind");
-    let whole = folder.join("whole");
-    if !whole.exists() {
-        fs::create_dir_all(&folder)
-            .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
-        let mut download = Command::new("apt-get");
-        let fetched = download.args(["download", "valgrind"]).current_dir(&folder).status();
-        if !fetched.is_ok_and(|status| status.success()) {
-            return Err("valgrind is not installed, and its package cannot be fetched".to_owned());
-        }
-        let packages = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let package = packages
-            .filter_map(Result::ok)
-            .map(|entry| entry.path())
-            .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
-            .ok_or("valgrind's package was not fetched")?;
-        let (package, folder) = (package.display().to_string(), folder.display().to_string());
-        run("dpkg-deb", &["--extract", &package, &folder])?;
-        fs::write(&whole, "").map_err(|error| format!("{} cannot be written: {error}", whole.display()))?;
-    }
+    let folder = tools::unpacked("valgrind", &["valgrind"])?;
     let path = std::env::var("PATH").unwrap_or_default();
     let programs = folder.join("usr/bin").display().to_string();
     let library = folder.join("usr/libexec/valgrind").display().to_string();

@@ -1,16 +1,24 @@
 //! Tasks of the workspace: `cargo xtask TASK`.
 
+mod api;
 mod bench;
 mod ci;
 mod citations;
 mod counterparts;
+mod coverage;
+mod deny;
 mod environment;
 mod gate;
 mod house;
 mod mutants;
+mod release;
+mod semver;
 mod snapshots;
+mod stand_in;
 mod suite;
 mod tidy;
+mod tools;
+mod workspace;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -24,16 +32,28 @@ cargo xtask TASK
   counterparts          install what tests run against: servers and SDKs in Python, under the target folder
   snapshots [--accept] [PACKAGE…]
                         the snapshots: check them, or write what the code does now; of these packages, or all
+  snapshots review [FILTER] [PACKAGE…]
+                        each changed snapshot whose path holds FILTER, as a diff to accept or reject
   viability [--json]    which document reaches which model how; --json: a line for each cell
   cassettes             replay the recorded traffic of real providers
   tidy                  what no compiler checks: file lengths, names, citations, who may know whom
+  api [--accept] [CRATE…]
+                        the public API of the published crates against docs/api and against rules, or write what it is
+                        now
+  deny [--without-advisories]
+                        licences, sources, duplicates and known faults of dependencies, by deny.toml
+  semver [--baseline REV]
+                        changes of the public API that break its users, since the last release or that revision
+  coverage [PACKAGE…]   which lines the tests run: a share for each crate, and pages under target/coverage
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
   bench --gate [--write REASON]
                         instructions and allocations of everyday work against their budgets, or new budgets
   faults [N]            N random runs over journals that fail, and N kills of a run over files; 5,000 without N
                         (hours, nightly)
   mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
-  ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, gate, test
+  release --dry-run     what must be so before the crates are published, and the order in which they are
+  ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, api, gate,
+                        test
 ";
 
 /// Why a task failed, in one line.
@@ -41,6 +61,9 @@ type Failure = String;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
+    if let Some(done) = stand_in::run(&arguments) {
+        return done;
+    }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => suite::test(&[]),
@@ -49,6 +72,8 @@ fn main() -> ExitCode {
             run_with("cargo", &[&["test", "--workspace"], rest].concat(), &never)
         }
         ["counterparts"] => counterparts::install(),
+        ["snapshots", "review"] => snapshots::review::run("", &[]),
+        ["snapshots", "review", filter, packages @ ..] => snapshots::review::run(filter, packages),
         ["snapshots", "--accept", packages @ ..] => snapshots::run(true, packages),
         ["snapshots", packages @ ..] => snapshots::run(false, packages),
         ["cassettes"] => {
@@ -58,6 +83,14 @@ fn main() -> ExitCode {
             let head = ["run", "--quiet", "-p", "attache-tests", "--bin", "viability", "--"];
             quietly("cargo", &[&head[..], rest].concat())
         }
+        ["api", "--accept", packages @ ..] => api::run(true, packages),
+        ["api", packages @ ..] => api::run(false, packages),
+        ["coverage", packages @ ..] => coverage::run(packages),
+        ["deny"] => deny::run_all(false),
+        ["deny", "--without-advisories"] => deny::run_all(true),
+        ["semver"] => semver::run_all(None),
+        ["semver", "--baseline", revision] => semver::run_all(Some(revision)),
+        ["release", "--dry-run"] => release::dry_run(),
         ["tidy"] => tidy::run(&root()),
         ["bench", "--gate"] => gate::gate(None),
         ["bench", "--gate", "--write", reason @ ..] => gate::gate(Some(&reason.join(" "))),
@@ -98,9 +131,27 @@ fn target() -> PathBuf {
     env::var("CARGO_TARGET_DIR").map_or_else(|_| root().join("target"), |folder| root().join(folder))
 }
 
+/// A program at the root of the workspace. Cargo tells this program of itself in variables; were they handed on, build
+/// scripts that look at them would run anew each time.
+fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    for (name, _) in env::vars_os() {
+        let of_this = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_")
+                || name.starts_with("CARGO_MANIFEST_")
+                || name == "CARGO_CRATE_NAME"
+        });
+        if of_this {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
 /// Runs a program whose output is all that is wanted.
 fn quietly(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    let status = Command::new(program).args(arguments).current_dir(root()).status();
+    let status = command(program, arguments).status();
     let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{} failed", arguments.join(" "))) }
 }
@@ -111,18 +162,17 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
 
 fn run_with(program: &str, arguments: &[&str], variables: &[(String, String)]) -> Result<(), Failure> {
     report(&format!("$ {program} {}", arguments.join(" ")));
-    let mut command = Command::new(program);
     let variables = variables.iter().map(|(name, value)| (name, value));
-    command.args(arguments).envs(variables).current_dir(root());
-    let status = command.status().map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let status = command(program, arguments).envs(variables).status();
+    let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
 }
 
 /// What a program writes; what it says of itself goes to the terminal.
 fn output(program: &str, arguments: &[&str]) -> Result<String, Failure> {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(root()).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output = command.output().map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let mut command = command(program, arguments);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("{program} cannot be started: {error}"))?;
     if !output.status.success() {
         return Err(format!("{program} {} failed", arguments.join(" ")));
     }

@@ -1,5 +1,7 @@
 //! Snapshots: checked, written, and none left behind by a test that is gone.
 
+pub(crate) mod review;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,8 @@ pub(crate) fn refuse_orphans(referenced: &str) -> Result<(), Failure> {
     }
     let mut all = BTreeSet::new();
     for folder in ["crates", "tests"] {
-        collect(&root().join(folder), &mut all)?;
+        let is_snapshot = |path: &Path| path.extension().is_some_and(|extension| extension == "snap");
+        collect(&root().join(folder), &mut all, &is_snapshot)?;
     }
     let orphans: Vec<String> = all.difference(&compared).map(|path| path.display().to_string()).collect();
     match orphans.as_slice() {
@@ -49,13 +52,17 @@ pub(crate) fn refuse_orphans(referenced: &str) -> Result<(), Failure> {
     }
 }
 
-fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
+fn collect(
+    folder: &Path,
+    found: &mut BTreeSet<PathBuf>,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Result<(), Failure> {
     let failed = |error| format!("{} cannot be read: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path.is_dir() && !path.ends_with("target") {
-            collect(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "snap") {
+            collect(&path, found, wanted)?;
+        } else if wanted(&path) {
             found.insert(fs::canonicalize(&path).map_err(failed)?);
         }
     }

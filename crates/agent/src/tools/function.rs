@@ -73,6 +73,9 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
     type Output: Serialize + Send + Sync;
 
     /// Calls it. What it does before its first await is done at once.
+    ///
+    /// # Errors
+    /// The function failed.
     fn call(
         &self,
         arguments: Self::Arguments,
@@ -86,6 +89,9 @@ pub trait ToolReply<M>: Send {
     type Output: Serialize + Send + Sync;
 
     /// The result.
+    ///
+    /// # Errors
+    /// The closure failed.
     fn settled(self) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 

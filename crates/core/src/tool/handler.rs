@@ -80,9 +80,15 @@ pub trait ToolHandler: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// The tools, with their internal names. Called when a run first needs them.
+    ///
+    /// # Errors
+    /// The tools cannot be listed, such as when their server does not answer.
     fn tools(&self) -> impl Future<Output = Result<Vec<ToolSpec>, ToolError>> + Send;
 
     /// Calls the tool of that internal name.
+    ///
+    /// # Errors
+    /// The tool failed; the error has a text for the model and a cause for the operator.
     fn call(
         &self,
         tool: &str,
