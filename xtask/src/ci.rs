@@ -48,7 +48,7 @@ type Stage = (&'static str, fn() -> Result<(), Failure>);
 
 const STAGES: [Stage; 8] = [
     ("tidy", || tidy::run(&root())),
-    ("fmt", || command("cargo", &["fmt", "--all", "--check"])),
+    ("fmt", fmt),
     ("lint", lint),
     ("crates", crates),
     ("docs", docs),
@@ -70,6 +70,12 @@ pub(crate) fn run(only: &[&str]) -> Result<(), Failure> {
         report(&format!("stage {name}: {} s", started.elapsed().as_secs()));
     }
     Ok(())
+}
+
+/// The crate of fuzzing is a workspace of its own.
+fn fmt() -> Result<(), Failure> {
+    command("cargo", &["fmt", "--all", "--check"])?;
+    command("cargo", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
 }
 
 fn lint() -> Result<(), Failure> {

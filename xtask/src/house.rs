@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Failure, output};
 
-const PROVIDERS: [&str; 6] = [
+const PROVIDERS: &[&str] = &[
     "attache-openai",
     "attache-anthropic",
     "attache-gemini",
@@ -54,7 +54,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         problems.extend(known.map(|name| format!("{package} reaches {name}")));
     }
 
-    problems.extend(trees.forbid("attache-agent", &PROVIDERS)?);
+    problems.extend(trees.forbid("attache-agent", PROVIDERS)?);
     let world =
         ["attache-transport", "attache-models", "attache-convert", "attache-stores", "reqwest", "hyper"];
     problems.extend(trees.forbid("attache-agent", &world)?);
@@ -63,12 +63,12 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     problems.extend(trees.forbid("attache-tools", &PROVIDERS)?);
     problems.extend(trees.forbid("attache-tools", &["attache-agent", "attache-models", "attache-convert"])?);
     // Stores are an agent's, whatever model it asks.
-    problems.extend(trees.forbid("attache-stores", &PROVIDERS)?);
+    problems.extend(trees.forbid("attache-stores", PROVIDERS)?);
     problems
         .extend(trees.forbid("attache-stores", &["attache-transport", "attache-models", "attache-convert"])?);
 
-    for provider in PROVIDERS {
-        problems.extend(trees.forbid(provider, &PROVIDERS)?);
+    for &provider in PROVIDERS {
+        problems.extend(trees.forbid(provider, PROVIDERS)?);
         problems.extend(trees.forbid(provider, &["attache-agent", "attache-models", "attache-convert"])?);
         // The offline model reads labels and fences, so it must know how they are written; a codec emits what it is
         // given.
@@ -92,7 +92,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     for package in PROVIDERS.iter().chain(&others).chain(&programs) {
         problems.extend(trees.forbid(package, &KITS)?);
     }
-    problems.extend(trees.forbid("attache-testkit", &PROVIDERS)?);
+    problems.extend(trees.forbid("attache-testkit", PROVIDERS)?);
     problems.extend(
         trees.forbid("attache-testkit", &["attache-agent", "attache-models", "attache-conformance"])?,
     );

@@ -8,10 +8,12 @@ mod counterparts;
 mod coverage;
 mod deny;
 mod environment;
+mod fuzz;
 mod gate;
 mod house;
 mod mutants;
 mod release;
+mod scaffold;
 mod semver;
 mod snapshots;
 mod stand_in;
@@ -50,7 +52,11 @@ cargo xtask TASK
                         instructions and allocations of everyday work against their budgets, or new budgets
   faults [N]            N random runs over journals that fail, and N kills of a run over files; 5,000 without N
                         (hours, nightly)
+  fuzz [TARGET] [--seconds N]
+                        hostile input to one reader, or to each in turn, guided by what it runs; needs a C++ compiler
   mutants [PACKAGE…]    which mistakes in decisive code no test notices: the share, and the survivors (hours, nightly)
+  new-provider NAME     a provider crate that compiles and replays a recording, to be changed into yours
+  new-provider --try    one in a workspace of its own, and its tests (minutes, nightly)
   release --dry-run     what must be so before the crates are published, and the order in which they are
   ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, api, gate,
                         test
@@ -90,6 +96,9 @@ fn main() -> ExitCode {
         ["deny", "--without-advisories"] => deny::run_all(true),
         ["semver"] => semver::run_all(None),
         ["semver", "--baseline", revision] => semver::run_all(Some(revision)),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["new-provider", "--try"] => scaffold::try_out(),
+        ["new-provider", name] => scaffold::new_provider(name),
         ["release", "--dry-run"] => release::dry_run(),
         ["tidy"] => tidy::run(&root()),
         ["bench", "--gate"] => gate::gate(None),
