@@ -44,7 +44,7 @@ pub(crate) fn run(packages: &[&str]) -> Result<(), Failure> {
 
     let mut variables = Role::Coverage.variables()?;
     // Four files for each program, which its processes share; this program and build scripts leave none.
-    let file = raw.join("%m-%4m.profraw").display().to_string();
+    let file = raw.join("%4m.profraw").display().to_string();
     variables.push(("LLVM_PROFILE_FILE".to_owned(), file));
     variables.push(("INSTA_UPDATE".to_owned(), "no".to_owned()));
     let mut test = vec!["test", "--tests", "--no-fail-fast"];
@@ -67,18 +67,22 @@ pub(crate) fn run(packages: &[&str]) -> Result<(), Failure> {
     tools.run("llvm-profdata", &merge)?;
 
     let profile = format!("-instr-profile={whole}");
-    let ignore = r"--ignore-filename-regex=(/\.cargo/|/rustc/|/tests/|/target|/xtask/)";
+    // Code of others, and tests.
+    let root = root().display().to_string().replace('.', r"\.");
+    let ignore = format!(
+        r"--ignore-filename-regex=(/\.cargo/|/rustc/|/crates/.*/tests/|^{root}/(target|tests|xtask)/)"
+    );
     let mut objects: Vec<String> =
         programs.into_iter().flat_map(|program| ["-object".to_owned(), program]).collect();
     // The first needs no flag before it, and may have none.
     objects.remove(0);
     let with = |head: &[&str]| -> Vec<String> {
         let head = head.iter().map(|word| (*word).to_owned());
-        head.chain(objects.iter().cloned()).chain([profile.clone(), ignore.to_owned()]).collect()
+        head.chain(objects.iter().cloned()).chain([profile.clone(), ignore.clone()]).collect()
     };
     let told = tools.run("llvm-cov", &with(&["export", "--summary-only"]))?;
     let told: Value = serde_json::from_str(&told).map_err(|error| format!("llvm-cov: {error}"))?;
-    table(&shares(&told, &root()));
+    table(&shares(&told, &crate::root()));
     let pages = folder.join("html").display().to_string();
     let output = format!("-output-dir={pages}");
     tools.run("llvm-cov", &with(&["show", "-format=html", "-show-line-counts-or-regions", &output]))?;

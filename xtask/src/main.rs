@@ -44,7 +44,7 @@ cargo xtask TASK
                         now
   deny [--without-advisories]
                         licences, sources, duplicates and known faults of dependencies, by deny.toml
-  semver [--baseline REV]
+  semver [--baseline REV] [CRATE…]
                         changes of the public API that break its users, since the last release or that revision
   coverage [PACKAGE…]   which lines the tests run: a share for each crate, and pages under target/coverage
   bench [NAME]          criterion benches; each figure is a ratio to a floor in the same run
@@ -94,8 +94,8 @@ fn main() -> ExitCode {
         ["coverage", packages @ ..] => coverage::run(packages),
         ["deny"] => deny::run_all(false),
         ["deny", "--without-advisories"] => deny::run_all(true),
-        ["semver"] => semver::run_all(None),
-        ["semver", "--baseline", revision] => semver::run_all(Some(revision)),
+        ["semver", "--baseline", revision, packages @ ..] => semver::run_all(Some(revision), packages),
+        ["semver", packages @ ..] => semver::run_all(None, packages),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["new-provider", "--try"] => scaffold::try_out(),
         ["new-provider", name] => scaffold::new_provider(name),

@@ -11,10 +11,8 @@ pub(crate) fn dry_run() -> Result<(), Failure> {
     let packages: Vec<Package> =
         workspace::packages()?.into_iter().filter(|package| package.is_published).collect();
     let mut problems = Vec::new();
-    for package in &packages {
-        problems.extend(incomplete(package));
-        problems.extend(unpublishable(package, &packages));
-    }
+    problems.extend(incomplete(&packages));
+    problems.extend(packages.iter().flat_map(|package| unpublishable(package, &packages)));
     let versions: BTreeSet<&str> = packages.iter().map(|package| package.version.as_str()).collect();
     let changelog = fs::read_to_string(root().join("CHANGELOG.md")).unwrap_or_default();
     match versions.iter().collect::<Vec<_>>().as_slice() {
@@ -55,17 +53,25 @@ pub(crate) fn dry_run() -> Result<(), Failure> {
     Err(format!("not ready for a release:\n  {}", problems.join("\n  ")))
 }
 
+/// A field of a manifest, and how it is read.
+type Field = (&'static str, fn(&Package) -> Option<&String>);
+
 /// What a registry, or its reader, asks of a package.
-fn incomplete(package: &Package) -> Vec<String> {
-    let fields = [
-        ("description", &package.description),
-        ("license", &package.license),
-        ("repository", &package.repository),
-        ("readme", &package.readme),
-    ];
-    let missing =
-        fields.into_iter().filter(|(_, value)| value.as_ref().is_none_or(|value| value.trim().is_empty()));
-    missing.map(|(field, _)| format!("{} has no {field}", package.name)).collect()
+const FIELDS: [Field; 4] = [
+    ("description", |package| package.description.as_ref()),
+    ("license", |package| package.license.as_ref()),
+    ("repository", |package| package.repository.as_ref()),
+    ("readme", |package| package.readme.as_ref()),
+];
+
+/// Each field that packages lack, with these.
+fn incomplete(packages: &[Package]) -> Vec<String> {
+    let lacking = |field: &Field| {
+        let lacks = |package: &&Package| field.1(package).is_none_or(|value| value.trim().is_empty());
+        let names: Vec<&str> = packages.iter().filter(lacks).map(|package| package.name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("no {}: {}", field.0, names.join(", ")))
+    };
+    FIELDS.iter().filter_map(lacking).collect()
 }
 
 /// Dependencies of ours that nobody could fetch.
@@ -142,8 +148,9 @@ mod tests {
     #[test]
     fn a_package_without_its_fields_is_found() {
         let bare = Package { license: None, readme: Some(" ".to_owned()), ..package("core", &[]) };
-        assert_eq!(incomplete(&bare), ["core has no license", "core has no readme"]);
-        assert_eq!(incomplete(&package("core", &[])), [""; 0]);
+        let packages = [bare, package("agent", &[])];
+        assert_eq!(incomplete(&packages), ["no license: core", "no readme: core"]);
+        assert_eq!(incomplete(&packages[1..]), [""; 0]);
     }
 
     #[test]

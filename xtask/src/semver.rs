@@ -5,8 +5,8 @@ use crate::{Failure, output, report, root, run, tools};
 
 const VERSION: &str = "0.51.0";
 
-/// Compares the published libraries with those of a revision: the newest tag of a release, or `main` before the first.
-pub(crate) fn run_all(baseline: Option<&str>) -> Result<(), Failure> {
+/// Compares these published libraries, or all, with those of a revision: the newest tag of a release, or `main` before the first.
+pub(crate) fn run_all(baseline: Option<&str>, only: &[&str]) -> Result<(), Failure> {
     let program = tools::installed("cargo-semver-checks", VERSION)?.display().to_string();
     let baseline = match baseline {
         Some(baseline) => baseline.to_owned(),
@@ -14,7 +14,7 @@ pub(crate) fn run_all(baseline: Option<&str>) -> Result<(), Failure> {
     };
     report(&format!("compared with {baseline}"));
     let manifest = root().join("Cargo.toml").display().to_string();
-    let packages = workspace::libraries(&[])?;
+    let packages = workspace::libraries(only)?;
     let mut arguments =
         vec!["semver-checks", "--manifest-path", &manifest, "--baseline-rev", &baseline, "--all-features"];
     // A procedural macro has no API that rustdoc shows.
