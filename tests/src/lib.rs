@@ -23,6 +23,24 @@ mod pages {
     #[doc = include_str!("../../docs/guide/start.md")]
     struct Start;
 
+    #[doc = include_str!("../../docs/guide/attachments.md")]
+    struct Attachments;
+
+    #[doc = include_str!("../../docs/guide/streaming.md")]
+    struct Streaming;
+
+    #[doc = include_str!("../../docs/guide/structured.md")]
+    struct Structured;
+
+    #[doc = include_str!("../../docs/guide/crates.md")]
+    struct Crates;
+
+    #[doc = include_str!("../../docs/guide/errors.md")]
+    struct Errors;
+
+    #[doc = include_str!("../../docs/guide/operating.md")]
+    struct Operating;
+
     #[doc = include_str!("../../docs/guide/documents.md")]
     struct Documents;
 

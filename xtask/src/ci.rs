@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::docs as pages;
 use crate::{Failure, api, environment, gate, report, root, run as command, run_with, suite, tidy};
 
 /// The crates that a team may pick alone.
@@ -107,6 +108,7 @@ fn crates() -> Result<(), Failure> {
 }
 
 fn docs() -> Result<(), Failure> {
+    pages::check()?;
     let strict = [("RUSTDOCFLAGS".to_owned(), "-D warnings".to_owned())];
     run_with("cargo", &["doc", "--workspace", "--no-deps"], &strict)
 }

@@ -7,6 +7,7 @@ mod citations;
 mod counterparts;
 mod coverage;
 mod deny;
+mod docs;
 mod environment;
 mod fuzz;
 mod gate;
@@ -38,6 +39,9 @@ cargo xtask TASK
                         each changed snapshot whose path holds FILTER, as a diff to accept or reject
   viability [--json]    which document reaches which model how; --json: a line for each cell
   cassettes             replay the recorded traffic of real providers
+  docs [--check|--write]
+                        the site: the guide and the API's documentation, with search, under the target folder; --check
+                        its links, examples and counts alone; --write the examples into the pages
   tidy                  what no compiler checks: file lengths, names, citations, who may know whom
   api [--accept] [CRATE…]
                         the public API of the published crates against docs/api and against rules, or write what it is
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         ["new-provider", "--try"] => scaffold::try_out(),
         ["new-provider", name] => scaffold::new_provider(name),
         ["release", "--dry-run"] => release::dry_run(),
+        ["docs", rest @ ..] => docs::run(rest),
         ["tidy"] => tidy::run(&root()),
         ["bench", "--gate"] => gate::gate(None),
         ["bench", "--gate", "--write", reason @ ..] => gate::gate(Some(&reason.join(" "))),

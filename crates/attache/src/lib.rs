@@ -41,8 +41,9 @@
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
 //! | `gemini` | `gemini` | the Gemini API and Vertex AI |
 //! | `bedrock` | `bedrock` | Amazon Bedrock Converse |
+//! | any of these four, or `models` | `transport` | time limits, retries and connections of providers; `GuardedFetcher` for documents at addresses |
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
-//! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models; `GuardedFetcher` for documents at addresses |
+//! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
 //! | `render` | `convert` | pages of PDFs as images, for models that take images and no PDF |
 
@@ -95,6 +96,12 @@ pub use attache_stores as stores;
 #[cfg(feature = "tools")]
 #[doc(inline)]
 pub use attache_tools as tools;
-#[cfg(feature = "models")]
+#[cfg(any(
+    feature = "anthropic",
+    feature = "bedrock",
+    feature = "gemini",
+    feature = "models",
+    feature = "openai"
+))]
 #[doc(inline)]
-pub use attache_transport::GuardedFetcher;
+pub use attache_transport::{self as transport, GuardedFetcher};

@@ -1,0 +1,150 @@
+//! The examples do what the guide says, against the mock of the providers that they name. (P38)
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use attache_conformance::{MockProvider, Reply};
+use serde_json::json;
+use tokio::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The sample documents, beside which the examples are run.
+fn samples() -> PathBuf {
+    root().join("docs/examples")
+}
+
+/// Runs a built example in a folder. Nothing of the environment of whoever tests reaches it, proxies apart.
+async fn run(name: &str, folder: &Path, variables: &[(&str, &str)]) -> Output {
+    // Cargo builds examples beside the folder of the tests.
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.ancestors().nth(2).unwrap().join("examples").join(name);
+    assert!(
+        program.exists(),
+        "the example {name} is not built: `cargo test -p attache --all-features` builds it"
+    );
+    let mut command = Command::new(program);
+    for (variable, _) in std::env::vars() {
+        if ["ANTHROPIC_", "OPENAI_", "WORK_"].iter().any(|prefix| variable.starts_with(prefix)) {
+            command.env_remove(variable);
+        }
+    }
+    command.current_dir(folder).envs(variables.iter().copied()).kill_on_drop(true).output().await.unwrap()
+}
+
+/// The same with a provider that replies so; and what it was sent.
+async fn run_with(
+    name: &str,
+    folder: &Path,
+    replies: impl IntoIterator<Item = Reply>,
+) -> (Output, MockProvider) {
+    let mock = MockProvider::start().await.unwrap();
+    replies.into_iter().for_each(|reply| mock.enqueue(reply));
+    let url = format!("{}/v1", mock.url());
+    let output = run(
+        name,
+        folder,
+        &[
+            ("ANTHROPIC_API_KEY", "no key"),
+            ("ANTHROPIC_BASE_URL", &url),
+            ("OPENAI_API_KEY", "no key"),
+            ("OPENAI_BASE_URL", &url),
+            ("WORK_LLM_URL", &url),
+        ],
+    )
+    .await;
+    assert_eq!(mock.violations(), []);
+    assert_eq!(mock.pending_replies(), 0, "{}", said(&output.stderr));
+    (output, mock)
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_tool_returns_a_pdf_and_the_answer_quotes_it() {
+    let output = run("pdf_tool", &samples(), &[]).await;
+    let text = said(&output.stdout);
+    assert!(output.status.success() && text.contains("4,812.36"), "{text}{}", said(&output.stderr));
+    assert!(text.contains("invoice-2026-0417.pdf"), "{text}");
+}
+
+#[tokio::test]
+async fn an_attached_pdf_is_read_as_text_where_the_author_allows_it() {
+    let output = run("attachments", &samples(), &[]).await;
+    let text = said(&output.stdout);
+    assert!(output.status.success() && text.contains("4,812.36"), "{text}{}", said(&output.stderr));
+}
+
+#[tokio::test]
+async fn a_streamed_answer_and_its_progress_are_printed() {
+    let call = Reply::new().call("toolu_1", "fetch_agreement", json!({}));
+    let answer = Reply::new().text_pieces(["The ", "supplier."]);
+    let (output, mock) = run_with("streaming", &samples(), [call, answer]).await;
+    assert_eq!(said(&output.stdout), "The supplier.\n");
+    assert_eq!(said(&output.stderr), "[fetch_agreement]\n[answer after 2 model calls]\n");
+    let requests = mock.requests();
+    let path = samples().join("inbox/supply-agreement-SA-2025-11.pdf");
+    let pdf = std::fs::metadata(path).unwrap().len();
+    let seen = mock.seen_documents(&requests[1]);
+    let sizes: Vec<u64> = seen.iter().map(|document| document.bytes_len as u64).collect();
+    assert_eq!(sizes, [pdf], "the model was sent the whole PDF");
+}
+
+#[tokio::test]
+async fn an_answer_becomes_a_value_of_a_type() {
+    let json = r#"{"number":"2026-0417","total":4812.36,"due":"2026-05-18"}"#;
+    let (output, mock) = run_with("structured", &samples(), [Reply::new().text(json)]).await;
+    assert_eq!(said(&output.stdout), "2026-0417: EUR 4812.36, due 2026-05-18\n", "{}", said(&output.stderr));
+    let format = mock.requests()[0].json()["text"]["format"].clone();
+    assert_eq!((&format["name"], &format["strict"]), (&json!("invoice"), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_server_with_a_profile_of_ones_own_is_asked() {
+    let (output, mock) = run_with("server_profile", &samples(), [Reply::new().text("Hello.")]).await;
+    assert_eq!(said(&output.stdout), "asking work/our-7b\nHello.\n", "{}", said(&output.stderr));
+    assert_eq!(mock.requests()[0].json()["model"], "our-7b");
+}
+
+#[tokio::test]
+async fn a_run_that_failed_goes_on_in_another_process_and_pays_once() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("resumed_example");
+    let _absent = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let call = Reply::new().call("toolu_1", "pay", json!({"number": "2026-0417"}));
+    let refused = Reply::error(401, "invalid x-api-key");
+    let (first, _) = run_with("resume", &folder, [call, refused]).await;
+    assert!(!first.status.success());
+    assert_eq!(said(&first.stdout), "paying 2026-0417\n", "{}", said(&first.stderr));
+    let (second, mock) = run_with("resume", &folder, [Reply::new().text("It is paid.")]).await;
+    assert_eq!(said(&second.stdout), "It is paid.\n", "{}", said(&second.stderr));
+    assert!(mock.requests()[0].json().to_string().contains("Receipt for 2026-0417"));
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_told_with_its_cause() {
+    let (output, _) = run_with("errors", &samples(), [Reply::error(401, "invalid x-api-key")]).await;
+    assert_eq!(output.status.code(), Some(1));
+    let text = said(&output.stderr);
+    assert!(text.starts_with("the model could not be asked: check the key\n"), "{text}");
+    assert!(text.contains("invalid x-api-key"), "{text}");
+}
+
+#[tokio::test]
+async fn limits_of_time_leave_an_answer_as_it_is() {
+    let (output, _) = run_with("timeouts", &samples(), [Reply::new().text("A contract.")]).await;
+    assert_eq!(said(&output.stdout), "A contract.\n", "{}", said(&output.stderr));
+}
+
+#[tokio::test]
+async fn two_apis_get_the_same_documents_in_different_places() {
+    let output = run("two_apis", &samples(), &[]).await;
+    let text = said(&output.stdout);
+    assert!(output.status.success(), "{}", said(&output.stderr));
+    assert_eq!(text.matches("and answered: Until 30 June 2031.").count(), 2, "{text}");
+    assert_eq!(text.matches("Documents extracted from tool call results:").count(), 1, "{text}");
+}

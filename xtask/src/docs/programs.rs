@@ -1,0 +1,142 @@
+//! What a page repeats from elsewhere: programs of the examples, and counts of crates.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{Page, read, write as write_file};
+use crate::{Failure, output, report};
+
+/// The crate whose examples and tests pages show. A comment with the path of one stands before the block that shows it.
+const EXAMPLES: &str = "<!-- crates/attache/";
+
+/// The comment before the table of what each feature costs.
+const COUNTS: &str = "<!-- cargo tree -->";
+
+/// Blocks that are not the example that they name, and examples that no page shows.
+pub(super) fn problems(root: &Path, pages: &[Page]) -> Result<Vec<String>, Failure> {
+    let mut problems = Vec::new();
+    for page in pages {
+        let (fresh, _) = with_examples(root, page)?;
+        if fresh != page.text {
+            problems
+                .push(format!("{} shows an older example: cargo xtask docs --write", page.path.display()));
+        }
+    }
+    Ok(problems)
+}
+
+/// Copies the examples into the pages.
+pub(super) fn write(root: &Path, pages: Vec<Page>) -> Result<(), Failure> {
+    for page in pages {
+        let (fresh, shown) = with_examples(root, &page)?;
+        if fresh != page.text {
+            report(&format!("{}: {shown} examples", page.path.display()));
+            write_file(&root.join(&page.path), &fresh)?;
+        }
+    }
+    Ok(())
+}
+
+/// The page with its examples as they are now, and how many it shows.
+fn with_examples(root: &Path, page: &Page) -> Result<(String, usize), Failure> {
+    let mut fresh = String::with_capacity(page.text.len());
+    let mut lines = page.text.split_inclusive('\n');
+    let mut shown = 0;
+    while let Some(line) = lines.next() {
+        fresh.push_str(line);
+        let Some(name) = line.strip_prefix(EXAMPLES).and_then(|rest| rest.trim_end().strip_suffix(" -->"))
+        else {
+            continue;
+        };
+        let opening = lines.next().filter(|line| line.starts_with("```"));
+        let Some(opening) = opening else {
+            return Err(format!("{}: no block follows the name {name}", page.path.display()));
+        };
+        fresh.push_str(opening);
+        fresh.push_str(&body(&read(&root.join("crates/attache").join(name))?));
+        let closing = lines.find(|line| line.trim_end() == "```");
+        fresh.push_str(closing.ok_or_else(|| format!("{}: a block is not closed", page.path.display()))?);
+        shown += 1;
+    }
+    Ok((fresh, shown))
+}
+
+/// An example without what it says of itself at its start.
+fn body(example: &str) -> String {
+    let is_head = |line: &&str| line.is_empty() || line.starts_with("//!") || line.starts_with("#![");
+    example.lines().skip_while(is_head).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Rows of the table of costs whose count of crates is another than cargo's.
+pub(super) fn wrong_counts(pages: &[Page]) -> Result<Vec<String>, Failure> {
+    let mut problems = Vec::new();
+    for page in pages {
+        for (features, count) in counts(&page.text) {
+            let tree =
+                ["tree", "--locked", "-p", "attache", "--no-default-features", "--features", &features];
+            // The same on every machine.
+            let form = [
+                "--target",
+                "x86_64-unknown-linux-gnu",
+                "-e",
+                "normal",
+                "--prefix",
+                "none",
+                "--format",
+                "{p}",
+            ];
+            let tree = output("cargo", &[&tree[..], &form].concat())?;
+            let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(" (").next()).collect();
+            if crates.len() != count {
+                let now = crates.len();
+                problems.push(format!("{}: {features} is {now} crates, not {count}", page.path.display()));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// The rows of tables behind the comment: the features in the first cell, the number in the second.
+fn counts(text: &str) -> Vec<(String, usize)> {
+    let Some((_, behind)) = text.split_once(COUNTS) else { return Vec::new() };
+    let rows = behind.trim_start().lines().take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').map(str::trim).skip(1).collect::<Vec<_>>());
+    let counted = cells.filter_map(|cells| {
+        let features: Vec<&str> = cells.first()?.split('`').skip(1).step_by(2).collect();
+        Some((features.join(","), cells.get(1)?.parse().ok()?))
+    });
+    counted.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_is_shown_without_its_head() {
+        let example =
+            "//! Doc.\n//! More.\n\n#![expect(lint)]\n\nuse a::b;\n\n#[tokio::main]\nasync fn main() {}\n";
+        assert_eq!(body(example), "use a::b;\n\n#[tokio::main]\nasync fn main() {}\n");
+    }
+
+    #[test]
+    fn a_block_that_differs_is_renewed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = "a\n<!-- crates/attache/examples/pdf_tool.rs -->\n```rust,no_run\nold\n```\nb\n";
+        let page = Page { path: "a.md".into(), text: text.to_owned() };
+        let (fresh, shown) = with_examples(&root, &page).unwrap();
+        assert_eq!(shown, 1);
+        assert!(
+            fresh.contains("fn main()") && !fresh.contains("old") && fresh.ends_with("```\nb\n"),
+            "{fresh}"
+        );
+        let page = Page { path: "a.md".into(), text: fresh.clone() };
+        assert_eq!(with_examples(&root, &page).unwrap().0, fresh);
+    }
+
+    #[test]
+    fn counts_are_read_from_the_table() {
+        let text = "| `no` | 1 |\n\n<!-- cargo tree -->\n\n| a | b |\n|---|--:|\n| `x` and `y` | 12 | 3 |\n\n| `z` | 5 |\n";
+        assert_eq!(counts(text), [("x,y".to_owned(), 12)]);
+    }
+}
