@@ -121,10 +121,10 @@ fn page() -> String {
     let matrix = Matrix::bundled();
     let mut page = String::from(
         "# What each API can\n\n\
-         Made from the capability table (`crates/core/src/capability/matrix/*.toml`) by `cargo xtask snapshots --accept`; \
-         a test fails when it is out of date, and when a test that it names is gone. `text` is everything that reads as \
-         text. The first words of a cell hold for models that the table does not name; what differs follows with the \
-         patterns of the models. `attache models PATTERN` prints the row of one model.\n",
+         This page is made from the capability table (`crates/core/src/capability/matrix/*.toml`) by \
+         `cargo xtask snapshots --accept`; a test fails when it is out of date, and when a test that it names is gone. \
+         `text` is everything that reads as text. The first words of a cell hold for models that the table does not \
+         name; differences follow, with the patterns of their models. `attache models PATTERN` prints the row of one model.\n",
     );
     for (capability, of, tests) in CAPABILITIES {
         let _ = write!(

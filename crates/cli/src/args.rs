@@ -39,7 +39,7 @@ pub(crate) enum Command {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CODES)]
 pub(crate) struct Ask {
-    /// What you want to know
+    /// The question
     pub(crate) question: String,
     /// Folders and files that the model may list and read; nothing else is opened
     #[arg(long, value_name = "PATH", num_args = 1.., default_value = ".")]
@@ -50,7 +50,7 @@ pub(crate) struct Ask {
     /// The model, as PROVIDER/MODEL: offline/extractive needs no key and no network
     #[arg(long, value_name = "PROVIDER/MODEL", default_value = "offline/extractive")]
     pub(crate) model: String,
-    /// Where the model's API is, instead of its usual address
+    /// The address of the model's API, if it is not the usual one
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Instructions for the model, instead of the usual ones
@@ -85,7 +85,7 @@ pub(crate) struct Wire {
     /// Add what became of each document, and why
     #[arg(long)]
     pub(crate) report: bool,
-    /// Where the model's API is, instead of its usual address
+    /// The address of the model's API, if it is not the usual one
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Print a sample conversation instead: its tool result holds a PDF and an image
@@ -112,7 +112,7 @@ pub(crate) struct Models {
     /// List the models that this provider's server has, and what it says of those that are not known
     #[arg(long, value_name = "PROVIDER")]
     pub(crate) refresh: Option<String>,
-    /// Where the provider's API is, instead of its usual address
+    /// The address of the provider's API, if it is not the usual one
     #[arg(long, value_name = "URL", requires = "refresh")]
     pub(crate) base_url: Option<String>,
     /// Write what the server says beyond what is known to a file for --capabilities
@@ -129,7 +129,7 @@ pub(crate) struct Doctor {
     /// The model, as PROVIDER/MODEL
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: String,
-    /// Where the model's API is, instead of its usual address
+    /// The address of the model's API, if it is not the usual one
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Print JSON lines: one for each probe, and a summary

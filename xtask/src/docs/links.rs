@@ -15,7 +15,8 @@ pub(super) fn problems(root: &Path, pages: &[Page]) -> Vec<String> {
         for link in links(&page.text) {
             let target = &page.text[link.clone()];
             let Some((path, anchor)) = resolve(&page.path, target) else { continue };
-            let problem = if path.starts_with("..") || !root.join(&path).exists() {
+            let exists = headings.contains_key(path.as_path()) || root.join(&path).exists();
+            let problem = if path.starts_with("..") || !exists {
                 "there is no such file"
             } else if crate_of(&path).is_none() && !is_on_site(&path) {
                 "the site has no such page: link to a page, or to the lib.rs of a crate"

@@ -81,7 +81,7 @@ pub(super) async fn open(
             (recorder, Run::replay(&entries)?)
         }
         Origin::Unknown => {
-            let problem = "a run inside this tool began something before the tool was interrupted, and was asked in other words; give such runs names";
+            let problem = "a run inside this tool may have had effects before the tool was interrupted, and its question is another one now; give such runs an id";
             return Err(ReplayError { key: Key::start().to_string(), problem }.into());
         }
         Origin::Place(place) => {

@@ -48,7 +48,7 @@ pub(super) async fn show(
     let form = form.with_max_pages(MAX_PAGES as u64);
     let rendered = converter.render(document, bytes, &wanted, &form).await.map_err(|problem| {
         ToolError::new(format!(
-            "no text of this document can be had: {why}; nor can its pages be shown as images: {}",
+            "this document has no readable text: {why}; its pages cannot be shown as images either: {}",
             tame(&problem)
         ))
     })?;
@@ -62,7 +62,7 @@ pub(super) async fn show(
     let mut remarks = Vec::new();
     if !shown.is_empty() {
         let pages = ranges::written(&runs(&shown));
-        remarks.push(format!("pages {pages} of {total} as images, since no text of them can be had: {why}"));
+        remarks.push(format!("pages {pages} of {total} as images, since they have no readable text: {why}"));
     }
     for (pages, what) in [
         (blank, "there is nothing to see"),

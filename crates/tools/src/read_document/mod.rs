@@ -119,7 +119,7 @@ impl<'c> Reader<'c> {
                 None => native::show(&document, bytes, &part, &why, &self.view.converters).await,
             };
         }
-        let mut problem = format!("no text of this document can be had: {}", tame(&why));
+        let mut problem = format!("this document has no readable text: {}", tame(&why));
         problem.push_str(match takes || painter.is_some() {
             true => "; ask for it, or for its pages, without a query",
             false => ", and this model does not take it as it is",
@@ -218,9 +218,9 @@ impl<'c> Reader<'c> {
             false => match beside.char_indices().nth(MAX_BESIDE) {
                 Some((end, _)) => {
                     let begin = beside.get(..end).unwrap_or_default();
-                    format!("images cover them; beside them stands, the rest by its lines: {begin}…")
+                    format!("images cover them; their other text begins (ask for its lines to read the rest): {begin}…")
                 }
-                None => format!("images cover them; beside them stands: {beside}"),
+                None => format!("images cover them; their other text is: {beside}"),
             },
         })
     }

@@ -46,7 +46,7 @@ pub(super) async fn show(
 ) -> Result<ToolOutput, ToolError> {
     let why = tame(why);
     if document.media_type().kind() != MediaKind::Pdf {
-        let shown = format!("the whole document as it is, since no text of it can be had: {why}");
+        let shown = format!("the whole document as it is, since it has no readable text: {why}");
         return output(shown, vec![document.clone()]);
     }
     let asked = pages(part, &why)?;
@@ -77,7 +77,7 @@ pub(super) async fn show(
                 }
                 _ => {
                     let shown = format!(
-                        "the whole document as it is, since no text of it can be had ({why}) and its pages cannot \
+                        "the whole document as it is, since it has no readable text ({why}) and its pages cannot \
                          be taken out ({})",
                         tame(&problem)
                     );
@@ -96,7 +96,7 @@ pub(super) async fn show(
         rest = vec![(last + 1, total)];
     }
     let mut text = format!(
-        "pages {} of {total} as they are, since no text of them can be had: {why}",
+        "pages {} of {total} as they are, since they have no readable text: {why}",
         ranges::written(&shown)
     );
     if !rest.is_empty() {
@@ -114,7 +114,7 @@ pub(super) fn pages(part: &Part, why: &str) -> Result<Vec<Range>, ToolError> {
         Part::All => Ok(vec![(1, usize::MAX)]),
         Part::Units(asked) => Ok(asked.clone()),
         Part::Lines(_) => {
-            let problem = format!("no text of this document can be had: {why}; ask for its pages");
+            let problem = format!("this document has no readable text: {why}; ask for its pages");
             Err(ToolError::new(problem).with_kind(ToolErrorKind::InvalidArguments))
         }
     }

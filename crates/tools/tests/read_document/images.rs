@@ -72,7 +72,7 @@ async fn pages_without_text_are_shown_as_images() {
     let (told, documents) = one(scan(), json!({"id": ID, "pages": "3-4,9"})).await;
     assert!(
         told.starts_with(
-            "{\"shown\":\"pages 3-4,9 of 25 as images, since no text of them can be had: the document holds no text; \
+            "{\"shown\":\"pages 3-4,9 of 25 as images, since they have no readable text: the document holds no text; \
              next: pages 10-25\",\"documents\":[{\"attache.document\":\"stored\","
         ),
         "{told}"

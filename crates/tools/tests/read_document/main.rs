@@ -228,7 +228,7 @@ async fn texts_are_decoded() {
     let found = read(named(binary, "c.txt"), range()).await;
     assert_eq!(
         found[0],
-        "no text of this document can be had: its bytes fit no known charset, and this model does not take it as it is"
+        "this document has no readable text: its bytes fit no known charset, and this model does not take it as it is"
     );
     let found = read(named(Document::inline("inline text"), "d.txt"), [json!({"id": ID})]).await;
     assert_eq!(parts(&found[0]).1, "inline text");
@@ -299,7 +299,7 @@ async fn pages_without_text_are_shown_as_they_are() {
     let (told, documents) = one(json!({"id": ID, "pages": "3-4,9"})).await;
     assert!(
         told.starts_with(
-            "{\"shown\":\"pages 3-4,9 of 25 as they are, since no text of them can be had: the document holds no \
+            "{\"shown\":\"pages 3-4,9 of 25 as they are, since they have no readable text: the document holds no \
              text; next: pages 10-25\",\"documents\":[{\"attache.document\":\"stored\","
         ),
         "{told}"
@@ -341,7 +341,7 @@ async fn what_cannot_be_cut_is_shown_whole() {
     let blind = read(photo(), [json!({"id": ID})]).await;
     assert_eq!(
         blind[0],
-        "no text of this document can be had: there is no converter for image/png, and this model does not take it as \
+        "this document has no readable text: there is no converter for image/png, and this model does not take it as \
          it is"
     );
 }
