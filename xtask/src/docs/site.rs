@@ -30,9 +30,9 @@ pub(super) fn build(root: &Path, pages: &[Page]) -> Result<(), Failure> {
         fs::copy(root.join(path), &to).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     for page in pages {
-        let to = source.join(&page.path);
+        let to = source.join(on_site(&page.path));
         make_folder(to.parent().unwrap_or(&source))?;
-        write(&to, &with_api_links(page, &packages))?;
+        write(&to, &with_site_links(page, &packages))?;
     }
     write(&source.join("SUMMARY.md"), &summary(pages))?;
     write(&source.join("API.md"), &api_page(&packages))?;
@@ -93,14 +93,23 @@ fn published() -> Result<BTreeMap<PathBuf, String>, Failure> {
     if found.is_empty() { Err("cargo names no package".to_owned()) } else { Ok(found) }
 }
 
-/// The page with links to crates as links to their documentation.
-fn with_api_links(page: &Page, packages: &BTreeMap<PathBuf, String>) -> String {
+/// Where a page stands on the site: the first of a folder is its index.
+fn on_site(path: &Path) -> PathBuf {
+    if path.ends_with("README.md") { path.with_file_name("index.md") } else { path.to_owned() }
+}
+
+/// The page with links as the site needs them: to pages by their names there, to crates by their documentation.
+fn with_site_links(page: &Page, packages: &BTreeMap<PathBuf, String>) -> String {
     let mut text = page.text.clone();
     for link in links::links(&page.text).into_iter().rev() {
         let Some((path, _)) = links::resolve(&page.path, &page.text[link.clone()]) else { continue };
-        let Some(package) = links::crate_of(&path).and_then(|folder| packages.get(folder)) else { continue };
-        let up = "../".repeat(page.path.components().count() - 1);
-        text.replace_range(link, &format!("{up}api/{}/index.html", package.replace('-', "_")));
+        if path.ends_with("README.md") && page.text[link.clone()].contains("README.md") {
+            let renamed = page.text[link.clone()].replace("README.md", "index.md");
+            text.replace_range(link, &renamed);
+        } else if let Some(package) = links::crate_of(&path).and_then(|folder| packages.get(folder)) {
+            let up = "../".repeat(page.path.components().count() - 1);
+            text.replace_range(link, &format!("{up}api/{}/index.html", package.replace('-', "_")));
+        }
     }
     text
 }
@@ -113,9 +122,9 @@ fn summary(pages: &[Page]) -> String {
         heading.unwrap_or_default().replace(['[', ']'], "")
     };
     let line = |depth: usize, path: &Path| {
-        format!("{}- [{}]({})\n", "    ".repeat(depth), title(path), path.display())
+        format!("{}- [{}]({})\n", "    ".repeat(depth), title(path), on_site(path).display())
     };
-    let mut text = "# Summary\n\n[attache](README.md)\n\n# Guide\n\n".to_owned();
+    let mut text = "# Summary\n\n[attache](index.md)\n\n# Guide\n\n".to_owned();
     for (page, below) in links::outline(pages) {
         text += &line(0, &page);
         text.extend(below.iter().map(|page| line(1, page)));
@@ -178,4 +187,36 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
         fs::copy(from.join(&path), &target).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(path: &str, text: &str) -> Page {
+        Page { path: path.into(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn links_lead_to_the_names_that_pages_and_crates_have_on_the_site() {
+        let packages = BTreeMap::from([(PathBuf::from("crates/core"), "attache-core".to_owned())]);
+        let text = "[a](../wire/README.md#b) [c](../../crates/core/src/lib.rs) [d](https://e.f/README.md) `[g](README.md)`";
+        assert_eq!(
+            with_site_links(&page("docs/guide/start.md", text), &packages),
+            "[a](../wire/index.md#b) [c](../../api/attache_core/index.html) [d](https://e.f/README.md) `[g](README.md)`"
+        );
+    }
+
+    #[test]
+    fn the_contents_follow_the_first_page_of_the_guide() {
+        let pages = [
+            page("docs/guide/README.md", "# Guide\n\n| [B](b.md) |\n| [A](a.md) |"),
+            page("docs/guide/a.md", "# Page A\n"),
+            page("docs/guide/b.md", "# Page B\n[c](deep/c.md)"),
+            page("docs/guide/deep/c.md", "# Page C\n"),
+        ];
+        let guide = "- [Guide](docs/guide/index.md)\n- [Page B](docs/guide/b.md)\n    - [Page C](docs/guide/deep/c.md)\n\
+                     - [Page A](docs/guide/a.md)\n\n# Reference";
+        assert!(summary(&pages).contains(guide), "{}", summary(&pages));
+    }
 }

@@ -235,7 +235,10 @@ async fn a_run_inside_a_tool_that_may_have_paid_before_is_not_begun_anew() {
     let first = || vec![pays(1, ask(1)), pays(2, ask(2))];
     let next = vec![new(3, ask(3)), answers(2, ask(2)), answers(1, ask(1))];
     let (said, paid) = interrupted(first(), next).await;
-    assert!(said.contains("its question is another one now; give such runs an id, 2 paid 2, 1 paid 1"), "{said}");
+    assert!(
+        said.contains("its question is another one now; give such runs an id, 2 paid 2, 1 paid 1"),
+        "{said}"
+    );
     assert_eq!(paid, 2);
 }
 

@@ -107,9 +107,9 @@ fn shown_before(messages: &[Arc<Message>], first: Option<&Occurrence<'_>>) -> Re
     let call = first.and_then(|first| call_of(messages, first)).map(|(_, call)| call);
     let text = match call {
         Some(call) => {
-            format!("it stands earlier in this conversation, with the result of call {}", one_line(call))
+            format!("it was shown earlier in this conversation, with the result of call {}", one_line(call))
         }
-        None => "it stands earlier in this conversation, in a user message".to_owned(),
+        None => "it was shown earlier in this conversation, in a user message".to_owned(),
     };
     Reason::new(ReasonKind::ShownBefore, text)
 }

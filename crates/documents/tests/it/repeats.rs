@@ -18,7 +18,7 @@ fn a_document_of_an_earlier_turn_is_referred_to() {
         shown(&routing.messages[7]),
         [
             "<document tool-name=\"find\" tool-call-id=\"call_2\" document-short-id=\"a\" filename=\"a.pdf\" status=\"shown-before\" />\n\
-          Content not shown here: it stands earlier in this conversation, with the result of call call_1."
+          Content not shown here: it was shown earlier in this conversation, with the result of call call_1."
         ]
     );
     assert!(shown(&routing.messages[8]).contains(&"(image/png b.png)".to_owned()));

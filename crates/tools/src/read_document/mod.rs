@@ -218,7 +218,9 @@ impl<'c> Reader<'c> {
             false => match beside.char_indices().nth(MAX_BESIDE) {
                 Some((end, _)) => {
                     let begin = beside.get(..end).unwrap_or_default();
-                    format!("images cover them; their other text begins (ask for its lines to read the rest): {begin}…")
+                    format!(
+                        "images cover them; their other text begins (ask for its lines to read the rest): {begin}…"
+                    )
                 }
                 None => format!("images cover them; their other text is: {beside}"),
             },

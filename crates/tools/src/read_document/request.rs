@@ -34,7 +34,7 @@ pub(super) fn schema() -> Value {
             "id": text("The id of the document, as its label or the result that it came in shows it"),
             "pages": text("Its pages, sheets or slides by number, such as \"3\", \"3-5\" or \"2,7-9\""),
             "range": text("Lines of its text, such as \"100-200\"; not together with pages"),
-            "query": text("Words to look for: the passages that match best are shown, with where they stand"),
+            "query": text("Words to look for: the passages that match best are shown, each with its page and lines"),
         },
         "required": ["id"],
     })
