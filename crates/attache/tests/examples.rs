@@ -1,5 +1,7 @@
 //! The examples do what the guide says, against the mock of the providers that they name. (P38)
 
+#![cfg(test)]
+
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
