@@ -11,7 +11,7 @@ const MAX_LINES: usize = 600;
 /// Checks source files for length and names, what comments cite, the facade for being a list, and who knows whom.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let mut files = Vec::new();
-    for folder in ["crates", "tests", "xtask"] {
+    for folder in ["crates", "fuzz", "tests", "xtask"] {
         collect(&root.join(folder), &mut files)?;
     }
     let mut problems = citations::problems(root, &files)?;
