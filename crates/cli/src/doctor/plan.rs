@@ -133,7 +133,7 @@ fn tools() -> Vec<Probe> {
 
 fn in_user_message(kind: Kind) -> Probe {
     let code = Code::new();
-    let question = "Which number is in this document? Reply with the number alone.";
+    let question = "Which number stands in this document? Reply with the number alone.";
     let parts = [UserPart::text(question), kind.document(&code).into()];
     let request = ChatRequest::new([Message::User(UserMessage::new(parts)).shared()]);
     document_probe(kind, Place::User, "in a user message", request, code)
@@ -141,7 +141,7 @@ fn in_user_message(kind: Kind) -> Probe {
 
 fn in_tool_result(kind: Kind) -> Probe {
     let code = Code::new();
-    let question = "Which number is in the document in the left drawer? Reply with the number alone.";
+    let question = "Which number stands in the document in the left drawer? Reply with the number alone.";
     let request = told(question, &document_tree(&kind.document(&code)));
     document_probe(kind, Place::ToolResult, "in a tool result", request, code).needing(Cell::Tools)
 }
