@@ -173,17 +173,12 @@ impl Matrix {
         for part in &parts {
             part.own.write(&mut draft);
         }
-        // The exact id is the longest pattern that matches, but for stars that match nothing.
-        let specific = |pattern: &str| (pattern == model, pattern.len());
         let mut best: Option<&str> = None;
         for (at, part) in parts.iter().enumerate() {
-            let rows = part.rows.iter().copied();
-            let mut matching: Vec<_> = rows.filter(|(pattern, _)| glob(pattern, model)).collect();
-            matching.sort_by_key(|(pattern, _)| specific(pattern));
-            let first = if part.is_whole { matching.len().saturating_sub(1) } else { 0 };
-            for (pattern, body) in matching.into_iter().skip(first) {
+            for (pattern, body) in part.of_model(model) {
                 write_row(&mut draft, &parts, (at, pattern, body), 0);
-                best = best.filter(|best| specific(best) > specific(pattern)).or(Some(pattern));
+                let known = best.filter(|best| specific(best, model) > specific(pattern, model));
+                best = known.or(Some(pattern));
             }
         }
         draft.finish(best.unwrap_or("default"))
@@ -248,7 +243,8 @@ impl Matrix {
     }
 }
 
-/// Writes a row, and before it the row that it is like: one of the same part or of one below.
+/// Writes a row, and before it those that it is like: the rows for that name of the parts below, then the row of that
+/// name beside it.
 fn write_row(
     draft: &mut Draft,
     parts: &[Part<'_>],
@@ -256,15 +252,33 @@ fn write_row(
     depth: usize,
 ) {
     if let Some(like) = body.like().filter(|_| depth < MAX_CHAIN) {
-        let below = parts.iter().enumerate().take(at + 1).rev();
-        let base = below.filter(|(base, _)| *base < at || like != pattern).find_map(|(at, part)| {
-            part.rows.iter().find(|(name, _)| *name == like).map(|(name, body)| (at, *name, *body))
-        });
-        if let Some(base) = base {
-            write_row(draft, parts, base, depth + 1);
+        for (below, part) in parts.iter().enumerate().take(at) {
+            for (name, base) in part.of_model(like) {
+                write_row(draft, parts, (below, name, base), depth + 1);
+            }
+        }
+        let mut beside = parts.get(at).into_iter().flat_map(|part| &part.rows);
+        if let Some((name, base)) = beside.find(|(name, _)| *name == like && *name != pattern) {
+            write_row(draft, parts, (at, name, *base), depth + 1);
         }
     }
     body.write(draft);
+}
+
+/// The exact id is the longest pattern that matches, but for stars that match nothing.
+fn specific(pattern: &str, model: &str) -> (bool, usize) {
+    (pattern == model, pattern.len())
+}
+
+impl<'m> Part<'m> {
+    /// The rows that apply to a model, the least specific first.
+    fn of_model(&self, model: &str) -> impl Iterator<Item = (&'m str, Body<'m>)> + use<'m> {
+        let rows = self.rows.iter().copied();
+        let mut matching: Vec<_> = rows.filter(|(pattern, _)| glob(pattern, model)).collect();
+        matching.sort_by_key(|(pattern, _)| specific(pattern, model));
+        let first = if self.is_whole { matching.len().saturating_sub(1) } else { 0 };
+        matching.into_iter().skip(first)
+    }
 }
 
 impl Layer {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::capability::{Caching, ReasoningReplay};
+use crate::capability::{Caching, ReasoningExcludes, ReasoningReplay};
 use crate::media::MediaType;
 
 fn media(text: &str) -> MediaType {
@@ -309,12 +309,17 @@ fn a_row_may_be_like_another() {
 fn a_row_of_a_configuration_may_be_like_a_bundled_one() {
     let matrix = Matrix::bundled()
         .merged_with(
-            "[azure.models.our-deployment]\nlike = 'gpt-4.1*'\n[work]\nlike = 'openai-chat'\n\
+            "[azure.models.our-deployment]\nlike = 'gpt-4.1*'\n[azure.models.newest]\nlike = 'gpt-5.5*'\n\
+             [work]\nlike = 'openai-chat'\n\
              [anthropic.models.'claude-opus-4-6*']\nlike = 'claude-opus-4-6*'\ntools = false",
         )
         .unwrap();
     let ours = matrix.resolve("azure", "our-deployment");
     assert_eq!((ours.context_window, ours.row.as_str()), (Some(1_047_576), "our-deployment"));
+    // Rows of all families below count, whatever their patterns are.
+    let (newest, known) = (matrix.resolve("azure", "newest"), matrix.resolve("azure", "gpt-5.5"));
+    assert!(!known.sampling && known.reasoning_excludes(ReasoningExcludes::Tools));
+    assert_eq!(ModelCapabilities { model: known.model.clone(), row: known.row.clone(), ..newest }, known);
     let (work, chat) = (matrix.resolve("work", "gpt-5.4"), matrix.resolve("openai-chat", "gpt-5.4"));
     assert_eq!(ModelCapabilities { family: "openai-chat".to_owned(), ..work }, chat);
     // A row of its own name is the one below.
