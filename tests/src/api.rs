@@ -38,7 +38,7 @@ pub enum Api {
 /// Every API.
 pub const APIS: [Api; 5] = [Api::OpenAi, Api::OpenAiChat, Api::Anthropic, Api::Gemini, Api::Bedrock];
 
-/// What a scenario becomes on the wire.
+/// A scenario on the wire.
 #[derive(Debug)]
 pub struct Wire {
     /// The URL.
@@ -47,7 +47,7 @@ pub struct Wire {
     pub body: Value,
     /// The body as sent.
     pub bytes: Vec<u8>,
-    /// What became of the documents.
+    /// The outcomes of the documents.
     pub report: RoutingReport,
 }
 
@@ -93,7 +93,7 @@ impl Api {
     /// The model at a mock provider's URL, with the key `sk-canary`.
     ///
     /// # Errors
-    /// What is wrong with the settings.
+    /// The problem with the settings.
     pub fn connected(self, url: &str, config: ModelSettings) -> Result<ModelHandle, ProviderError> {
         self.reached_through(self.model(), url, config, HttpClient::shared(), RetryPolicy::default())
     }
@@ -101,7 +101,7 @@ impl Api {
     /// The same for any model, through connections of its own, asking again as `retry` says.
     ///
     /// # Errors
-    /// What is wrong with the settings.
+    /// The problem with the settings.
     pub fn reached_through(
         self,
         model: &str,
@@ -123,7 +123,7 @@ impl Api {
         }
     }
 
-    /// What the model takes.
+    /// The capabilities of the model.
     pub fn capabilities(self) -> ModelCapabilities {
         self.codec().capabilities().clone()
     }
@@ -131,7 +131,7 @@ impl Api {
     /// Routes and renders a scenario.
     ///
     /// # Errors
-    /// What routing or the codec says.
+    /// The refusal of routing or of the codec.
     pub fn wire(self, scenario: &Scenario, transcript: Option<&Transcript>) -> Result<Wire, ProviderError> {
         let tools = Arc::new(scenario.tool_set());
         self.wire_with(scenario, &tools, transcript)
@@ -140,7 +140,7 @@ impl Api {
     /// The same with tools that are shared between the requests of a conversation.
     ///
     /// # Errors
-    /// What routing or the codec says.
+    /// The refusal of routing or of the codec.
     pub fn wire_with(
         self,
         scenario: &Scenario,
@@ -155,7 +155,7 @@ impl Api {
             .with_settings(scenario.options.clone());
         request.streaming = scenario.stream;
         request.transcript = transcript.cloned();
-        // What users attach to a request has another name on every API.
+        // Metadata that users attach to a request has another name on every API.
         if let Some(metadata) = request.settings.extra_body.remove("metadata") {
             request.settings.extra_body.insert(self.metadata().to_owned(), metadata);
         }
@@ -214,7 +214,7 @@ impl Api {
         }
     }
 
-    /// Whether caching is asked for by what stands in the request, and by no request of its own.
+    /// True if caching is asked for inside the request, and by no request of its own.
     pub fn marks_cache(self) -> bool {
         !matches!(self, Self::Gemini)
     }
@@ -224,7 +224,7 @@ impl Api {
         matches!(self, Self::OpenAiChat | Self::Gemini)
     }
 
-    /// Whether reasoning comes with something that proves its origin and goes back with it.
+    /// True if reasoning comes with something that proves its origin and goes back with it.
     pub fn signs_reasoning(self) -> bool {
         !matches!(self, Self::OpenAiChat)
     }
@@ -259,13 +259,13 @@ impl Api {
         }
     }
 
-    /// Whether files in requests can have names.
+    /// True if files in requests can have names.
     pub fn names_files(self) -> bool {
         // Those of Converse are made of ids, since they are read by the model and hold few characters.
         !matches!(self, Self::Gemini | Self::Bedrock)
     }
 
-    /// What the real API would say to a body.
+    /// The real API's verdict on a body.
     ///
     /// # Errors
     /// The first rule that it breaks.

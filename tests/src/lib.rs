@@ -1,4 +1,4 @@
-//! What the tests across crates share: one list of conversations, and the APIs that they are rendered for.
+//! The ground that the tests across crates share: one list of conversations, and the APIs that they are rendered for.
 
 mod api;
 mod build;

@@ -1,4 +1,4 @@
-//! Whom the same agent code talks to: each API, and compatible servers by their profiles.
+//! The parties that the same agent code talks to: each API, and compatible servers by their profiles.
 
 use std::io;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Party {
     /// The model at the mock, with the key `sk-canary`, which asks three times at once when that may help.
     ///
     /// # Errors
-    /// What is wrong with the settings.
+    /// The problem with the settings.
     pub fn connected(self, mock: &MockProvider, config: ModelSettings) -> Result<ModelHandle, ProviderError> {
         let retry = RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(1));
         self.connected_with(mock, config, retry)
@@ -85,7 +85,7 @@ impl Party {
     /// The same that asks again as `retry` says.
     ///
     /// # Errors
-    /// What is wrong with the settings.
+    /// The problem with the settings.
     pub fn connected_with(
         self,
         mock: &MockProvider,

@@ -21,7 +21,7 @@ pub struct Recorded {
     pub protocol: String,
     /// The answer.
     pub response: RecordedResponse,
-    /// What is in it.
+    /// Its content.
     pub expected: Expectation,
 }
 

@@ -22,11 +22,11 @@ pub struct Scenario {
     pub messages: Vec<Arc<Message>>,
     /// The tools.
     pub tools: Vec<ToolDefinition>,
-    /// Whether and which tool must be called.
+    /// The choice of tools: none, any, or the one that must be called.
     pub tool_choice: ToolChoice,
     /// The options.
     pub options: ModelSettings,
-    /// How documents are routed.
+    /// The options of routing.
     pub routing: RouteOptions,
     /// True if the reply streams.
     pub stream: bool,

@@ -1,4 +1,4 @@
-//! What the conversation in a request says, read from its body without the codecs.
+//! The conversation in a request, read from its body without the codecs.
 
 use serde_json::Value;
 
@@ -18,8 +18,8 @@ pub enum Said {
     Other(Value),
 }
 
-/// What a body says in order, each with the number of the message, item or content that it stands in. Instructions that
-/// stand apart come first, in message 0; the others count from 1.
+/// The words of a body in order, each with the number of the message, item or content that it stands in.
+/// Instructions that stand apart come first, in message 0; the others count from 1.
 pub fn told(api: Api, body: &Value) -> Vec<(usize, Said)> {
     let mut said = Vec::new();
     let instructions = match api {
@@ -70,7 +70,7 @@ fn role(message: &Value) -> &'static str {
     }
 }
 
-/// A string, or the texts of its parts. What is no text comes as it is.
+/// A string, or the texts of its parts. Other values come as they are.
 fn texts(content: Option<&Value>) -> Vec<Result<String, Value>> {
     match content {
         None | Some(Value::Null) => Vec::new(),

@@ -147,7 +147,7 @@ async fn switched_off_there_is_no_marker() {
     }
 }
 
-/// Where the conversation ends in a body.
+/// The end of the conversation in a body.
 fn end_of_conversation(api: Api, body: &Value, bytes: &str) -> usize {
     let messages = api.messages(body);
     let last = messages.as_array().unwrap().last().unwrap().to_string();
@@ -211,7 +211,7 @@ fn asked(mock: &MockProvider) -> Vec<String> {
     mock.requests().iter().map(asked).collect()
 }
 
-// P29: made, used, made anew when it has expired; the agent notices nothing
+// P29: made, used, made again when it has expired; the agent notices nothing
 #[tokio::test]
 async fn contents_are_kept_used_and_made_anew() {
     let api = Api::Gemini;

@@ -68,7 +68,7 @@ fn media(list: &[String]) -> String {
     if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
 }
 
-/// What may be named by a reference to an uploaded file.
+/// The media types that a reference to an uploaded file may name.
 fn references(row: &ModelCapabilities) -> String {
     if row.files.upload != Some(true) {
         return "nothing".to_owned();
@@ -97,7 +97,7 @@ fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap_or_default().replace('_', " ")
 }
 
-/// What stands in the cells of a family's rows: the default, and what differs, by pattern.
+/// The cells of a family's rows: the default, and those that differ, by pattern.
 fn cell(matrix: &Matrix, family: &str, of: Cell) -> String {
     let default = of(&matrix.resolve(family, "-"));
     let mut text = default.clone();

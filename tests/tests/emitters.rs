@@ -208,7 +208,7 @@ fn addresses_are_written_where_a_row_takes_them_and_nowhere_else() {
                     let context = format!("{} {model} {} {media}", api.name(), place.as_str());
                     let url = format!("https://files.example/{name}?sig=canary");
                     let document = Document::external(&url).with_media_type(media.essence());
-                    // What nobody routed is refused, whatever the row says.
+                    // A document that nobody routed is refused, whatever the row says.
                     let unrouted = encoded(api, &model, window(place, &document), &tools);
                     assert!(unrouted.is_err_and(|error| !error.contains("canary")), "{context}");
                     let body = encoded(api, &model, cleared(place, &document), &tools);

@@ -14,7 +14,7 @@ use attache_core::{ModelSettings, Role};
 use attache_tests::{Api, Party, texts_told};
 use serde_json::Value;
 
-/// What came of a run: its end, the reasoning that was streamed, the bodies of the requests.
+/// The record of a run: its end, the reasoning that was streamed, the bodies of the requests.
 struct Ran {
     end: Result<Outcome, RunError>,
     thoughts: String,

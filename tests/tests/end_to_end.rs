@@ -62,7 +62,7 @@ fn script(mock: &MockProvider) {
     mock.enqueue(Reply::new().text("Until 30 June 2031."));
 }
 
-/// An outcome without ids that are drawn anew at each run.
+/// An outcome without ids that differ at each run.
 fn story(outcome: &Outcome) -> Vec<String> {
     let tell = |message: &Message| match message {
         Message::Assistant(message) => format!(

@@ -30,7 +30,7 @@ struct Contract {
     lease: Document,
 }
 
-/// Where the tool of this test says that the lease is.
+/// The address that the tool of this test gives for the lease.
 #[derive(Clone)]
 struct Address(String);
 
@@ -71,7 +71,7 @@ async fn archive() -> (String, Arc<AtomicUsize>) {
     (url, served)
 }
 
-/// What a run leaves behind.
+/// The traces of a run.
 struct Setting {
     journal: Arc<MemoryJournal>,
     store: Arc<MemoryDocumentStore>,

@@ -1,4 +1,4 @@
-//! What replies become and what the next request holds: texts, calls, blanks and several generations, for each API and
+//! Replies and the requests after them: texts, calls, blanks and several generations, for each API and
 //! for compatible servers, streamed or whole, by one agent (E20).
 #![allow(
     clippy::unwrap_used,

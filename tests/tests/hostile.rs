@@ -20,7 +20,7 @@ use attache_documents::Outcome;
 use attache_tests::Party;
 use serde_json::json;
 
-/// What the process may take at most.
+/// The most memory that the process may take.
 const MEMORY: u64 = 300_000_000;
 
 // documents.md 9.2 D18, invariant 1

@@ -24,7 +24,7 @@ use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 
-/// How many tokens a reply may have.
+/// The most tokens of a reply.
 const TOKENS: u32 = 24;
 
 fn python() -> Python {
@@ -104,7 +104,7 @@ fn is_a_day(object: &Map<String, Value>) -> bool {
     object.len() == 1 && matches!(object["day"].as_str(), Some("monday" | "friday"))
 }
 
-/// What a stream brought: texts and calls put together from its pieces, and its end.
+/// The content of a stream: texts and calls put together from its pieces, and its end.
 #[derive(Default)]
 struct Streamed {
     pieces: usize,
@@ -346,7 +346,7 @@ async fn it_calls_a_forced_tool_in_responses() {
     let wire = |call: &ToolCall| ("menu_find".to_owned(), call.arguments.raw().to_owned());
     assert_eq!(seen.calls, end.message.tool_calls().map(wire).collect::<Vec<_>>());
 
-    // What it said and the results go back.
+    // Its reply and the results go back.
     let mut history = hello().messages;
     let results: Vec<ToolResult> = whole
         .message

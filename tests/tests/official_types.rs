@@ -17,7 +17,7 @@ use attache_tests::{APIS, scenarios};
 use attache_transport::cassette::Cassette;
 use serde_json::{Value, json};
 
-/// Where a type of an SDK is narrower than its API: the API, how the reason ends, and why we differ.
+/// A type of an SDK that is narrower than its API: the API, how the reason ends, and why we differ.
 type Deviation = (&'static str, &'static str, &'static str);
 
 /// Deviations of what we send.

@@ -20,7 +20,7 @@ use attache_tests::{APIS, Api, Party, texts_told};
 use attache_transport::{Codec, HttpClient, RetryPolicy, Timeouts};
 use serde_json::{Value, json};
 
-/// What an option should do on one API.
+/// The effect that an option should have on one API.
 enum Expected {
     /// The member holds this.
     Member(&'static str, Value),
@@ -163,7 +163,7 @@ fn gemini(option: &str) -> (&'static str, Expected) {
         "json" => Member("/generationConfig/responseMimeType", json!("application/json")),
         "schema" => Member("/generationConfig/responseJsonSchema/type", json!("object")),
         "extra member" => Member("/labels", json!({"user_id": "u-1"})),
-        // What there is to cache here is too short; see `caching.rs`.
+        // The conversation here is too short to be cached; see `caching.rs`.
         "several calls" | "plain text" | "uncached" | "cached" | "cached long" => AsItIs,
         _ => Unknown,
     };
@@ -238,7 +238,7 @@ async fn each_option_reaches_its_member_or_is_refused() {
         for (option, field, set) in options() {
             let (name, expected) = expected(api, option);
             let context = format!("{} {name}: {option}", api.name());
-            // What users attach to a request has another name on every API.
+            // Metadata that users attach to a request has another name on every API.
             let set = match (&expected, option) {
                 (Member(pointer, value), "extra member") => {
                     ModelSettings::new().with_extra_body(&pointer[1..], value.clone())
@@ -289,7 +289,7 @@ async fn each_option_reaches_its_member_or_is_refused() {
                     let head = pointer.split('/').nth(1).unwrap();
                     let beside = |place: &String| !place.starts_with(&format!("/{head}"));
                     let beside: Vec<&String> = changed.iter().filter(|place| beside(place)).collect();
-                    // What an option needs beside it.
+                    // An option may need others beside it.
                     let known = |place: &&String| match option {
                         "cached long" => *place == "/prompt_cache_key",
                         "effort" => *place == "/thinking",
@@ -453,7 +453,7 @@ fn no_option_is_ignored_in_silence() {
             let recorded = recorded.len() > left_out.len();
             let as_it_is = match option {
                 "plain text" | "uncached" => true,
-                // What comes anyway.
+                // These come anyway.
                 "several calls" => capabilities.parallel_tools,
                 "one call" => !capabilities.parallel_tools,
                 "off" => {

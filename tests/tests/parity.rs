@@ -32,7 +32,7 @@ fn model(api: Api, mock: &MockProvider) -> ModelHandle {
     api.connected(mock.url(), ModelSettings::new()).unwrap()
 }
 
-/// What a reply says, without ids of ours, which are drawn anew.
+/// The content of a reply, without ids of ours, which differ each time.
 fn said(completion: &Completion) -> Value {
     let calls: Vec<Value> = completion
         .message
@@ -50,7 +50,7 @@ fn said(completion: &Completion) -> Value {
     })
 }
 
-/// What a plan is to become at the caller's, whatever the API.
+/// The reply that a plan is to become at the caller's, whatever the API.
 fn planned(plan: &Plan, api: Api) -> Value {
     let calls = plan
         .calls
@@ -77,7 +77,7 @@ fn told(completion: &Completion) -> Value {
         "thinking": completion.message.thinking(),
         "calls": calls.collect::<Vec<_>>(),
         "finish": completion.finish_reason,
-        // What was not cached need not be reported.
+        // A count of uncached tokens need not be reported.
         "usage": [usage.input_tokens, usage.output_tokens, Some(usage.cached_tokens.unwrap_or_default())],
     })
 }

@@ -1,4 +1,4 @@
-//! What is settled before anything is sent, on every API: schemas in its dialect, histories in its order.
+//! The checks before anything is sent, on every API: schemas in its dialect, histories in its order.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,7 +24,7 @@ use attache_transport::check_pairing;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// What each API but one refuses at the root, and what one of them refuses everywhere.
+/// A schema with keywords that each API but one refuses at the root, and those that one of them refuses everywhere.
 fn schema() -> Value {
     json!({"type": "object",
         "properties": {
@@ -73,7 +73,7 @@ async fn loosened_schemas_are_held_on_our_side() {
     for api in APIS {
         let mock = MockProvider::start().await.unwrap();
         let loosely = json!({"code": "EUR", "tags": ["a"]});
-        // What each API was not told: that one of the two must be there, or how often an item may be.
+        // The rules that each API was not told: that one of the two must be there, or how often an item may be.
         let wrong = if api == Api::Gemini {
             json!({"code": "EUR", "year": 2026, "tags": ["a", "a"]})
         } else {

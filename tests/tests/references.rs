@@ -91,7 +91,7 @@ async fn documents_that_a_model_names() {
                 )
             );
             assert!(texts[3].starts_with("Lines 3-4 of 12. Next: range \"5-12\".\n"), "{}", texts[3]);
-            // What the tool made of the document that the model named is what the model is shown.
+            // The model is shown the document that the tool made of the one that the model named.
             let bodies: Vec<_> = mock.requests().iter().map(|request| request.json().clone()).collect();
             let stamped = sha256_hex(&[LEASE, b"% stamped\n"].concat());
             let seen = seen_documents(api.conformance(), &bodies[2]);

@@ -43,7 +43,7 @@ const SERVERS: [(Server, &str, &[&str]); 16] = [
     (Server::Zhipu, "zai", &["glm-5.2"]),
 ];
 
-/// What is sent where the caller leaves to the provider what it cannot honour. `None` if the author attached a
+/// The body that is sent where the caller lets the provider leave out options. `None` if the author attached a
 /// document that the model does not take, which routing refuses (C25).
 fn body(codec: &ChatCodec, scenario: &Scenario, options: &ModelSettings, stream: bool) -> Option<Value> {
     let tools = Arc::new(scenario.tool_set());

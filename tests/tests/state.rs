@@ -1,4 +1,4 @@
-//! What a model handle tells and takes while it works, on each API and on compatible servers: keys, state, options, and
+//! Model handles at work, on each API and on compatible servers: keys, state, options, and
 //! the chunks of a reply (P01 to P04, P06 to P10).
 #![allow(
     clippy::unwrap_used,
@@ -222,7 +222,7 @@ async fn options_change_for_the_next_request_only() {
     }
 }
 
-/// What a stream brought, put together as a consumer would.
+/// The content of a stream, put together as a consumer would.
 #[derive(Default)]
 struct Rebuilt {
     text: String,

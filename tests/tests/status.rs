@@ -1,4 +1,4 @@
-//! What goes wrong at a provider, on each API and on compatible servers: kinds of errors, when they are asked about again
+//! Failures of providers, on each API and on compatible servers: kinds of errors, when they are asked about again
 //! and how often (P25, P26).
 #![allow(
     clippy::unwrap_used,
@@ -36,7 +36,7 @@ fn at_once() -> RetryPolicy {
     RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(1))
 }
 
-/// What a call brought: its texts until it ended, and its end.
+/// The outcome of a call: its texts until it ended, and its end.
 async fn call(model: &ModelHandle, whole: bool) -> (String, Result<Completion, ProviderError>) {
     let mut stream = model.stream(request(whole));
     let mut said = String::new();

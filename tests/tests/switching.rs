@@ -42,7 +42,7 @@ fn document(number: usize) -> Document {
     Document::from_bytes(bytes, "").with_file_name(name).with_id(id)
 }
 
-/// What a tool returns: anything, with documents anywhere.
+/// The output of a tool: anything, with documents anywhere.
 #[derive(Clone, Debug)]
 enum Tree {
     Nothing,
@@ -215,8 +215,8 @@ async fn converse(turns: Vec<Turn>) -> Result<(), TestCaseError> {
     // Every document of a tool so far, by call, and of an author.
     let mut expected: HashMap<(bool, usize), usize> = HashMap::new();
     for turn in turns {
-        // What an author attached and the model cannot take is an error, which other tests look at: the conversation
-        // moves to the next party that takes it.
+        // A document that an author attached and the model cannot take is an error, which other tests look at: the
+        // conversation moves to the next party that takes it.
         let earlier: Vec<usize> =
             expected.keys().filter(|(author, _)| *author).map(|(_, number)| *number).collect();
         let (party, mock, model) = counterpart(&turn, &earlier).await;

@@ -28,7 +28,7 @@ use attache_transport::{Codec, HttpClient, HttpModel, RetryPolicy, Timeouts, Upl
 use http::Method;
 use serde_json::{Value, json};
 
-/// What is uploaded in these tests: the default is for real documents.
+/// The size from which these tests upload: the default is for real documents.
 const THRESHOLD: u64 = 10_000;
 
 #[derive(serde::Deserialize, JsonSchema)]
@@ -114,7 +114,7 @@ fn calls(mock: &MockProvider) -> Vec<RecordedRequest> {
     mock.requests().into_iter().filter(is_call).collect()
 }
 
-/// How many documents were uploaded. Gemini needs two requests for one.
+/// The number of documents that were uploaded. Gemini needs two requests for one.
 fn uploaded(mock: &MockProvider) -> usize {
     let begins = |request: &RecordedRequest| {
         request.method == Method::POST && request.header("x-goog-upload-command") != "upload, finalize"
@@ -394,7 +394,7 @@ async fn a_document_that_cannot_be_uploaded_goes_with_the_request() {
             assert!(note.note.starts_with(said) && note.note.len() > said.len(), "{context}: {note:?}");
             assert_eq!(uploaded(&mock), attempts, "{context}");
 
-            // Now it would succeed. What was sent stays as it was; another document is uploaded.
+            // Now it would succeed. The part that was sent stays as it was; another document is uploaded.
             shared.forget_all();
             let answer = Message::Assistant(AssistantMessage::new([AssistantPart::text("ok")])).shared();
             let request = ChatRequest::new([first, answer, asking(std::slice::from_ref(&good))])
@@ -506,7 +506,7 @@ async fn a_file_that_is_processed_is_waited_for() {
     assert_eq!(ways, [Method::POST, Method::POST, Method::GET]);
 }
 
-// P29: what is kept of a conversation names files too, is made anew with them, and outlives them
+// P29: what is kept of a conversation names files too, is made again with them, and outlives them
 #[tokio::test]
 async fn cached_contents_name_files() {
     for lifetime in [60, 48 * 3_600] {

@@ -38,7 +38,7 @@ pub(crate) async fn run(ask: Ask, registry: &Registry) -> Exit {
     follow(run, show).await
 }
 
-/// What the user asks, with the documents at the addresses that they give.
+/// The user's question, with the documents at the addresses that they give.
 fn question(ask: &Ask) -> UserMessage {
     let documents = ask.fetch.iter().map(|url| Some(UserPart::Document(Document::external(url.as_str()))));
     UserMessage::new([UserPart::text(ask.question.as_str())].into_iter().chain(documents))
@@ -50,7 +50,7 @@ fn build(ask: &Ask, registry: &Registry) -> Result<Agent, SetupError> {
         files::open(&ask.files, ask.max_file_bytes).map_err(|error| SetupError::new(error.to_string()))?;
     let mut agent = Agent::builder(model);
     if !ask.fetch.is_empty() {
-        // What the model does not take as it is may be read as text, as the files of the folder may.
+        // A document that the model does not take as it is may be read as text, as the files of the folder may.
         let routing = RouteOptions::new().with_convert_author_documents(true);
         agent = agent.fetcher(GuardedFetcher::new()).routing(routing);
     }

@@ -1,8 +1,8 @@
-//! What the command tells the shell.
+//! The exit status that the command gives to the shell.
 
 use std::process::ExitCode;
 
-/// How the command ended. The numbers are documented in `attache --help` and in the guide.
+/// The way in which the command ended. The numbers are documented in `attache --help` and in the guide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.

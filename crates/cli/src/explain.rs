@@ -83,7 +83,7 @@ struct Standing<'m> {
     from: From,
 }
 
-/// Who brought a document.
+/// The person or tool that brought a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     Tool,
@@ -112,7 +112,8 @@ impl<'m> Found<'m> {
         let mut documents: Vec<(Standing<'m>, Vec<Option<&'m Decision>>)> = Vec::new();
         for (model, report) in reports.iter().enumerate() {
             let mut places = Places::new(messages);
-            // How often a document was met so far in its message: models need not agree on what is in it.
+            // The number of times that a document was met so far in its message: models need not agree on what is in
+            // it.
             let mut met: HashMap<(&DocumentId, usize), usize> = HashMap::new();
             for decision in &report.decisions {
                 let standing = places.of(decision);
@@ -200,7 +201,7 @@ impl Standing<'_> {
     }
 }
 
-/// What a model sees, for people.
+/// A model's view of a document, for people.
 fn seen(decision: &Decision) -> String {
     let place = decision.place.map(|place| match place.as_str() {
         "tool_result" => " in the tool result",
@@ -218,10 +219,10 @@ fn seen(decision: &Decision) -> String {
     format!("{outcome}{place}{cost}\n{}", short(decision.reason.as_str(), 300))
 }
 
-/// Where the documents of decisions stand. Both are in the order of the messages.
+/// The places of the documents of decisions. Both are in the order of the messages.
 struct Places<'m> {
     open: Vec<Standing<'m>>,
-    /// Where the last document stood that was asked for.
+    /// The place of the last document that was asked for.
     last: (usize, From),
 }
 
@@ -260,7 +261,7 @@ impl<'m> Places<'m> {
     }
 }
 
-/// What the table above does not say.
+/// The notes that the table above leaves out.
 fn notes(rows: &[Row<'_>], reports: &[RoutingReport]) -> Vec<String> {
     let mut notes = Vec::new();
     if reports.iter().all(|report| report.decisions.is_empty()) {

@@ -56,14 +56,14 @@ pub(crate) fn at(registry: &Registry, base_url: Option<&str>) -> Registry {
     }
 }
 
-/// What must be said before a model is asked.
+/// The warning that comes before a model is asked.
 pub(crate) fn notice(id: &str) -> Option<String> {
     id.starts_with("offline/").then(|| {
         format!("{id} is no language model: it quotes the passages of your files that fit best. --model PROVIDER/MODEL asks a real one")
     })
 }
 
-/// What to do about a failure.
+/// Advice about a failure.
 pub(crate) fn advice(error: &ProviderError) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::Authentication => Some("the key in the environment is not accepted: check it"),

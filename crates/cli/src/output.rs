@@ -9,7 +9,7 @@ pub(crate) fn answer(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// One line to stderr. Where even that cannot be written there is nobody to tell.
+/// One line to stderr. If even that cannot be written, there is nobody to tell.
 pub(crate) fn line(text: &str) {
     let _unwritten = writeln!(io::stderr().lock(), "{text}");
 }
@@ -39,11 +39,17 @@ pub(crate) fn short(text: &str, max: usize) -> String {
     }
 }
 
-/// An error with its causes, in one line. What a server says of itself is among them.
+/// An error with its causes, in one line. A server's word on itself is among them.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
     short(&text, usize::MAX)
+}
+
+/// The word that JSON has for a value.
+pub(crate) fn word(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    text.trim_matches('"').to_owned()
 }
 
 #[cfg(test)]
@@ -57,10 +63,4 @@ mod tests {
         let error = std::io::Error::other("no\x1b[2J\nway");
         assert_eq!(with_causes(&error), "no\u{fffd}[2J way");
     }
-}
-
-/// The word that JSON has for a value.
-pub(crate) fn word(value: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string(value).unwrap_or_default();
-    text.trim_matches('"').to_owned()
 }

@@ -6,7 +6,7 @@ use crate::output::harmless;
 const WIDTH: usize = 100;
 /// The least width of a column whose text may be wrapped.
 const LEAST: usize = 16;
-/// What stands between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
 /// Rows of cells under heads.

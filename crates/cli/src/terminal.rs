@@ -12,9 +12,9 @@ use crate::output::{answer, harmless, line, piece, short};
 #[derive(Debug, Default)]
 pub(crate) struct Terminal {
     thinking: bool,
-    /// Whether stderr stands in the middle of a line of reasoning.
+    /// True if stderr stands in the middle of a line of reasoning.
     in_thought: bool,
-    /// What the model said in this step; an answer only if no calls follow.
+    /// The model's words in this step; an answer only if no calls follow.
     said: String,
     written: bool,
     ends_in_newline: bool,
@@ -113,7 +113,7 @@ fn finished(result: &ToolResult) -> String {
     }
 }
 
-/// What is not simply shown as it is deserves a line.
+/// Notes each document that is not simply shown as it is.
 fn routed(report: &RoutingReport) {
     for decision in &report.decisions {
         let name = decision.file_name.as_deref().unwrap_or("a document");

@@ -95,8 +95,8 @@ async fn routed(
     route(messages, capabilities, tools, &materials, &options)
 }
 
-/// What routing for a model needs beside the messages: what a conversation brings along or leads to, and what is made of
-/// it.
+/// The materials that routing for a model needs beside the messages: documents that a conversation brings along or
+/// leads to, and the forms that are made of them.
 pub(crate) async fn gathered(
     messages: &[Arc<Message>],
     capabilities: &ModelCapabilities,
@@ -104,7 +104,7 @@ pub(crate) async fn gathered(
     fetch: bool,
 ) -> Materials {
     let mut materials = Materials::new();
-    // What a conversation does not bring along is nowhere.
+    // A document that the conversation does not bring along is nowhere.
     let store = MemoryDocumentStore::default();
     let converters: [Arc<dyn Converter>; 1] = [Arc::new(DocumentConverter::default())];
     let fetcher = fetch.then(GuardedFetcher::new);

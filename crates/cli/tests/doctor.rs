@@ -1,4 +1,4 @@
-//! `attache doctor` as a person or a script uses it. What it finds is tested beside its source.
+//! `attache doctor` as a person or a script uses it. Its findings are tested beside its source.
 
 #![allow(
     clippy::unwrap_used,

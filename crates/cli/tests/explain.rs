@@ -1,4 +1,4 @@
-//! `attache explain` over the sample conversation. What changes here changes for everybody who reads it.
+//! `attache explain` over the sample conversation. A change here is one for everybody who reads it.
 
 #![allow(
     clippy::unwrap_used,

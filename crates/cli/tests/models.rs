@@ -37,7 +37,7 @@ fn lines(output: &Output) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the command knows of a model with a file that it wrote.
+/// The command's knowledge of a model with a file that it wrote.
 fn known(file: &str, model: &str) -> Value {
     let output = attache(&["models", "--capabilities", file, model, "--json"]).output().unwrap();
     let rows = lines(&output);
@@ -88,7 +88,7 @@ async fn a_list_with_abilities_fills_what_the_table_does_not_know() {
     assert_eq!((&scribe["tools"], &scribe["structured_output"]), (&json!(false), &json!("none")));
     assert!(!scribe["user"]["media"].to_string().contains("image"), "{scribe}");
 
-    // A file of ours is written anew, another is not.
+    // A file of ours is written again, another is not.
     let again = refreshed(&server, "/api/v1", ("OPENROUTER_API_KEY", "sk-or"), &arguments).await;
     assert!(again.status.success());
     std::fs::write(file, "[openrouter]\n").unwrap();
@@ -97,7 +97,7 @@ async fn a_list_with_abilities_fills_what_the_table_does_not_know() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), "[openrouter]\n");
 }
 
-// OpenAI says nothing but names. What the table knows stays.
+// OpenAI says nothing but names. The table's knowledge stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_names_adds_nothing() {
     let server = MockServer::start().await;

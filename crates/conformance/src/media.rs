@@ -1,4 +1,4 @@
-//! What bytes are: media types by magic number, image sizes, base64 and data URIs.
+//! Facts about bytes: media types by magic number, image sizes, base64 and data URIs.
 
 /// Decodes standard base64 with padding, without white space, as every API demands.
 pub(crate) fn decode_base64(data: &str) -> Option<Vec<u8>> {

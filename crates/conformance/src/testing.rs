@@ -24,7 +24,7 @@ pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
 }
 
 /// Bodies that differ from `body` in one place each: an object with a member that no API knows, or a string that
-/// is a number. What stands at or below a pointer in `free` is left alone.
+/// is a number. A value at or below a pointer in `free` is left alone.
 pub(crate) fn spoiled(body: &Value, free: &[&str]) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     collect(body, String::new(), free, &mut places);

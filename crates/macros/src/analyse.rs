@@ -1,4 +1,4 @@
-//! What a function says about the tool that it becomes.
+//! The facts that a function states about the tool that it becomes.
 
 use proc_macro2::Span;
 use quote::format_ident;
@@ -20,17 +20,17 @@ pub(crate) struct ToolFn {
     /// The tool's internal name.
     pub(crate) name: String,
     pub(crate) description: Option<String>,
-    /// How it is called, if it is a method of a value.
+    /// Its receiver, if it is a method of a value.
     pub(crate) receiver: Option<Receiver>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) is_async: bool,
-    /// Where errors about the output belong.
+    /// The place at which errors about the output belong.
     pub(crate) output: Span,
     /// `#[cfg(…)]` attributes, which what is generated shares.
     pub(crate) cfgs: Vec<Attribute>,
 }
 
-/// How a method takes its value.
+/// The way in which a method takes its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Receiver {
     /// `&self`

@@ -66,7 +66,7 @@ impl ToolFn {
 
     /// The future of one call, made of `bound` and `context`.
     fn body(&self, krate: &Path, callee: &TokenStream) -> TokenStream {
-        // What is flat reads what the named parameters leave.
+        // A flat parameter reads the members that the named ones leave.
         let (flat, named): (Vec<_>, Vec<_>) =
             self.parameters().partition(|parameter| parameter.options.flat.is_some());
         let variables: Vec<_> = self.parameters().map(|parameter| &parameter.variable).collect();
@@ -98,7 +98,7 @@ impl ToolFn {
         let awaited = self.is_async.then(|| quote! { .await });
         let called = quote_spanned! { self.ident.span() => #callee(#this #(#passed),*)#awaited };
         let krate = &at(krate, self.output);
-        // True if it is a `Result` the type says, whatever its name is here.
+        // The type says if it is a `Result`, whatever its name is here.
         let output = quote_spanned! { self.output => {
             use #krate::__private::Settled as _;
             #krate::__private::Returned(#called).settled()

@@ -54,7 +54,7 @@ use syn::{Path, parse_quote};
 /// serialise, with documents anywhere in it, or a `Result` of that, by whatever name, with an error that converts into
 /// `ToolError`.
 ///
-/// What the attribute says of its treatment an application can change: `find_tool().with_metadata(…)`.
+/// An application can change the treatment that the attribute states: `find_tool().with_metadata(…)`.
 ///
 /// # Options
 /// | `#[tool(…)]` | meaning |
@@ -133,7 +133,7 @@ pub fn facade_toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
 
 type Expand = fn(Path, TokenStream2, TokenStream2) -> syn::Result<TokenStream2>;
 
-/// What `expand` makes of an item. Where it fails: the error and the item without the attributes that only we
+/// The item as `expand` makes it. If that fails: the error and the item without the attributes that only we
 /// understand, so that no errors follow from the first.
 fn expanded(expand: Expand, krate: Path, options: TokenStream, item: TokenStream) -> TokenStream {
     let item = TokenStream2::from(item);

@@ -8,7 +8,7 @@ use syn::{Expr, Lit, LitBool, LitStr, Path, Result, Token};
 
 use crate::text;
 
-/// What `#[tool(…)]` says.
+/// The options of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolOptions {
     pub(crate) name: Option<LitStr>,
@@ -74,7 +74,7 @@ impl ToolOptions {
     }
 }
 
-/// What `#[arg(…)]` says of one parameter.
+/// The options of `#[arg(…)]` for one parameter.
 #[derive(Default)]
 pub(crate) struct ArgOptions {
     pub(crate) description: Option<String>,
@@ -85,7 +85,7 @@ pub(crate) struct ArgOptions {
     pub(crate) flat: Option<Span>,
 }
 
-/// Where the value of an omitted argument comes from.
+/// The source of the value of an omitted argument.
 pub(crate) enum DefaultValue {
     /// `Default::default()`.
     OfType,

@@ -1,4 +1,4 @@
-//! What the expansions do.
+//! The behaviour of the expansions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use super::words::{listed, shown};
 
 /// References that are followed to see what a branch is.
 const MAX_HOPS: usize = 8;
-/// How the problem of a value begins that fits no branch.
+/// The beginning of the problem of a value that fits no branch.
 const NONE: &str = "fits none of the forms that are allowed";
 
 impl Schema {

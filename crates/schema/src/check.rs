@@ -18,13 +18,13 @@ pub(crate) const MAX_STEPS: u64 = 1_000_000;
 pub(crate) const MAX_DEPTH: u32 = 256;
 
 impl Schema {
-    /// What is wrong with `value`, at most ten things; nothing if it fits.
+    /// The problems of `value`, at most ten; none if it fits.
     pub fn check(&self, value: &Value) -> Vec<Violation> {
         Check::new(self, MAX_STEPS).whole(value)
     }
 }
 
-/// Where a value stands inside the value.
+/// The place of a part inside the whole value.
 pub(crate) enum Path<'p> {
     Root,
     Key(&'p Path<'p>, &'p str),
@@ -56,7 +56,7 @@ impl Path<'_> {
     }
 }
 
-/// What of an object or array some keyword has looked at.
+/// The members or items of a value that some keyword has looked at.
 #[derive(Default)]
 pub(crate) struct Seen {
     names: BTreeSet<String>,
@@ -72,7 +72,7 @@ impl Seen {
 
 pub(crate) type Found = Vec<Violation>;
 
-/// What a schema says of a value, apart from all else.
+/// The verdict of one schema on a value, apart from all else.
 pub(crate) struct Judged {
     pub(crate) found: Found,
     pub(crate) seen: Seen,
@@ -91,13 +91,13 @@ pub(crate) struct Check<'s> {
     pub(crate) steps: u64,
     depth: u32,
     spent: bool,
-    /// Whether integers are read by programs, so that they are of 64 bits.
+    /// True if integers are read by programs, so that they are of 64 bits.
     is_read: bool,
     /// True if an integer is written as a fraction.
     pub(crate) has_fractions: bool,
     /// Branches entered inside each other.
     branches: u32,
-    /// What branches say of objects and arrays, by their addresses: a union inside a union asks again.
+    /// The verdicts of branches on objects and arrays, by their addresses: a union inside a union asks again.
     judged: HashMap<(Id, usize), Rc<Judged>>,
 }
 
@@ -120,17 +120,17 @@ impl<'s> Check<'s> {
         Self { is_read: true, ..Self::new(schema, steps) }
     }
 
-    /// What is wrong with the whole value.
+    /// The problems of the whole value.
     pub(crate) fn whole(&mut self, value: &Value) -> Found {
         let found = self.part(0, value);
         if self.spent {
-            // What was left out might not fit.
+            // The part that was left out might not fit.
             return vec![Violation::new("", "is too large or nested too deep to be checked")];
         }
         found
     }
 
-    /// What is wrong with a part of it by the schema `id`; something, if steps are spent.
+    /// The problems of a part of it by the schema `id`; at least one, if steps are spent.
     pub(crate) fn part(&mut self, id: Id, value: &Value) -> Found {
         let mut found = Vec::new();
         self.node(id, value, &Path::Root, &mut found);
@@ -168,7 +168,7 @@ impl<'s> Check<'s> {
         seen
     }
 
-    /// What is wrong with `value` by the schema `id`, apart from all else.
+    /// The problems of `value` by the schema `id`, apart from all else.
     pub(crate) fn apart(&mut self, id: Id, value: &Value, path: &Path<'_>) -> Rc<Judged> {
         let key = (id, std::ptr::from_ref(value).addr());
         let is_asked_again = self.branches > 0 && (value.is_object() || value.is_array());
@@ -252,7 +252,7 @@ impl<'s> Check<'s> {
                 seen.add(&self.node(next, value, path, found));
             }
         }
-        // What all others have looked at is known only now.
+        // Only now are the members known that all others have looked at.
         self.unevaluated(rules, value, path, found, seen);
     }
 
@@ -419,7 +419,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// What a missing property should be, in brackets.
+    /// The types that a missing property should have, in brackets.
     fn expected(&self, id: Option<Id>) -> String {
         let kinds = id.and_then(|id| self.schema.rules(id)).map(|rules| rules.kinds).unwrap_or_default();
         if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.words()) }

@@ -99,7 +99,7 @@ impl<'s> Mend<'s> {
         }
     }
 
-    /// What is wrong with `value` by the schema `id`.
+    /// The number of problems of `value` by the schema `id`.
     fn problems(&mut self, id: Id, value: &Value) -> usize {
         let mut check = Check::of_read(self.schema, self.steps);
         let found = check.part(id, value);
@@ -107,8 +107,8 @@ impl<'s> Mend<'s> {
         found.len()
     }
 
-    /// What fits one branch keeps its form; otherwise the first branch counts that it can be mended for; otherwise
-    /// the one that it then is nearest to. Branches with another tag are none.
+    /// A value that fits one branch keeps its form; otherwise the first branch counts that it can be mended for;
+    /// otherwise the one that it then is nearest to. Branches with another tag are none.
     fn union(&mut self, branches: &'s [Id], value: &mut Value) {
         let possible = |branch: &&Id| self.schema.other_tag(**branch, value).is_none();
         let possible: Vec<Id> = branches.iter().filter(possible).copied().collect();

@@ -75,7 +75,7 @@ fn find_tags(schema: &mut Schema) {
 
 struct Reader<'s> {
     root: &'s Value,
-    /// What was read already, by pointer.
+    /// The schemas that were read already, by pointer.
     ids: HashMap<String, Id>,
     waiting: VecDeque<(Id, Place, &'s Value)>,
     /// Pointers of schemas with a name of their own: an `$id`, or a base and an anchor.
@@ -305,7 +305,7 @@ impl<'s> Reader<'s> {
         let Some(schema) = self.root.pointer(&pointer) else {
             return Err(place.error(format!("the reference {shown} leads nowhere in the schema")));
         };
-        // How deep a schema stands says nothing when it is referred to.
+        // The depth of a schema says nothing when it is referred to.
         self.id(&Place { pointer, base, depth: 0 }, schema).map(Some)
     }
 

@@ -4,13 +4,13 @@ use std::fmt;
 
 use crate::words::place;
 
-/// Why a schema is none that values can be held against.
+/// The reason why values cannot be held against a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaError {
-    /// Where in the schema, as a JSON pointer.
+    /// The place in the schema, as a JSON pointer.
     pub pointer: String,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: String,
 }
 

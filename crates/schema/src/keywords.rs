@@ -9,7 +9,7 @@ use super::words::shown;
 /// A keyword's value as what it must be.
 pub(crate) type Read<T> = Result<T, SchemaError>;
 
-/// Where a schema stands.
+/// The place of a schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) pointer: String,

@@ -8,7 +8,7 @@ use super::values::{Choices, is_whole};
 /// A schema inside the schema.
 pub(crate) type Id = usize;
 
-/// What a place asks for.
+/// The demands of one place.
 pub(crate) enum Node {
     /// `true`.
     Anything,
@@ -54,12 +54,12 @@ impl Kinds {
         self.0 == 0
     }
 
-    /// Whether all of `other` are among them.
+    /// True if all of `other` are among them.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether `value` is of one of them.
+    /// True if `value` is of one of them.
     pub(crate) fn holds(self, value: &Value) -> bool {
         match value {
             Value::Null => self.has(Self::NULL),
@@ -71,7 +71,7 @@ impl Kinds {
         }
     }
 
-    /// Whether they are integers, and no other numbers.
+    /// True if they are integers, and no other numbers.
     pub(crate) fn is_integer(self) -> bool {
         self.has(Self::INTEGER) && !self.has(Self::NUMBER)
     }

@@ -25,12 +25,12 @@ pub struct Unchecked {
     pub pointer: String,
     /// The keyword.
     pub keyword: &'static str,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl Schema {
-    /// What values are not held to: patterns that cannot be matched here.
+    /// The keywords that values are not held to: patterns that cannot be matched here.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.unchecked
     }

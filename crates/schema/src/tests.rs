@@ -260,7 +260,7 @@ fn formats_of_integers_are_ranges() {
         let schema = json!({"type": ["integer", "null"], "format": format});
         let read = |number: i128| serde_json::from_str::<Value>(&number.to_string()).unwrap();
         assert!(fits(&schema, &read(least)) && fits(&schema, &read(most)), "{format}");
-        // What 64 bits do not hold is a fraction by now, which is nearly the same number.
+        // A number beyond 64 bits is a fraction by now, which is nearly the same number.
         let compiled = Schema::new(&schema).unwrap();
         for outside in [least - 1, most + 1] {
             assert_eq!(compiled.coerce(&mut read(outside)).len(), 1, "{format} {outside}");

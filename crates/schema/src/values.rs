@@ -1,4 +1,4 @@
-//! What JSON values are to each other: equal, in order, a multiple, one of several.
+//! Comparisons of JSON values: equal, in order, a multiple, one of several.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> bool {
     !quotient.is_finite() || (quotient - quotient.round()).abs() <= 1e-9 * quotient.abs().max(1.0)
 }
 
-/// Whether two values are the same in JSON, where 1 and 1.0 are one number and members have no order.
+/// True if two values are the same in JSON, where 1 and 1.0 are one number and members have no order.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => order(a, b) == Some(Ordering::Equal),
@@ -97,7 +97,7 @@ pub(crate) fn repeated(items: &[Value]) -> impl Iterator<Item = usize> {
 /// Values of which one is asked for.
 pub(crate) struct Choices {
     values: Vec<Value>,
-    /// Where many values stand, by their digests.
+    /// The places of many values, by their digests.
     index: Option<(RandomState, HashMap<u64, Vec<usize>>)>,
 }
 

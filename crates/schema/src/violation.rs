@@ -8,9 +8,9 @@ use crate::words::problem;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where in the value, such as `lines[2].price`; empty for the value itself.
+    /// The place in the value, such as `lines[2].price`; empty for the value itself.
     pub path: String,
-    /// What is wrong there and what was expected.
+    /// The problem there, and the expected value.
     pub problem: String,
 }
 

@@ -1,4 +1,4 @@
-//! How problems of values are said to a model.
+//! The words in which a model reads the problems of values.
 
 use serde_json::Value;
 

@@ -59,7 +59,7 @@ fn schema_of<T: JsonSchema>() -> Schema {
     Schema::new(&schema_for!(T).to_value()).unwrap()
 }
 
-/// How many values fitted.
+/// The number of values that fitted.
 static FITTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Reads a value that fits the type's schema as the type.
@@ -116,7 +116,7 @@ fn what_fits_after_coercion_can_be_read() {
     assert!(FITTED.load(Ordering::Relaxed) > 200, "only {FITTED:?} values fitted");
 }
 
-/// What a model writes with every value in quotes, and what is meant.
+/// The answer of a model that puts every value in quotes, and the values that are meant.
 #[test]
 fn every_value_in_quotes_is_understood() {
     let meant = json!({

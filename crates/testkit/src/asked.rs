@@ -112,9 +112,9 @@ impl Asked {
     }
 
     /// The conversation as the model saw and continued it, for people and snapshots: which tools it was offered, then
-    /// each message once, and a line for each document with its name, type and size. What a request changes of messages
-    /// that were there before stands behind a line that says so. It holds no ids but those that stand in texts (see
-    /// [`Fixed`](crate::Fixed)), and no times.
+    /// each message once, and a line for each document with its name, type and size. The changes of a request to
+    /// messages that were there before stand behind a line that says so. It holds no ids but those that stand in
+    /// texts (see [`Fixed`](crate::Fixed)), and no times.
     pub fn transcript(&self) -> String {
         transcript::transcript(&self.exchanges)
     }

@@ -15,9 +15,9 @@ use attache_core::fresh::{Entered, Source};
 /// Two runs of tests in parallel draw the same ids, each on its thread, so they need stores of their own.
 ///
 /// A test has its thread to itself, so tests in parallel do not count each other's ids. A run happens on the thread that
-/// polls it, tools that block a thread included. What is spawned as a task of its own, or runs on other threads, keeps
-/// chance and the clock, unless it is wrapped in [`around`](Self::around). Make it first, before the documents and
-/// messages of the test.
+/// polls it, tools that block a thread included. Work that is spawned as a task of its own, or runs on other
+/// threads, keeps chance and the clock, unless it is wrapped in [`around`](Self::around). Make it first, before the
+/// documents and messages of the test.
 ///
 /// ```
 /// use attache_agent::{Agent, tool_fn};

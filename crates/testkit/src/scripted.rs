@@ -47,7 +47,7 @@ impl ScriptedModel {
         self.asked().requests().cloned().collect()
     }
 
-    /// How many replies of the script are left.
+    /// The number of replies of the script that are left.
     pub fn turns_left(&self) -> usize {
         self.double.script().len()
     }

@@ -16,9 +16,9 @@ use crate::turn::Turn;
 /// then answers with what the tools said, a line for each: the shortest test that everything fits together. It says the
 /// same each time.
 ///
-/// Arguments hold what the schema demands and nothing else, and fit it. Where none can be made (a pattern, say), an
+/// Arguments hold what the schema demands and nothing else, and fit it. If none can be made (a pattern, say), an
 /// example that the schema or the tool gives is taken; without one it panics, and
-/// [`with_arguments`](Self::with_arguments) gives them. Where the request asks for JSON of a schema, the answer is a
+/// [`with_arguments`](Self::with_arguments) gives them. If the request asks for JSON of a schema, the answer is a
 /// value of it. Each question of the user's has the tools called again.
 ///
 /// ```

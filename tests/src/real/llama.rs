@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::Python;
 
-/// How long the server may take to load its models, on a busy machine.
+/// The time that the server may take to load its models, on a busy machine.
 const START: Duration = Duration::from_secs(120);
 
 /// A llama.cpp server that serves models of random weights. It ends when this is dropped, or the process ends.
@@ -34,7 +34,7 @@ impl LlamaServer {
     /// Starts the server and waits until it listens.
     ///
     /// # Errors
-    /// What went wrong, with the end of the server's log.
+    /// The failure, with the end of the server's log.
     pub fn start(python: &Python) -> Result<Self, String> {
         let folder = python.folder();
         fs::create_dir_all(folder)

@@ -15,13 +15,13 @@ pub struct Asked {
     /// The API: `openai-chat`, `openai-responses`, `anthropic`, `anthropic-beta`, `gemini`, `bedrock-converse` or
     /// `cohere`.
     pub api: String,
-    /// Where it goes. Where the model stands in the path, the path is judged too.
+    /// Its path. If the model stands in the path, the path is judged too.
     pub url: String,
     /// The body.
     pub body: Value,
 }
 
-/// What is wrong with each request, in order.
+/// The problems of each request, in order.
 ///
 /// # Errors
 /// If the judge fails, which is not a verdict.

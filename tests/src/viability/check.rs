@@ -1,4 +1,4 @@
-//! Whether a request holds what the outcomes say.
+//! The check that a request holds what the outcomes say.
 
 use std::collections::BTreeSet;
 
@@ -165,7 +165,7 @@ fn name(item: &Item) -> String {
 
 fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
-        // What holds no white space and is long is content in base64.
+        // A long text without white space is content in base64.
         Value::String(text) if text.len() < 4_096 || text.contains(' ') => texts.push(text.clone()),
         Value::Array(list) => list.iter().for_each(|value| collect(value, texts)),
         Value::Object(members) => members.values().for_each(|value| collect(value, texts)),

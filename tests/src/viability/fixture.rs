@@ -12,7 +12,7 @@ use super::made::{self, Page};
 pub struct Fixture {
     /// The name in the table.
     pub name: &'static str,
-    /// What it shows.
+    /// The point that it shows.
     pub about: &'static str,
     pub(crate) items: Vec<Item>,
     shape: Shape,
@@ -36,7 +36,7 @@ pub(crate) struct Item {
     pub(crate) says: &'static str,
 }
 
-/// What matters of a document for what is to come of it.
+/// The kind of a document, on which its outcome depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It is text, or sound that a model may take, or an image, or a PDF with text.
@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     },
 }
 
-/// What a tool returns.
+/// The output of a tool.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Output {
@@ -108,7 +108,7 @@ impl Fixture {
         self.items.iter().map(|item| item.document.clone()).collect()
     }
 
-    /// What each call returns.
+    /// The output of each call.
     pub(crate) fn outputs(&self) -> Vec<Output> {
         let mut documents = self.documents();
         match self.shape {
@@ -145,7 +145,7 @@ impl Item {
         self
     }
 
-    /// What is to come of it, by the model's row: written down here once more, so that it is no echo of routing.
+    /// The expected outcome, by the model's row: written down here once more, so that it is no echo of routing.
     pub(crate) fn expected(&self, row: &ModelCapabilities, place: Place) -> Outcome {
         let media = self.document.media_type();
         let author = place == Place::User;
@@ -230,7 +230,7 @@ impl Item {
     }
 }
 
-/// How many of so many large images are left out of a request, the oldest: in blocks of a quarter of a limit.
+/// The number of large images that are left out of a request, the oldest: in blocks of a quarter of a limit.
 fn left_out(row: &ModelCapabilities, of: u64, many: bool, count: Option<u64>) -> u64 {
     /// An image costs at most this, as the guide says.
     const TOKENS: u64 = 5_000;

@@ -1,4 +1,4 @@
-//! What providers may do to a reply any day without its meaning anything else.
+//! The changes that providers may make to a reply any day without changing its meaning.
 
 use attache_conformance::event_frame;
 use attache_tests::recorded::Recorded;

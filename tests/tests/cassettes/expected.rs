@@ -1,4 +1,4 @@
-//! What a decoded reply must be: what an independent parser found in it.
+//! The expected reply of a decoder: the content that an independent parser found.
 
 use attache_conformance::{Expectation, ExpectedError};
 use attache_core::{AssistantPart, ErrorKind, ProviderError, RawUsage, StreamChunk};
@@ -6,7 +6,7 @@ use attache_tests::recorded::Recorded;
 use attache_transport::Replay;
 use serde_json::Value;
 
-/// What was handed out, without ids of ours, which are drawn anew.
+/// The chunks that were handed out, without ids of ours, which differ each time.
 pub(crate) fn shape(replay: &Replay) -> Vec<String> {
     let (mut text, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
     for chunk in &replay.chunks {
@@ -23,7 +23,7 @@ pub(crate) fn shape(replay: &Replay) -> Vec<String> {
     [text, thinking].into_iter().chain(calls).chain(error).collect()
 }
 
-/// What the deltas of a reply do not add up to.
+/// The parts of a reply that its deltas do not add up to.
 pub(crate) fn deltas(replay: &Replay, check: &mut impl FnMut(&str, String, String)) {
     let (mut text, mut thinking) = (String::new(), String::new());
     let mut calls: Vec<(String, String, String)> = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn deltas(replay: &Replay, check: &mut impl FnMut(&str, String, Strin
     check("the deltas' calls", format!("{calls:?}"), format!("{:?}", made.collect::<Vec<_>>()));
 }
 
-/// What differs between a decoded reply and what is expected of it.
+/// The differences between a decoded reply and the expected one.
 pub(crate) fn differences(replay: &Replay, recorded: &Recorded) -> Vec<String> {
     let expected = &recorded.expected;
     let mut found = Vec::new();
@@ -132,21 +132,21 @@ fn calls(
     }
 }
 
-/// What is wrong with the counts as they came. Ollama's stand among other members, and the index has a part of them.
+/// The problem with the counts as they came. Ollama's stand among other members, and the index has a part of them.
 pub(crate) fn raw_usage(replay: &Replay, recorded: &Recorded) -> Option<String> {
     let raw = replay.completion.usage.raw.as_ref().map(RawUsage::value);
     let is_whole = recorded.protocol != "ollama" && recorded.expected.kind != "error";
     (is_whole && raw != recorded.expected.usage_raw).then(|| format!("raw usage is {raw:?}"))
 }
 
-/// What is neither text nor thinking nor a call of ours is kept, in its order.
+/// Blocks that are neither text nor thinking nor a call of ours are kept, in their order.
 fn kept(replay: &Replay, recorded: &Recorded, check: &mut impl FnMut(&str, String, String)) {
     let wanted = &recorded.expected.server_tools;
     let kinds = replay.completion.message.parts.iter().filter_map(|part| match part {
         AssistantPart::Opaque(part) => Some(part.kind.as_str()),
         _ => None,
     });
-    // Where tools ran is no block, and a text may be kept as it came.
+    // The place where tools ran is no block, and a text may be kept as it came.
     let kinds: Vec<&str> = match recorded.protocol.as_str() {
         "anthropic" => kinds.filter(|kind| *kind != "container").collect(),
         "gemini" => kinds.filter(|kind| *kind != "text").collect(),
@@ -224,7 +224,7 @@ fn usage(replay: &Replay, recorded: &Recorded) -> (String, String) {
         "anthropic" | "bedrock-converse" => {
             wanted.input.map(|input| input + sum(&[wanted.cached, wanted.cache_write]))
         }
-        // What the provider's own tools brought is read too. (gemini.md 7)
+        // The results of the provider's own tools are read too. (gemini.md 7)
         "gemini" => {
             let raw = recorded.expected.usage_raw.as_ref();
             let tools = raw.and_then(|raw| raw.get("toolUsePromptTokenCount")?.as_u64());

@@ -127,7 +127,7 @@ fn events(recorded: &Recorded, protocol: &str, mut change: impl FnMut(Value) -> 
     Some(changed.into())
 }
 
-/// Where the whole message of Chat Completions stands.
+/// The place of the whole message of Chat Completions.
 #[derive(Clone, Copy, PartialEq)]
 enum Beside {
     /// Beside each delta.

@@ -24,7 +24,7 @@ pub(crate) fn counted(name: &'static str, calls: &Calls) -> impl Tool + use<> {
     })
 }
 
-/// What came of a run.
+/// The record of a run.
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     pub(crate) events: Vec<Event>,
@@ -43,7 +43,7 @@ impl Ran {
         replies.collect()
     }
 
-    /// What the reply at that place said.
+    /// The reply at that place.
     pub(crate) fn shape(&self, at: usize) -> Vec<String> {
         shape(self.replies()[at])
     }

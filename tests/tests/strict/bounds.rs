@@ -68,7 +68,7 @@ async fn strict_tools_and_an_answer_share_the_bounds_of_a_request() {
                 .collect();
             assert_eq!(strict, expected, "{}", api.name());
         }
-        // One conversation, with an answer that is asked for last: the tools are said anew.
+        // One conversation, with an answer that is asked for last: the tools are said again.
         let transcript = Transcript::default();
         let tools = ToolSet::new([tool("a", 12, 0)]).unwrap().with_validation(true);
         let tools = Arc::new(tools);

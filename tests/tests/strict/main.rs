@@ -169,7 +169,7 @@ fn obeying(schema: &Value, root: &Value, value: &Value) -> Option<Value> {
             let mut said = serde_json::Map::new();
             for (name, inner) in members {
                 match properties.get(name) {
-                    // What may be left out is, where it takes no null.
+                    // An optional member is left out where it takes no null.
                     Some(property) => match obeying(property, root, inner) {
                         Some(inner) => drop(said.insert(name.clone(), inner)),
                         None if inner.is_null() => {}
@@ -418,7 +418,7 @@ async fn an_answer_that_does_not_fit_says_so() {
     }
 }
 
-// What has the form of the schema already streams as it comes.
+// A reply that has the form of the schema already streams as it comes.
 #[tokio::test]
 async fn an_answer_of_the_same_form_streams() {
     for api in APIS {
@@ -458,7 +458,7 @@ fn arguments_of_a_history_go_out_as_the_tool_has_them() {
     }
 }
 
-// A conversation that moves to a model without strict tools says them anew.
+// A conversation that moves to a model without strict tools says them again.
 #[test]
 fn another_model_of_a_conversation_is_not_asked_for_what_it_lacks() {
     for api in APIS {

@@ -73,7 +73,7 @@ impl Cell {
         })
     }
 
-    /// What the table says, in a word.
+    /// The claim of the table, in a word.
     pub(super) fn says(self, row: &ModelCapabilities) -> Option<&'static str> {
         Some(match self {
             Self::None => return None,
@@ -140,7 +140,7 @@ impl Cell {
     }
 }
 
-/// How much a level of structured output can do.
+/// The power of a level of structured output.
 fn rank(form: StructuredOutput) -> u8 {
     match form {
         StructuredOutput::JsonObject => 1,
@@ -170,7 +170,7 @@ fn takes(place: &PlaceCapabilities, kind: Kind) -> bool {
     }
 }
 
-/// What was taken from another place goes on being taken from it.
+/// A value that was taken from another place goes on being taken from it.
 fn set_media(row: &mut ModelCapabilities, place: Place, kind: Kind, works: bool) {
     let beside_is_user = row.beside_result.media == row.user.media;
     let failed_is_result = row.failed_result.media == row.tool_result.media;

@@ -28,9 +28,9 @@ pub(super) struct Patient<'r> {
     registry: &'r Registry,
     /// `provider/model`.
     name: String,
-    /// What the table says.
+    /// The row of the table.
     pub(super) row: ModelCapabilities,
-    /// Where requests go.
+    /// The address to which requests go.
     pub(super) url: String,
     model: ModelHandle,
     limit: Duration,
@@ -48,13 +48,13 @@ pub(super) struct Ready {
 #[derive(Debug, Default)]
 pub(super) struct Examination {
     pub(super) findings: Vec<Finding>,
-    /// What the replies report in all.
+    /// The usage that the replies report in all.
     pub(super) usage: Usage,
-    /// Why it ended before its end.
+    /// The reason why it ended early.
     pub(super) stopped: Option<Stop>,
 }
 
-/// Why an examination ended early.
+/// The reason why an examination ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// An address, a key or a model must be set right first.
@@ -227,13 +227,13 @@ impl<'r> Patient<'r> {
         let finding = Finding::new(names, probe.cell, &self.row, (ended, observed, detail));
         let fails = matches!(ended, Ended::Refused | Ended::Failed);
         examination.findings.push(finding);
-        // Where neither a whole nor a streamed answer comes, nothing else will.
+        // If neither a whole nor a streamed answer comes, nothing else will.
         if probe.proof == Proof::Streams && fails && examination.ended("answer") != Some(Ended::Works) {
             examination.stopped.get_or_insert(Stop::Silent);
         }
     }
 
-    /// What the first request tells of the way to the model.
+    /// Notes the news that the first request brings of the way to the model.
     async fn begin(&self, examination: &mut Examination, outcome: Result<&Answer, &Option<ProviderError>>) {
         let ways = [
             ("reach", "the server is reached"),
@@ -303,7 +303,7 @@ impl<'r> Patient<'r> {
         examination.stopped = stop;
     }
 
-    /// What it means that a reply shows nothing of what was asked for. A model that does not even repeat a number from
+    /// The verdict of a reply that shows nothing of what was asked for. A model that does not even repeat a number from
     /// a plain text proves nothing by not naming one in a picture.
     fn absent(&self, examination: &Examination, probe: &Probe, answer: Option<&Answer>) -> Option<bool> {
         let works = |id: &str| examination.ended(id) == Some(Ended::Works);
@@ -339,7 +339,7 @@ impl Examination {
         self.findings.push(finding);
     }
 
-    /// True if a refusal is about the document. Where text is refused as well, or tools are, it is about more.
+    /// True if a refusal is about the document. If text is refused as well, or tools are, it is about more.
     fn may_blame(&self, cell: Cell) -> bool {
         let refuses = |id: &str| self.ended(id) == Some(Ended::Refused);
         match cell {
@@ -349,12 +349,12 @@ impl Examination {
         }
     }
 
-    /// How a probe ended.
+    /// The way in which a probe ended.
     pub(super) fn ended(&self, id: &str) -> Option<Ended> {
         self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.ended)
     }
 
-    /// How many findings have a verdict.
+    /// The number of findings that have a verdict.
     pub(super) fn count(&self, verdict: Verdict) -> usize {
         self.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }

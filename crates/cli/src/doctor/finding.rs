@@ -1,4 +1,4 @@
-//! What a probe found.
+//! The finding of a probe.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::cell::Cell;
 
-/// How a probe ended.
+/// The way in which a probe ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// It did what was asked, and proved it.
@@ -40,7 +40,7 @@ impl fmt::Display for Ended {
     }
 }
 
-/// What was found, beside what the table says.
+/// The finding, held against the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Both say the same.
@@ -72,10 +72,10 @@ pub(super) struct Finding {
     /// The probe for people.
     pub(super) title: String,
     pub(super) ended: Ended,
-    /// What was seen, in a sentence.
+    /// The observation, in a sentence.
     pub(super) detail: String,
     pub(super) cell: Cell,
-    /// What the table says.
+    /// The claim of the table.
     pub(super) says: Option<&'static str>,
     /// True if it works, as far as that is known now.
     pub(super) observed: Option<bool>,

@@ -1,4 +1,4 @@
-//! What a reply proves.
+//! The judgement of replies.
 
 use attache_core::{Completion, ErrorKind, FinishReason, ProviderError};
 use serde_json::Value;
@@ -11,11 +11,11 @@ use crate::output::short;
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) completion: Completion,
-    /// How many pieces of content came before the end.
+    /// The number of pieces of content that came before the end.
     pub(super) pieces: usize,
 }
 
-/// What a reply shows: how the probe ended, and what was seen.
+/// The finding from a reply: how the probe ended, and what was seen.
 pub(super) fn judge(proof: &Proof, answer: &Answer) -> (Ended, String) {
     let completion = &answer.completion;
     let text = completion.message.text();
@@ -96,7 +96,7 @@ fn calls(least: usize, answer: &Answer) -> (Ended, String) {
     (Ended::NotSeen, format!("{} only", number(right)))
 }
 
-/// Which model answered, where the server says so.
+/// The model that answered, where the server names it.
 fn named(completion: &Completion) -> String {
     completion.model.as_deref().map(|model| format!(", by {}", short(model, 60))).unwrap_or_default()
 }
@@ -145,7 +145,7 @@ fn reasoned(completion: &Completion) -> Option<String> {
     }
 }
 
-/// Why no reply came.
+/// The reason why no reply came.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The server says no to this request.
@@ -156,7 +156,7 @@ pub(super) enum Trouble {
     Hopeless(String),
 }
 
-/// What an error of a request that was sent says of it.
+/// The meaning of an error of a request that was sent.
 pub(super) fn trouble(error: &ProviderError) -> Trouble {
     let text = match error.status() {
         Some(status) => format!("HTTP {status}: {}", short(error.message(), 300)),

@@ -16,7 +16,7 @@ use self::picture::Picture;
 
 /// The digits of codes. 0 and 1 are left out: they look like letters.
 const DIGITS: &[u8; 8] = b"23456789";
-/// How many digits a code has. A reply that guesses would be right once in 262,144 times.
+/// The number of digits of a code. A reply that guesses would be right once in 262,144 times.
 const LENGTH: usize = 6;
 
 /// The kinds of documents that are probed.

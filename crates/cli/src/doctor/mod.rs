@@ -27,7 +27,7 @@ use crate::output::{answer, harmless, line, short};
 use crate::overlay::{may_write, overlay};
 use crate::table::{Table, filled, terminal_width};
 
-/// What may be spent without `--yes`, in tokens.
+/// The tokens that may be spent without `--yes`.
 const MODEST: u64 = 200_000;
 
 /// Runs the command. Ctrl-C ends it at once.
@@ -117,7 +117,7 @@ fn conclude(doctor: &args::Doctor, patient: &Patient<'_>, host: &str, examinatio
     exit(examination)
 }
 
-/// What the shell is told.
+/// The exit status of an examination.
 fn exit(examination: &Examination) -> Exit {
     match examination.stopped {
         Some(Stop::Setup) => Exit::Setup,
@@ -148,7 +148,7 @@ fn inside(doctor: &args::Doctor, registry: &Registry) -> Exit {
     }
 }
 
-/// What the probes take at most.
+/// The most that the probes take.
 #[derive(Debug, Default)]
 struct Cost {
     requests: u64,

@@ -1,4 +1,4 @@
-//! Which probes there are, and the requests that they make.
+//! The probes, and the requests that they make.
 
 use attache_core::{
     Arguments, AssistantMessage, CachePolicy, Caching, Capture, ChatRequest, ContentTree, Document, Effort,
@@ -24,17 +24,17 @@ pub(super) struct Probe {
     /// The same for people.
     pub(super) title: String,
     pub(super) cell: Cell,
-    /// What the row must say for the request to be sent.
+    /// The cells that must be set in the row for the request to be sent.
     pub(super) needs: Vec<Cell>,
     pub(super) request: ChatRequest,
     pub(super) proof: Proof,
-    /// Where its document must stand for the probe to mean what it says.
+    /// The place at which its document must stand for the probe to mean what it says.
     pub(super) place: Option<Place>,
     /// About how many tokens are read.
     pub(super) tokens: u64,
 }
 
-/// What a reply must show.
+/// The behaviour that a reply must show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
     /// Any text.
@@ -70,7 +70,7 @@ impl Probe {
         self
     }
 
-    /// How often it is sent.
+    /// The number of times that it is sent.
     pub(super) fn times(&self) -> u64 {
         if self.proof == Proof::Cached { 2 } else { 1 }
     }
@@ -168,7 +168,7 @@ fn forms() -> Vec<Probe> {
     let object =
         asking("How is the sea today? Make it up, as a JSON object with the members mood and knots.")
             .with_settings(held(ResponseFormat::JsonObject));
-    // Nothing but the schema says what the answer shall look like.
+    // Nothing but the schema says what the answer must look like.
     let alone = asking("How is the sea today? Make it up.").with_settings(held(by_schema.clone()));
     let beside = offering(asking("How is the sea today? Make it up, and call no tool."))
         .with_settings(held(by_schema));

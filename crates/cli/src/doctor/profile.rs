@@ -1,4 +1,4 @@
-//! What was found as a table of capabilities, in the form that `--capabilities` takes.
+//! The findings as a table of capabilities, in the form that `--capabilities` takes.
 
 use std::time::SystemTime;
 

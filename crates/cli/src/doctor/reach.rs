@@ -1,4 +1,4 @@
-//! Why a server cannot be reached: its name, its port, its certificate, or what it speaks.
+//! The reason why a server cannot be reached: its name, its port, its certificate, or its protocol.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::time::timeout;
 
 use crate::output::short;
 
-/// How far one gets, told in a sentence. `error` is what a request met; `None` if its time ran out.
+/// Tells in a sentence how far a request gets. `error` is the one that it met; `None` if its time ran out.
 pub(super) async fn diagnose(url: &str, error: Option<&ProviderError>, limit: Duration) -> String {
     match (HttpClient::shared().proxy(url), error) {
-        // What is tried here goes straight, which says nothing of the way through a proxy.
+        // An attempt from here goes straight, which says nothing of the way through a proxy.
         (Some(_), Some(error)) => short(error.message(), 300),
         (Some(proxy), None) => {
             format!("nothing was answered through the proxy {proxy} within {} s", limit.as_secs_f64())
@@ -22,7 +22,7 @@ pub(super) async fn diagnose(url: &str, error: Option<&ProviderError>, limit: Du
     }
 }
 
-/// How far one gets without a proxy: to the name, the port, TLS or HTTP.
+/// Tells how far a request gets without a proxy: to the name, the port, TLS or HTTP.
 pub(super) async fn straight(url: &str, error: Option<&ProviderError>, limit: Duration) -> String {
     let told = match error {
         Some(error) => short(error.message(), 300),

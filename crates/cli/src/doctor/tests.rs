@@ -111,7 +111,7 @@ async fn all_agrees_where_all_works() {
     }
 }
 
-// What a server does otherwise than the table says is found, and the profile makes the table say it.
+// A server that differs from the table is found out, and the profile makes the table say so.
 #[tokio::test]
 async fn a_server_that_takes_less_than_the_table_says() {
     for (name, place) in [
@@ -170,7 +170,7 @@ async fn a_server_that_takes_more_than_the_table_says() {
     assert!(row.user.accepts(&attache_core::MediaType::parse("image/png").unwrap()), "{text}");
 }
 
-// What an API has no form for is not sent, and says nothing against the table's row.
+// A probe that an API has no form for is not sent, and says nothing against the table's row.
 #[tokio::test]
 async fn probes_that_an_api_cannot_express_are_not_sent() {
     let mock = MockProvider::start().await.unwrap();
@@ -273,7 +273,7 @@ async fn a_server_that_drops_tools_and_forms_in_silence() {
             "{id}"
         );
     }
-    // Where no tool is called at all, two are no sign.
+    // If no tool is called at all, two are no sign.
     assert_eq!(verdict(&examination, "tools.parallel"), Verdict::Unclear);
 }
 

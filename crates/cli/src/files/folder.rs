@@ -15,7 +15,7 @@ use super::listing::Listing;
 
 /// The most entries that a listing looks at.
 const MAX_SEEN: usize = 50_000;
-/// How deep a listing goes.
+/// The depth of a listing.
 const MAX_DEPTH: usize = 12;
 
 /// Paths go to the model and come back as text.
@@ -39,7 +39,7 @@ struct Root {
     only: Option<String>,
 }
 
-/// Why a file or folder cannot be had.
+/// The reason why a file or folder cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     #[error("{path}: {problem}")]
@@ -175,7 +175,7 @@ impl Root {
         }
     }
 
-    /// What an entry for the whole of it is called.
+    /// The name of an entry for the whole of it.
     fn called(&self) -> String {
         match self.shown(self.only.as_deref().unwrap_or_default()) {
             name if name.is_empty() => ".".to_owned(),
@@ -245,7 +245,7 @@ impl Root {
     }
 }
 
-/// Why what the model asked for cannot be read.
+/// The reason why a file that the model asked for cannot be read.
 fn unreadable(path: &str, error: &io::Error) -> FileError {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => FileError::NotFound(path.to_owned()),
@@ -254,7 +254,7 @@ fn unreadable(path: &str, error: &io::Error) -> FileError {
     }
 }
 
-/// What the system says, without its number.
+/// The system's message, without its number.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()

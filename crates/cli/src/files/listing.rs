@@ -1,4 +1,4 @@
-//! What a listing tells the model.
+//! The text of a listing for the model.
 
 use attache_core::MediaType;
 use serde::Serialize;
@@ -8,12 +8,12 @@ const MAX_LISTED: usize = 500;
 /// The most entries that a listing names without listing them; the rest is counted.
 pub(super) const MAX_NOT_LISTED: usize = 100;
 
-/// What there is.
+/// The files that there are.
 #[derive(Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Listing {
     pub(crate) files: Vec<Listed>,
-    /// What is there, but cannot be read.
+    /// The entries that are there, but cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_listed: Vec<NotListed>,
     /// Entries that the listing left out, because there are too many.

@@ -61,7 +61,7 @@ pub struct IndexedCassette {
     pub models: Vec<String>,
     /// True if any answer is a stream.
     pub streaming: bool,
-    /// What the recording shows, such as `parallel_tools`.
+    /// The features that the recording shows, such as `parallel_tools`.
     pub features: Vec<String>,
     /// Repository, path and commit it comes from.
     pub source: String,
@@ -71,7 +71,7 @@ pub struct IndexedCassette {
     pub expect: Vec<Expectation>,
 }
 
-/// What an interaction's response holds.
+/// The content of an interaction's response.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
@@ -94,9 +94,9 @@ pub struct Expectation {
     pub tool_calls: Vec<ExpectedCall>,
     /// The finish reason as sent.
     pub finish_reason: Option<String>,
-    /// Why a Responses answer is incomplete.
+    /// The reason why a Responses answer is incomplete.
     pub incomplete_reason: Option<String>,
-    /// Why the prompt was blocked, in an answer of Gemini.
+    /// The reason why the prompt was blocked, in an answer of Gemini.
     pub block_reason: Option<String>,
     /// The stop sequence that ended the answer.
     pub stop_sequence: Option<String>,
@@ -114,7 +114,7 @@ pub struct Expectation {
     pub error: Option<ExpectedError>,
     /// An error inside a 200 answer.
     pub stream_error: Option<ExpectedError>,
-    /// How many events of each kind a stream has.
+    /// The number of events of each kind in a stream.
     pub event_counts: Option<Value>,
     /// True if a stream's terminal event was seen.
     pub done: Option<bool>,
@@ -124,7 +124,7 @@ pub struct Expectation {
     pub model: Option<String>,
     /// The id of the answer.
     pub id: Option<String>,
-    /// How many choices there are.
+    /// The number of choices.
     pub choices: Option<u64>,
 }
 
@@ -169,13 +169,13 @@ pub struct ExpectedUsage {
 #[non_exhaustive]
 #[serde(default)]
 pub struct ExpectedThinking {
-    /// True if there is any, be it empty.
+    /// True if there is any, even an empty one.
     pub present: bool,
     /// Its text.
     pub text: String,
     /// True if a signature or an encrypted blob came with it.
     pub signed: bool,
-    /// How many redacted blocks there are.
+    /// The number of redacted blocks.
     pub redacted: u64,
 }
 

@@ -7,7 +7,7 @@ use attache_transport::cassette::{Cassette, Difference, Interaction, RecordedBod
 
 use crate::mock::{MockProvider, RecordedRequest, Reply, Writes};
 
-/// How a recording is served.
+/// Options for serving a recording.
 #[derive(Clone, Debug, Default)]
 pub struct PlayerOptions {
     writes: Writes,
@@ -43,7 +43,7 @@ impl PlayerOptions {
 pub struct RequestMismatch {
     /// The interaction's number, from 0.
     pub interaction: usize,
-    /// Where the bodies differ.
+    /// The places at which the bodies differ.
     pub differences: Vec<Difference>,
 }
 
@@ -92,7 +92,7 @@ impl CassettePlayer {
         self.mock.requests()
     }
 
-    /// How many requests have arrived.
+    /// The number of requests that have arrived.
     pub fn served(&self) -> usize {
         self.mock.received()
     }

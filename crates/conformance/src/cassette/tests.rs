@@ -142,7 +142,7 @@ fn server(api: &str) -> Option<Server> {
     })
 }
 
-/// What the rules say of a recorded request; `None` where there are no rules for its API.
+/// The verdict of the rules on a recorded request; `None` where there are no rules for its API.
 fn judge(api: &str, protocol: &str, interaction: &Interaction) -> Option<Result<(), Violation>> {
     let body = interaction.request.body.json()?;
     let own = ["openai-chat", "openai-responses", "azure-responses"].contains(&api);
@@ -259,7 +259,7 @@ fn members_of(bytes: &[u8], found: &mut BTreeSet<String>) {
     }
 }
 
-// What the mock renders has no member that real answers have not.
+// The mock renders no member that real answers lack.
 #[tokio::test]
 async fn rendered_answers_have_the_members_of_recorded_ones() {
     let mock = MockProvider::start().await.expect("a free port");

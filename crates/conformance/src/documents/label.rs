@@ -1,6 +1,6 @@
 //! Labels: the tag that stands before a document in a message (documents.md 2.3, 2.4).
 
-/// What a label says of the document after it.
+/// The facts that a label states about the document after it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) tool_call_id: Option<String>,

@@ -20,7 +20,7 @@ use crate::api::Api;
 
 /// The documents of a request body, in order of appearance.
 ///
-/// What counts is what the API itself takes for an image, a file, audio or a document. Besides, a text part that
+/// A part counts if the API itself takes it for an image, a file, audio or a document. Besides, a text part that
 /// directly follows a document label (`<document … />`, `<doc … />` in a part of its own) is that document as
 /// text, with whatever fence is drawn around it; a label also gives its attributes to the block after it.
 pub fn seen_documents(api: Api, body: &Value) -> Vec<SeenDocument> {

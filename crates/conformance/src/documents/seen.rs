@@ -7,7 +7,7 @@ use crate::media::decode_base64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SeenDocument {
-    /// Where it stands.
+    /// Its place.
     pub place: SeenPlace,
     /// The wire id of the tool call it belongs to: of the tool result around it, or of the label before it.
     pub tool_call_id: Option<String>,
@@ -18,7 +18,7 @@ pub struct SeenDocument {
     /// The SHA-256 of the decoded bytes in hexadecimal; absent where the request only refers to them, or
     /// where they cannot be decoded.
     pub sha256: Option<String>,
-    /// How many bytes were decoded.
+    /// The number of decoded bytes.
     pub bytes_len: usize,
     /// The text of a document that is sent as text.
     pub text: Option<String>,
@@ -26,7 +26,7 @@ pub struct SeenDocument {
     pub reference: Option<String>,
 }
 
-/// Where a document stands in a request.
+/// The place of a document in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SeenPlace {

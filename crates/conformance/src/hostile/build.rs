@@ -1,4 +1,4 @@
-//! What the files are built with.
+//! The tools that the files are built with.
 
 /// Bits of a deflate stream, first bit lowest.
 #[derive(Default)]
@@ -63,7 +63,7 @@ fn run_copies(length: usize) -> usize {
     length.saturating_sub(1).div_ceil(258)
 }
 
-/// How many bytes [`deflated_run`] makes.
+/// The number of bytes that [`deflated_run`] makes.
 pub(super) fn run_length(length: usize) -> usize {
     1 + run_copies(length) * 258
 }

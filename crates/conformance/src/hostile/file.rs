@@ -10,7 +10,7 @@ pub struct HostileFile {
     pub name: &'static str,
     /// The media type that it claims.
     pub media_type: &'static str,
-    /// What is hostile about it.
+    /// The trap in it.
     pub what: &'static str,
     make: fn() -> Vec<u8>,
 }

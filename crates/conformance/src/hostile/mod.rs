@@ -1,8 +1,8 @@
 //! Documents made to break their readers.
 //!
-//! Every file is made anew from nothing, the same each time, and none needs more to be made than it is long. What
-//! reads documents of strangers is run over all of them: each must end soon, in little memory, with a text, a note or
-//! an error.
+//! Every file is made from nothing, the same each time, and none needs more memory to be made than it is long. Code
+//! that reads documents of strangers is run over all of them: each must end soon, in little memory, with a text, a
+//! note or an error.
 //!
 //! ```
 //! use attache_conformance::hostile;

@@ -158,7 +158,7 @@ pub(super) const FILES: &[HostileFile] = &[
     ),
 ];
 
-/// What every package of Office begins with: which part is the document.
+/// The beginning of every package of Office: it says which part is the document.
 fn package(part: &str, kind: &str) -> Zip {
     let types = "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\">\
         <Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/>\

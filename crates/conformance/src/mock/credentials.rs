@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct Credentials {
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
-    /// What temporary credentials send along.
+    /// The token that temporary credentials send along.
     pub(crate) session_token: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use attache_transport::cassette::chunked;
 use bytes::Bytes;
 
-/// Where the body is cut into network writes.
+/// The places at which the body is cut into network writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Writes {
@@ -22,7 +22,7 @@ pub enum Writes {
     Seeded(u64),
 }
 
-/// How the body ends.
+/// The end of the body.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Ending {
     #[default]

@@ -122,7 +122,7 @@ impl MockProvider {
         *lock(&self.shared.handler) = Some(Box::new(handler));
     }
 
-    /// How many queued replies have not been served.
+    /// The number of queued replies that have not been served.
     pub fn pending_replies(&self) -> usize {
         lock(&self.shared.queue).len()
     }

@@ -1,4 +1,4 @@
-//! What the mock remembers of every request.
+//! The memory that the mock has of every request.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::rules::Violation;
 use crate::api::Api;
 use crate::paths;
 
-/// How many requests a mock keeps; the oldest ones leave first.
+/// The most requests that a mock keeps; the oldest ones leave first.
 const MAX_RECORDS: usize = 10_000;
 
 /// A request as it arrived, and what became of its answer.
@@ -40,11 +40,11 @@ pub struct RecordedRequest {
     pub arrived: Instant,
     /// The rule it broke, if any.
     pub violation: Option<Violation>,
-    /// How far the answer got.
+    /// The progress of the answer.
     pub response: ResponseState,
 }
 
-/// How far an answer got.
+/// The progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResponseState {

@@ -1,4 +1,4 @@
-//! What the mock answers, described once for every API.
+//! The answers of the mock, described once for every API.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct Reply {
     pub(crate) ignores_stream: bool,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) delivery: Delivery,
-    /// Why the prompt was blocked (Gemini).
+    /// The reason why the prompt was blocked (Gemini).
     pub(crate) blocked: Option<String>,
     /// Code and message of a response that failed (Responses).
     pub(crate) failed: Option<(String, String)>,
@@ -42,7 +42,7 @@ pub struct Reply {
     pub(crate) error_details: Option<Value>,
 }
 
-/// What the body is made from.
+/// The source of the body.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplyBody {
     /// The choices, as the API renders them.
@@ -60,7 +60,7 @@ pub(crate) struct ChoiceScript {
     pub(crate) finish: Option<Finish>,
     /// Signatures by the index of their part (Gemini).
     pub(crate) signatures: BTreeMap<usize, String>,
-    /// What is said about the end (Gemini).
+    /// The message about the end (Gemini).
     pub(crate) finish_message: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) enum Part {
     Block(Value),
 }
 
-/// Why an answer ends; each API writes its own word for it.
+/// The reason why an answer ends; each API writes its own word for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finish {

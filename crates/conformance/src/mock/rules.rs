@@ -1,4 +1,4 @@
-//! What a validator demands beyond the body, and what it says when a rule is broken.
+//! The demands of a validator beyond the body, and its answer to a broken rule.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::compatible::Server;
 use super::credentials::Credentials;
 
-/// How strictly requests are judged.
+/// The rules that requests are judged by.
 ///
 /// The default is as strict as the real servers and, where they forgive what some gateway does not, stricter
 /// (see [`with_alternation`](Self::with_alternation)).
@@ -56,18 +56,18 @@ impl Rules {
         Self { server: Some(server), ..rules.with_authentication(server.needs_key()) }
     }
 
-    /// Whether two neighbouring `user` or `assistant` messages are an error.
+    /// Sets whether two neighbouring `user` or `assistant` messages are an error.
     ///
     /// Without this call Messages demands alternation (its server would merge, some gateways refuse); Chat
-    /// Completions, Responses and Gemini do not (their servers accept, some chat templates refuse). Where Messages does not demand
-    /// it, neighbours are merged before tool results are paired, as the server does.
+    /// Completions, Responses and Gemini do not (their servers accept, some chat templates refuse). If Messages does
+    /// not demand it, neighbours are merged before tool results are paired, as the server does.
     #[must_use]
     pub fn with_alternation(mut self, demanded: bool) -> Self {
         self.alternation = Some(demanded);
         self
     }
 
-    /// Whether Chat Completions accepts request, message and part fields, part types and tool-call ids of
+    /// Sets whether Chat Completions accepts request, message and part fields, part types and tool-call ids of
     /// compatible servers, such as `thinking`, `reasoning_content` or an empty id; and whether Responses accepts
     /// their fields, items, item ids and reasoning without a blob or a product. Off by default.
     #[must_use]
@@ -76,7 +76,7 @@ impl Rules {
         self
     }
 
-    /// True if a request must carry its API's key header. On by default; local servers need none.
+    /// Sets whether a request must carry its API's key header. On by default; local servers need none.
     #[must_use]
     pub fn with_authentication(mut self, demanded: bool) -> Self {
         self.authentication = demanded;
@@ -107,14 +107,16 @@ impl Rules {
         self
     }
 
-    /// How long the mock server keeps files, whatever an upload asks for; by default as asked, 48 hours with Gemini.
+    /// Sets how long the mock server keeps files, whatever an upload asks for; by default as asked, 48 hours with
+    /// Gemini.
     #[must_use]
     pub fn with_file_lifetime(mut self, lifetime: Duration) -> Self {
         self.file_lifetime = Some(lifetime);
         self
     }
 
-    /// How often a client must look at a file of Gemini until it has been processed; by default it is ready at once.
+    /// Sets how often a client must look at a file of Gemini until it has been processed; by default it is ready at
+    /// once.
     #[must_use]
     pub fn with_file_processing(mut self, looks: usize) -> Self {
         self.file_processing = looks;
@@ -201,9 +203,9 @@ pub struct Violation {
     pub kind: &'static str,
     /// The error's `code`, which only the OpenAI family sends.
     pub code: Option<&'static str>,
-    /// What is wrong, in the words of the API where they are known.
+    /// The problem, in the words of the API where they are known.
     pub message: String,
-    /// Where: `messages[1].content` for Chat Completions, `messages.1.content` for Messages,
+    /// The place: `messages[1].content` for Chat Completions, `messages.1.content` for Messages,
     /// `input[1].content` for Responses, `contents[1].parts[0].inline_data` for Gemini; empty for the request as a
     /// whole.
     pub path: String,
@@ -237,7 +239,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Where a value stands in a body; costs nothing until it is written out.
+/// The place of a value in a body; it costs nothing until it is written out.
 #[derive(Clone, Copy)]
 pub(crate) enum Path<'a> {
     Root,

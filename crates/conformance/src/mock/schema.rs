@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// Whose subset.
+/// The API whose subset is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// openai.md A.4.
@@ -119,7 +119,7 @@ fn places_of_several_types(schema: &Value) -> usize {
 ///
 /// # Errors
 ///
-/// What is not supported and where, in words.
+/// The unsupported keyword and its place, in words.
 pub(crate) fn check_strict(schema: &Value, dialect: Dialect) -> Result<(), String> {
     let Some(root) = schema.as_object() else { return Err("the schema must be an object".to_owned()) };
     if dialect == Dialect::OpenAi
@@ -142,7 +142,7 @@ pub(crate) fn check_strict(schema: &Value, dialect: Dialect) -> Result<(), Strin
 ///
 /// # Errors
 ///
-/// What is wrong, in words.
+/// The problem, in words.
 pub(crate) fn check_root(schema: &Map<String, Value>) -> Result<(), String> {
     if schema.get("type").and_then(Value::as_str) == Some("object") {
         return Ok(());
@@ -155,7 +155,7 @@ pub(crate) fn check_root(schema: &Map<String, Value>) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// What is wrong and where, in words.
+/// The problem and its place, in words.
 pub(crate) fn check_function(schema: &Map<String, Value>) -> Result<(), String> {
     check_root(schema)?;
     if ["oneOf", "anyOf", "allOf", "enum", "not"].iter().any(|keyword| schema.contains_key(*keyword)) {
@@ -184,7 +184,7 @@ struct Checker<'v> {
     checked: Vec<&'v str>,
 }
 
-/// Where in the schema: shared by all nodes, grown and shrunk on the way.
+/// The place in the schema: shared by all nodes, grown and shrunk on the way.
 type At<'v> = Vec<&'v str>;
 
 fn problem<T>(at: &At<'_>, what: impl fmt::Display) -> Result<T, String> {

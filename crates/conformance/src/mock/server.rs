@@ -35,7 +35,7 @@ const MAX_BODY: usize = 64 << 20;
 /// retries it.
 const MISUSE: u16 = 418;
 
-/// How long to wait after a failed accept, so that a lasting failure does not spin.
+/// The wait after a failed accept, so that a lasting failure does not spin.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(10);
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;

@@ -145,7 +145,7 @@ pub(crate) fn error(api: Api, answer: &ErrorAnswer<'_>, request: &RecordedReques
     let body = match api {
         Api::ChatCompletions | Api::Responses => chat::error_body(answer),
         Api::Messages => messages::error_body(answer, request.index),
-        // Where a stream was asked for, the error comes in an array.
+        // To a request for a stream the error comes in an array.
         Api::Gemini if request.wants_stream() => Value::Array(vec![gemini::error_body(answer)]),
         Api::Gemini => gemini::error_body(answer),
         Api::Converse => return converse::error(answer),

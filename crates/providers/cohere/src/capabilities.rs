@@ -1,4 +1,4 @@
-//! What Cohere's models take and can do.
+//! The capabilities of Cohere's models.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ static OWN: LazyLock<Matrix> = LazyLock::new(|| {
     Matrix::parse(include_str!("capabilities.toml")).unwrap_or_else(|_| Matrix::bundled().clone())
 });
 
-/// What this crate knows of a model.
+/// The crate's own knowledge of a model.
 pub(crate) fn of(model: &str) -> ModelCapabilities {
     OWN.resolve(FAMILY, model)
 }

@@ -1,4 +1,4 @@
-//! Errors of the API. What all APIs share is read by the transport.
+//! Errors of the API. The members that all APIs share are read by the transport.
 
 use std::error::Error as StdError;
 
@@ -16,7 +16,7 @@ pub(crate) fn read(response: &ErrorResponse) -> ProviderError {
     response.as_kind(kind, &common).with_request_id(id)
 }
 
-/// What only this API means by a status, or says in words alone.
+/// The kinds of errors that this API alone means by a status, or says only in words.
 fn kind_of(status: u16, message: &str) -> Option<ErrorKind> {
     let message = message.to_ascii_lowercase();
     let says = |words: &str| message.contains(words);

@@ -23,7 +23,7 @@ use crate::model::CohereCodec;
 const ROLE: RoleTag = RoleTag::new(0);
 static ENVELOPE: Envelope = Envelope::LIST;
 
-/// What is kept of a conversation between its requests.
+/// The state that is kept of a conversation between its requests.
 #[derive(Debug)]
 struct State {
     log: EncodedLog,

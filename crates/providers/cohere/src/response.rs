@@ -27,7 +27,7 @@ pub(crate) struct Reply {
     citations: Vec<Box<RawValue>>,
     logprobs: Vec<Box<RawValue>>,
     finish: Option<String>,
-    /// What went wrong, where the reply ended so.
+    /// The failure that the reply ended in, if it did.
     problem: Option<String>,
     usage: Option<String>,
 }
@@ -43,7 +43,7 @@ struct Block {
 enum Content {
     Text {
         text: String,
-        /// How many bytes were handed out. Blank text waits until something visible follows.
+        /// The number of bytes that were handed out. Blank text waits until something visible follows.
         shown: usize,
     },
     Thinking(String),
@@ -73,7 +73,7 @@ pub(crate) struct Function<'a> {
     pub(crate) arguments: Option<JsonStr<'a>>,
 }
 
-/// What tells blocks apart. A piece without a type is of the kind that it has a member for.
+/// The members that tell blocks apart. A piece without a type is of the kind that it has a member for.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Shape<'a> {
@@ -249,7 +249,7 @@ impl Reply {
         Err(ProviderError::new(kind, text).with_code(word.to_owned()))
     }
 
-    /// The reply; `cut` if it never came to its end. What is left is empty.
+    /// The reply; `cut` if it never came to its end. An empty one is left.
     pub(crate) fn finish(&mut self, cut: bool) -> Completion {
         let degradations = std::mem::take(&mut self.reading.degradations);
         let this = std::mem::replace(self, Self::new(self.reading.clone()));
@@ -323,7 +323,7 @@ fn raw<T: Serialize + ?Sized>(value: &T) -> Option<Box<RawValue>> {
     to_raw_value(value).ok()
 }
 
-/// What has no place in a message, and is of use to applications alone.
+/// Facts that have no place in a message, and are of use to applications alone.
 fn metadata(logprobs: &[Box<RawValue>], problem: Option<String>) -> Metadata {
     let mut metadata = Metadata::new();
     if !logprobs.is_empty() {
@@ -336,7 +336,7 @@ fn metadata(logprobs: &[Box<RawValue>], problem: Option<String>) -> Metadata {
     }
 }
 
-/// What a finish reason means. Unknown ones are kept in the provider's word.
+/// The meaning of a finish reason. Unknown ones are kept in the provider's word.
 fn finish_reason(word: &str) -> FinishReason {
     match word {
         "" | "COMPLETE" | "STOP_SEQUENCE" => FinishReason::Stop,
@@ -349,8 +349,8 @@ fn finish_reason(word: &str) -> FinishReason {
     }
 }
 
-/// Token counts: `tokens` holds what was read, cached or not, and what was written, reasoning included. What is
-/// billed, `billed_units`, is kept in the raw object.
+/// Token counts: `tokens` holds what was read, cached or not, and what was written, reasoning included. The
+/// billed ones, `billed_units`, are kept in the raw object.
 fn normalised(json: &str) -> Usage {
     let value: Value = serde_json::from_str(json).unwrap_or_default();
     let count = |pointer: &str| {

@@ -64,7 +64,7 @@ impl<'a> Common<'a> {
     }
 }
 
-/// Any event. What stands in the delta depends on the type.
+/// Any event. The members of the delta depend on the type.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -175,7 +175,7 @@ impl Events {
                 reply.ended(finish_reason, error, usage);
             }
             "error" => return Err(error::reported(data.as_bytes())),
-            // What has no type is an error, in the shape of an error response, or nobody's protocol.
+            // An event without a type is an error, in the shape of an error response, or nobody's protocol.
             "" if is_error(data.as_bytes()) => return Err(error::reported(data.as_bytes())),
             // The ends of pieces say nothing; other events are of a later version of the API.
             _ => {}
@@ -261,7 +261,7 @@ impl EventDecoder for Events {
     }
 }
 
-/// Whether JSON has the shape of an error response.
+/// True if JSON has the shape of an error response.
 fn is_error(json: &[u8]) -> bool {
     ErrorBody::parse(json).is_some_and(|body| body.message.is_some())
 }

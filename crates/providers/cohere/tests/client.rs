@@ -135,7 +135,7 @@ async fn a_registry_learns_of_it_in_one_line() {
         .unwrap();
     assert_eq!(registry.model("fast").unwrap().id(), "cohere/command-r7b-12-2024");
     assert_eq!(registry.codec("fast").unwrap().model_id(), "cohere/command-r7b-12-2024");
-    // What the crate knows lies under what the configuration says.
+    // The crate's knowledge lies under the configuration.
     let known = registry.capabilities("cohere/command-a-reasoning-08-2025").unwrap();
     assert_eq!((known.user.media.len(), known.context_window), (2, Some(256_000)));
 

@@ -21,7 +21,7 @@ fn lax(options: ModelSettings) -> ModelSettings {
     options.with_unsupported(Unsupported::Degrade)
 }
 
-/// What is sent of an option: strictly, or why not; and where the caller is lenient.
+/// The members that are sent for an option: strictly, or why none; and where the caller is lenient.
 fn tried(model: &str, request: &ChatRequest, member: &str) -> (Result<Value, (ErrorKind, String)>, Value) {
     let codec = CohereCodec::new(model);
     let of = |encoded: attache_transport::EncodedRequest| {
@@ -38,7 +38,7 @@ fn tried(model: &str, request: &ChatRequest, member: &str) -> (Result<Value, (Er
             value
         });
     let lenient = degraded.map_or(Value::Null, |(value, degradations)| {
-        // What is refused strictly is recorded leniently.
+        // A strict refusal is a lenient record.
         let recorded: Vec<_> = degradations.iter().map(|degradation| degradation.option.as_str()).collect();
         assert_eq!(recorded, refused.iter().map(String::as_str).collect::<Vec<_>>());
         value

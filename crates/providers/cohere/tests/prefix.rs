@@ -72,7 +72,7 @@ fn body(request: &ChatRequest) -> String {
     String::from_utf8(encoded.parts.body.to_vec()).unwrap()
 }
 
-/// What stands between the brackets of the messages.
+/// The text between the brackets of the messages.
 fn items(body: &str) -> &str {
     let start = body.find("\"messages\":[").unwrap() + "\"messages\":[".len();
     &body[start..body.rfind("],\"stream\":true").unwrap()]

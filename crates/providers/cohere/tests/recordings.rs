@@ -108,7 +108,7 @@ fn a_tool_plan_makes_the_round() {
     assert_eq!(json_differences(&recorded["message"], &sent["messages"][0], &[]), []);
 }
 
-// What was recorded as sent is what we would send, but for the form of texts.
+// The recorded requests are those that we would send, but for the form of texts.
 #[test]
 fn a_recorded_request_is_made_again() {
     let (_, first, _) = &recordings()[0];

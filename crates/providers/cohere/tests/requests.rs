@@ -101,7 +101,7 @@ fn content_of_users_is_written() {
     insta::assert_snapshot!(shown(&body(&CohereCodec::new(VISION), &request)));
 }
 
-// What only this model made goes back to it alone; what nobody signed to its kin too.
+// A part that only this model made goes back to it alone; one that nobody signed goes to its kin too.
 #[test]
 fn reasoning_and_opaque_parts_go_back_to_their_origin() {
     let citations = json!([{"start": 0, "end": 2, "text": "12"}]);

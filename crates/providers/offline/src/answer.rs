@@ -50,7 +50,7 @@ pub(crate) fn answer(
         }
     }
     for facet in question.facets.iter().filter(|facet| !missing.contains(facet)) {
-        // What the question names and nobody could read is said, also beside an answer.
+        // A file that the question names and nobody could read is said, also beside an answer.
         for note in material.notes.iter().filter(|note| missing.is_empty() && names(facet, &note.name)) {
             let line = not_shown(note);
             if !lines.contains(&line) {
@@ -67,7 +67,7 @@ pub(crate) fn answer(
     lines.join("\n")
 }
 
-/// Whether every part of a question has an answer that reading more would not improve.
+/// True if every part of a question has an answer that reading more would not improve.
 pub(crate) fn is_answered(question: &Question, material: &Material, index: &Index<'_>) -> bool {
     question.facets.iter().all(|facet| match facet.kind {
         Kind::Files => !files(material).is_empty(),
@@ -109,7 +109,7 @@ fn quotes(facet: &Facet, index: &Index<'_>) -> Vec<String> {
     chosen.into_iter().map(quote).collect()
 }
 
-/// What stands below a heading that names what is asked for, if it is more than one thing.
+/// The items below a heading that names what is asked for, if there is more than one.
 fn below_heading(facet: &Facet, best: &Hit<'_>) -> Option<Vec<String>> {
     let heading = &best.passage.heading;
     if heading.is_empty() || !names(facet, heading) {
@@ -222,7 +222,7 @@ fn summary(facet: &Facet, index: &Index<'_>) -> Vec<String> {
     lines
 }
 
-/// What listings name.
+/// The files that listings name.
 fn files(material: &Material) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (_, item) in &material.items {
@@ -233,7 +233,7 @@ fn files(material: &Material) -> Vec<String> {
     if names.is_empty() { Vec::new() } else { vec![format!("These were listed: {}", some(&names, 100))] }
 }
 
-/// What was looked at, and what could not be.
+/// The files that were looked at, and those that could not be.
 fn looked_at(material: &Material, unread: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let read = material.read_names();

@@ -13,7 +13,7 @@ use crate::words::{name_stems, stem, stems};
 /// Levels of nested schemas that are filled.
 const MAX_DEPTH: u32 = 6;
 
-/// What a user's words offer for arguments, each in the order in which it was said.
+/// The values that a user's words offer for arguments, each in the order in which it was said.
 #[derive(Debug, Default)]
 pub(crate) struct Offered {
     quoted: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Offered {
     names: Vec<String>,
     numbers: Vec<String>,
     dates: Vec<String>,
-    /// What to search for, the most promising first.
+    /// The words to search for, the most promising first.
     queries: Vec<String>,
     text: String,
     stems: Vec<String>,
@@ -120,7 +120,7 @@ fn queries(question: &Question) -> Vec<String> {
     queries
 }
 
-/// How far arguments may be made up.
+/// The degree to which arguments may be made up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resolve {
     /// Every required argument must come from somewhere.
@@ -217,7 +217,7 @@ impl Fill<'_> {
         schema
     }
 
-    /// What need not be given is given only where the item or the user names it plainly.
+    /// An optional argument is given only where the item or the user names it plainly.
     fn optional(&self, name: &str, schema: &Value) -> Option<Value> {
         if let Some(item) = self.item
             && is_path_key(name)
@@ -301,7 +301,7 @@ impl Fill<'_> {
             return first(&offered.urls);
         }
         if is_path_key(name) || is(&["document", "folder", "directory", "dir"]) {
-            // Where nothing is known, a listing starts at the root.
+            // If nothing is known, a listing starts at the root.
             let root = || self.lists.then(|| ".".to_owned());
             return first(&offered.files).filter(|_| !self.lists).or_else(root);
         }

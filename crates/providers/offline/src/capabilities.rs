@@ -1,4 +1,4 @@
-//! What the matrix says of the offline model.
+//! The capabilities of the offline model.
 
 use attache_core::{Matrix, ModelCapabilities};
 

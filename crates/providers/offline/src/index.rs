@@ -7,14 +7,14 @@ use crate::pieces::{Form, Passage};
 use crate::question::Term;
 use crate::words::{stems, synonyms};
 
-/// How much a synonym counts.
+/// The weight of a synonym.
 const SYNONYM: f32 = 0.85;
-/// How much a long compound counts that begins or ends with a word.
+/// The weight of a long compound that begins or ends with a word.
 const COMPOUND: f32 = 0.7;
 /// Letters from which on a word is looked for inside compounds, and letters that a compound has at least.
 const IN_COMPOUNDS: (usize, usize) = (5, 10);
 
-/// How much it counts that a source says a word in its name, in its first lines, or anywhere.
+/// The weights of a word in a source's name, in its first lines, or anywhere.
 const BY_NAME: f32 = 0.7;
 const BY_TITLE: f32 = 0.65;
 const ANYWHERE: f32 = 0.4;
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
     pub(crate) above: Vec<u32>,
 }
 
-/// What is known about a whole source.
+/// The facts about a whole source.
 struct About {
     name: Vec<u32>,
     title: Vec<u32>,
@@ -164,7 +164,7 @@ impl<'m> Index<'m> {
         self.postings(variants).map(|(_, at, _)| at).take(most).collect()
     }
 
-    /// How telling a term is: the fewer passages hold it, the more. (The weight of a word in BM25.)
+    /// The weight of a term: the fewer passages hold it, the more. (The weight of a word in BM25.)
     pub(crate) fn rarity(&self, variants: &[Variant]) -> f32 {
         let holding = self.places(variants, usize::MAX).len();
         #[expect(clippy::cast_precision_loss, reason = "a weight need not be exact")]
@@ -174,7 +174,7 @@ impl<'m> Index<'m> {
 
     /// For each source, how much it is about a term: by its name, its first lines, or anywhere.
     pub(crate) fn about(&self, variants: &[Variant]) -> Vec<f32> {
-        // What stands elsewhere under the same identifier is about something else more often than not.
+        // Text elsewhere under the same identifier is about something else more often than not.
         let apart = if variants.iter().any(|variant| variant.ids.len() > 1) { 0.5 } else { 1.0 };
         let mut about: Vec<f32> = self.sources.iter().map(|source| source.says(variants, apart)).collect();
         for (variant, _, entry) in self.postings(variants) {
@@ -198,7 +198,7 @@ impl About {
     }
 }
 
-/// How strongly words hold a term.
+/// The strength with which words hold a term.
 pub(crate) fn strength(variants: &[Variant], tokens: &[u32]) -> f32 {
     let holds =
         |variant: &&Variant| tokens.windows(variant.ids.len().max(1)).any(|window| window == variant.ids);

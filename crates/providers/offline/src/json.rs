@@ -25,7 +25,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// What it is called: its path, else its name, else its id.
+    /// Its name: its path, else its name, else its id.
     pub(crate) fn name(&self) -> Option<&str> {
         let of = |is: fn(&str) -> bool| {
             self.fields
@@ -96,16 +96,16 @@ const FILE_WORDS: [&str; 19] = [
     "readable",
 ];
 
-/// What a structured result holds.
+/// The content of a structured result.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     /// Texts, with the path that stands beside them.
     pub(crate) texts: Vec<(Option<String>, String)>,
     /// Data that can be quoted.
     pub(crate) pieces: Pieces,
-    /// What lists of files say, apart from data.
+    /// The entries of lists of files, apart from data.
     pub(crate) listing: Pieces,
-    /// What can be asked for.
+    /// The things that can be asked for.
     pub(crate) items: Vec<Item>,
     /// The path that the result itself names.
     pub(crate) path: Option<String>,
@@ -169,7 +169,7 @@ impl Data {
         self.nested(object, above);
     }
 
-    /// What is no scalar in an object.
+    /// Reads the members of an object that are no scalars.
     fn nested(&mut self, object: &Map<String, Value>, above: &str) {
         let (about, path) = (about(object), path_of(object));
         for (key, value) in object {
@@ -287,7 +287,7 @@ fn scalars(object: &Map<String, Value>) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// What an object is about stands in its short texts.
+/// The subject of an object, which stands in its short texts.
 fn about(object: &Map<String, Value>) -> String {
     let mut about = String::new();
     for text in object.values().filter_map(Value::as_str).filter(|text| !is_text(text)) {

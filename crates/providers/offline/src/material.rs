@@ -1,4 +1,4 @@
-//! What was read: the routed messages, taken apart into passages with the file that they come from.
+//! The material: the routed messages, taken apart into passages with the file that they come from.
 
 use std::collections::HashMap;
 
@@ -17,17 +17,17 @@ use crate::words::{count, head, name_stems};
 /// The most bytes of text that are looked at in one request; what comes after is said to be left out.
 const MAX_TEXT: usize = 8 << 20;
 
-/// Why something is left out after [`MAX_TEXT`].
+/// The reason why something is left out after [`MAX_TEXT`].
 const TOO_MUCH: &str = "there was more text than I look at";
 
 /// Everything that a conversation holds.
 #[derive(Debug, Default)]
 pub(crate) struct Material {
-    /// What can be quoted.
+    /// The passages that can be quoted.
     pub(crate) sources: Vec<Source>,
     /// Documents that were only mentioned.
     pub(crate) notes: Vec<Note>,
-    /// What results name, in order, each with the tool that named it.
+    /// The things that results name, in order, each with the tool that named it.
     pub(crate) items: Vec<(String, Item)>,
     /// Calls that failed: the tool and what it said.
     pub(crate) failures: Vec<(String, String)>,
@@ -43,21 +43,21 @@ pub(crate) struct Material {
     bytes: usize,
 }
 
-/// Where text comes from.
+/// The source of a text.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Its file, tool, or place in the conversation.
     pub(crate) name: String,
-    /// What kind it is.
+    /// Its kind.
     pub(crate) kind: SourceKind,
-    /// What is known about all of it: the call that brought it.
+    /// The words about all of it: the call that brought it.
     pub(crate) about: String,
-    /// Why it is not whole.
+    /// The reason why it is not whole.
     pub(crate) cut: Option<String>,
     pub(crate) pieces: Pieces,
 }
 
-/// Where text comes from.
+/// The kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceKind {
     /// A document or a file.
@@ -66,7 +66,7 @@ pub(crate) enum SourceKind {
     Data,
     /// A list of files.
     Listing,
-    /// What the user wrote beside the question.
+    /// The user's words beside the question.
     Message,
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum SourceKind {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Note {
     pub(crate) name: String,
-    /// Why its content is not shown.
+    /// The reason why its content is not shown.
     pub(crate) reason: String,
 }
 
@@ -337,7 +337,7 @@ impl Material {
         self.sources.push(Source { name: name.to_owned(), kind, about: about.to_owned(), cut, pieces });
     }
 
-    /// How many of `wanted` bytes may still be taken apart; they are counted.
+    /// The number of `wanted` bytes that may still be taken apart; they are counted.
     fn room(&mut self, wanted: usize) -> usize {
         let room = wanted.min(MAX_TEXT.saturating_sub(self.bytes));
         self.bytes += room;
@@ -360,7 +360,7 @@ impl Material {
     }
 }
 
-/// What a message asks: its texts that come from no document; of an event its payload.
+/// The question of a message: its texts that come from no document; of an event its payload.
 pub(crate) fn asked(message: &UserMessage) -> String {
     let mut texts: Vec<String> = Vec::new();
     for content in &message.parts {

@@ -38,7 +38,7 @@ struct Reader {
     heading: String,
     /// The paragraph so far.
     prose: String,
-    /// How long its last line was.
+    /// The length of its last line.
     last_line: usize,
     wrapped_from: usize,
     /// The table whose rows come, and how many cells they have.
@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-/// Where `part`, which is a slice of `whole`, starts in it.
+/// The start of `part`, which is a slice of `whole`, in it.
 fn offset(whole: &str, part: &str) -> Option<usize> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     (start + part.len() <= whole.len()).then_some(start)
@@ -226,7 +226,7 @@ fn is_page_number(cell: &str) -> bool {
     named && rest.len() <= 3 && rest.first().is_some_and(|word| is_number(word))
 }
 
-/// What follows the mark of a list item.
+/// The text after the mark of a list item.
 fn item(line: &str) -> Option<&str> {
     if let Some(rest) = ["- ", "* ", "• ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
         return Some(rest);

@@ -7,13 +7,13 @@ pub(crate) struct Passage {
     pub(crate) text: String,
     /// The page, where the text says it.
     pub(crate) page: Option<u32>,
-    /// What stands above it.
+    /// The heading above it.
     pub(crate) heading: String,
-    /// What kind of text it is.
+    /// The kind of its text.
     pub(crate) form: Form,
 }
 
-/// What kind of text a passage is.
+/// The kind of text of a passage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Form {
     /// A sentence or a line.
@@ -28,7 +28,7 @@ pub(crate) enum Form {
     },
     /// A row of a table.
     Row {
-        /// Which table of the text.
+        /// The number of the table in the text.
         table: usize,
         /// The cells.
         cells: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) enum Form {
 pub(crate) struct Pieces {
     pub(crate) passages: Vec<Passage>,
     pub(crate) tables: Vec<Table>,
-    /// Why not all of it was taken apart.
+    /// The reason why not all of it was taken apart.
     pub(crate) cut: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked: the facts that a question wants, and the words by which each can be recognised.
+//! Questions: the facts that one wants, and the words by which each can be recognised.
 
 mod clauses;
 mod kind;
@@ -16,7 +16,7 @@ pub(crate) struct Question {
     pub(crate) facets: Vec<Facet>,
     /// The text that asks.
     pub(crate) text: String,
-    /// What stands in the message beside the question.
+    /// The text in the message beside the question.
     pub(crate) beside: String,
     /// The words that say something, as they are written, each once.
     pub(crate) content: Vec<String>,
@@ -33,9 +33,9 @@ pub(crate) struct Facet {
     pub(crate) terms: Vec<Term>,
     /// Dates that the answer must agree with.
     pub(crate) when: Vec<Day>,
-    /// Whether several answers are wanted.
+    /// True if several answers are wanted.
     pub(crate) many: bool,
-    /// Whether amounts are to be added up.
+    /// True if amounts are to be added up.
     pub(crate) sum: bool,
     /// True if it points back at what was asked before.
     refers: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Facet {
 pub(crate) struct Term {
     /// The stems in sequence; one for a word, several for an identifier.
     pub(crate) stems: Vec<String>,
-    /// How much it counts; a word of the question itself counts 1.
+    /// Its weight; a word of the question itself counts 1.
     pub(crate) weight: f32,
     /// True if an answer need not hold it.
     pub(crate) soft: bool,
@@ -200,7 +200,7 @@ fn chunk_terms(chunk: &str, when: &[Day]) -> Vec<Vec<String>> {
     parts.into_iter().filter(says).map(|part| vec![stem(part)]).collect()
 }
 
-/// What a clause points back at, or leaves out, it takes from the one before; the first one from the next.
+/// A clause that points back, or leaves words out, takes them from the one before; the first one from the next.
 fn inherit(facets: &mut [Facet]) {
     for at in 0..facets.len() {
         let Some(facet) = facets.get(at).filter(|facet| !facet.stands_alone()) else { continue };

@@ -1,4 +1,4 @@
-//! Which passage answers which part of a question.
+//! The choice of the passage that answers a part of a question.
 //!
 //! A passage counts by how much of what is asked it covers, each word weighed by how rare it is, by the value that is
 //! wanted in it, and by what is known about it from its heading, its table and its file.
@@ -9,21 +9,21 @@ use crate::pieces::{Form, Passage};
 use crate::question::{Facet, Kind, Term};
 use crate::values;
 
-/// How much of what is asked an answer must cover if its source speaks of all of that.
+/// The share of a question that an answer must cover if its source speaks of all of it.
 const FOUND: f32 = 0.5;
 /// The same, if its source says nothing about some of it.
 const FOUND_APART: f32 = 0.62;
 /// Of long questions less is enough, from this many words on.
 const LONG: usize = 5;
-/// How much of a long question an answer must cover.
+/// The share of a long question that an answer must cover.
 const FOUND_LONG: f32 = 0.4;
 /// From here on there is no need to read more.
 const STRONG: f32 = 0.7;
-/// How much it counts that a word stands above a passage.
+/// The weight of a word that stands above a passage.
 const ABOVE: f32 = 0.8;
-/// What each word adds that an answer need not hold.
+/// The bonus of each word that an answer need not hold.
 const SOFT: f32 = 0.2;
-/// How much of its words a file must be about to be the one that is meant; each counts at most 0.7.
+/// The share of its words that a file must be about to be the one that is meant; each counts at most 0.7.
 const ABOUT: f32 = 0.45;
 /// Passages that are looked at for one word; more than tables and lists are read of.
 const MAX_CANDIDATES: usize = 100_000;
@@ -33,7 +33,7 @@ const MAX_CANDIDATES: usize = 100_000;
 pub(crate) struct Hit<'m> {
     pub(crate) source: &'m Source,
     pub(crate) passage: &'m Passage,
-    /// Where it stands in what was read.
+    /// Its place in the material.
     pub(crate) position: usize,
     score: f32,
     /// True if it holds a value of the kind that is asked for.
@@ -41,18 +41,18 @@ pub(crate) struct Hit<'m> {
     covers: Cover,
 }
 
-/// What a passage covers of what is asked.
+/// The part of a question that a passage covers.
 #[derive(Clone, Copy, Debug)]
 struct Cover {
-    /// How much, at most 1.
+    /// The share, at most 1.
     share: f32,
-    /// What the words add that an answer need not hold.
+    /// The bonus of the words that an answer need not hold.
     bonus: f32,
     /// True if the passage itself, or what stands above it, holds a word of this part of the question.
     direct: bool,
     /// True if it holds a word of the question itself, not only a synonym.
     literal: bool,
-    /// Whether its source speaks of everything that is asked.
+    /// True if its source speaks of everything that is asked.
     every: bool,
     /// True if nothing that is asked only stands somewhere in its source.
     solid: bool,
@@ -144,7 +144,7 @@ fn hit<'m>(
     entry: &Entry,
 ) -> Option<Hit<'m>> {
     let (source, passage) = index.quoted(entry)?;
-    // Who asks does not answer.
+    // A question is no answer.
     if source.kind == SourceKind::Listing && facet.kind != Kind::Files || passage.text.ends_with('?') {
         return None;
     }
@@ -223,7 +223,7 @@ pub(crate) fn most_about<'m>(index: &Index<'m>, facet: &Facet) -> Option<&'m Sou
     files.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, source)| source)
 }
 
-/// How much a passage's form speaks for it: the wanted value, a label that names it, its length.
+/// The weight of a passage's form: the wanted value, a label that names it, its length.
 fn shape(
     facet: &Facet,
     asked: &[Asked<'_>],

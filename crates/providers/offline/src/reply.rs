@@ -12,14 +12,14 @@ use crate::words::count;
 /// The least bytes of a piece of text, but for the last one.
 const PIECE: usize = 24;
 
-/// What the model says: text, or calls.
+/// A reply of the model: text, or calls.
 #[derive(Debug)]
 pub(crate) enum Said {
     Text(String),
     Calls(Vec<Planned>),
 }
 
-/// What a reply is made for.
+/// The request that a reply is made for.
 pub(crate) struct Frame<'a> {
     pub(crate) options: &'a ModelSettings,
     pub(crate) tools: &'a ToolSet,

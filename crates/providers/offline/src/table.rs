@@ -8,8 +8,8 @@ const MAX_ROWS: usize = 20_000;
 /// The most bytes of one row.
 const MAX_ROW: usize = 4_000;
 
-/// What separates the values, if the text is a table of such: by its file name, or because its first lines fall into
-/// equally many cells.
+/// The character between the values, if the text is a table of such: by its file name, or because its first lines
+/// fall into equally many cells.
 pub(crate) fn delimiter(text: &str, file_name: &str) -> Option<char> {
     let extension = file_name.rsplit('.').next().unwrap_or_default().to_lowercase();
     let first: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(6).collect();
@@ -128,7 +128,7 @@ pub(crate) fn cells(line: &str) -> Vec<&str> {
     cells
 }
 
-/// Whether cells name the columns of the rows that follow: at least three, none with digits, and as many below,
+/// True if cells name the columns of the rows that follow: at least three, none with digits, and as many below,
 /// some of them with digits.
 pub(crate) fn is_header(cells: &[&str], following: &[&str]) -> bool {
     let digits = |cell: &&str| cell.bytes().any(|b| b.is_ascii_digit());

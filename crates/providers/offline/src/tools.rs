@@ -1,4 +1,4 @@
-//! Which tools to call next: those that can bring material for what is not answered yet.
+//! The tools to call next: those that can bring material for the facts that are not answered yet.
 
 use std::collections::HashSet;
 
@@ -39,11 +39,11 @@ pub(crate) struct Planner<'a> {
     made: HashSet<String>,
 }
 
-/// What a tool seems to be for.
+/// The apparent purpose of a tool.
 struct Profile<'a> {
     tool: &'a ToolDefinition,
     verb: Verb,
-    /// How many words of the question it speaks of.
+    /// The number of words of the question that it speaks of.
     relevance: usize,
     /// True if it is about files and the like, in which anything may be written.
     holds_text: bool,
@@ -192,7 +192,7 @@ impl<'a> Planner<'a> {
         let mut calls: Vec<Planned> = Vec::new();
         for (score, call) in left {
             let enough = match (best > 0.0, begun) {
-                // What is named by the question is read alone at first.
+                // A thing that the question names is read alone at first.
                 (true, false) => score < 0.6 * best,
                 (false, false) => calls.len() >= FIRST_READS,
                 _ => calls.len() >= MAX_PARALLEL,
@@ -207,13 +207,13 @@ impl<'a> Planner<'a> {
         calls
     }
 
-    /// Whether calling a tool could bring material.
+    /// True if calling a tool could bring material.
     fn may_help(&self, profile: &Profile<'_>) -> bool {
         match &profile.verb {
             Verb::Reads => profile.relevance > 0 || profile.holds_text,
-            // What says neither is called only with something that the user named.
+            // A tool that says neither is called only with something that the user named.
             Verb::Unknown => profile.relevance > 0 && profile.takes_something,
-            // What changes something is called only by somebody who says so.
+            // A tool that changes something is called only by somebody who says so.
             Verb::Changes(verb) => {
                 let first = words(&self.question.text).find(|word| !is_stopword(word)).map(stem);
                 first.as_ref() == Some(verb) && profile.relevance > 0
@@ -234,7 +234,7 @@ impl<'a> Planner<'a> {
             .map(|profile| (reading(profile.tool), profile))
             .collect();
         readers.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        // Where the best reader had its turn, the others are asked only if it failed.
+        // Once the best reader had its turn, the others are asked only if it failed.
         let (_, best) = readers.first()?;
         if let Some(call) = self.with_item(best, item) {
             return Some(call);
@@ -282,7 +282,7 @@ impl<'a> Planner<'a> {
         Err(ProviderError::new(ErrorKind::Unsupported, text))
     }
 
-    /// What results name, by how much the question speaks of it.
+    /// The things that results name, by how much the question speaks of them.
     fn ranked_items(&self) -> Vec<(f32, &'a Item)> {
         let wants_pictures = self.question.content.iter().any(|word| {
             let stem = stem(word);
@@ -411,7 +411,7 @@ fn takes(tool: &ToolDefinition, item: &Item) -> bool {
     })
 }
 
-/// How much a tool seems to yield the content of a thing rather than facts about it.
+/// The degree to which a tool seems to yield the content of a thing rather than facts about it.
 fn reading(tool: &ToolDefinition) -> i32 {
     let says: Vec<String> = name_stems(tool.name()).into_iter().chain(content(tool.description())).collect();
     let count =

@@ -156,7 +156,7 @@ pub(crate) fn is_month(word: &str) -> bool {
 pub(crate) struct Decimal {
     /// The digits as a whole number.
     units: i128,
-    /// How many of them stand after the point.
+    /// The number of them after the point.
     places: u32,
 }
 

@@ -202,7 +202,7 @@ pub(crate) fn synonyms(stem: &str) -> &'static [String] {
     table.get(stem).map_or(&[], Vec::as_slice)
 }
 
-/// How many words a text has, as this model counts tokens: what stands between white space.
+/// The number of words of a text, as this model counts tokens: the pieces between white space.
 pub(crate) fn count(text: &str) -> u64 {
     u64::try_from(text.split_whitespace().count()).unwrap_or(u64::MAX)
 }

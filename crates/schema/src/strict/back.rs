@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// How a place of a reply becomes what the original schema asks for.
+/// The way from one place of a reply to the form that the original schema asks for.
 #[derive(Debug)]
 pub(super) enum Back {
     /// As it is.
@@ -16,7 +16,7 @@ pub(super) enum Back {
     Tuple(Vec<Back>),
     /// A text that is JSON.
     Json,
-    /// What the first branch says whose strict schema, of that pointer, takes the value.
+    /// The way of the first branch whose strict schema, of that pointer, takes the value.
     Union(Vec<(String, Back)>),
     /// The definition of that name.
     Definition(String),

@@ -49,7 +49,7 @@ pub(super) struct Fitted {
 
 type Said = Result<(Map<String, Value>, Back), Refusal>;
 
-/// Where a schema stands in the original, and where it will stand in the strict one.
+/// The place of a schema in the original, and its place in the strict one.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     at: &'p str,
@@ -106,7 +106,7 @@ impl<'s> Fit<'s> {
     }
 
     fn node(&mut self, schema: &Value, place: Place<'_>) -> Said {
-        // What is merged with what it refers to may hold itself.
+        // A schema that is merged with the one it refers to may hold itself.
         if self.places == MAX_PLACES || self.depth == MAX_DEPTH {
             return Err(Refusal::new("", "it is too large or nested too deep, or it holds itself"));
         }
@@ -216,7 +216,7 @@ impl<'s> Fit<'s> {
         branches: &[Value],
         place: Place<'_>,
     ) -> Said {
-        // What stands beside a union holds for each of its branches.
+        // The keywords beside a union hold for each of its branches.
         let mut beside = members.clone();
         beside.shift_remove(keyword);
         beside.retain(|keyword, _| !is_annotation(keyword));

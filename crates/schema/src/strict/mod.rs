@@ -94,7 +94,7 @@ impl Strict {
         &self.schema
     }
 
-    /// What it does not say of the original.
+    /// The keywords of the original that it does not say.
     pub fn unsaid(&self) -> &[Unsaid] {
         &self.unsaid
     }
@@ -104,11 +104,11 @@ impl Strict {
         self.keeps_form
     }
 
-    /// A reply to the strict schema in the form of the original schema, by which it is not judged. What does not look
-    /// like the strict schema stays as it is.
+    /// A reply to the strict schema in the form of the original schema, by which it is not judged. A value that
+    /// does not look like the strict schema stays as it is.
     ///
     /// # Errors
-    /// What has no such form: a name that stands twice in a map.
+    /// The parts that have no such form: a name that stands twice in a map.
     pub fn original_form(&self, reply: Value) -> Result<Value, Vec<Violation>> {
         let mut way = Way { strict: self, steps: MAX_STEPS, violations: Vec::new() };
         let value = way.back(&self.back, reply);
@@ -118,7 +118,7 @@ impl Strict {
     /// A reply to the strict schema as the original schema has it.
     ///
     /// # Errors
-    /// What is wrong with it by the original schema.
+    /// The problems of the reply by the original schema.
     pub fn restore(&self, reply: Value) -> Result<Value, Vec<Violation>> {
         let mut value = self.original_form(reply)?;
         let violations = self.original.coerce(&mut value);

@@ -23,13 +23,13 @@ impl Subset {
     }
 }
 
-/// Why a schema cannot be said in the strict subset.
+/// The reason why a schema cannot be said in the strict subset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Where in the schema, as a JSON pointer.
+    /// The place in the schema, as a JSON pointer.
     pub pointer: String,
-    /// What cannot be said there.
+    /// The problem there.
     pub problem: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A keyword that the strict schema does not say. Where it helps, the description says it; the reply is held to it.
+/// A keyword that the strict schema does not say. The description says it if that helps; the reply is held to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsaid {

@@ -2,7 +2,7 @@
 
 use super::picture::Picture;
 
-/// What a block's mean is divided by: with it black is -128 and white 127.
+/// The divisor of a block's mean: with it black is -128 and white 127.
 const QUANTUM: u8 = 8;
 const BLACK: i32 = -128;
 const WHITE: i32 = 127;
@@ -25,7 +25,7 @@ pub(super) fn encode(picture: &Picture) -> Vec<u8> {
     file
 }
 
-/// How many codes there are of each length from 1 to 16 bits.
+/// The number of codes of each length from 1 to 16 bits.
 fn counts(shortest: [u8; 3]) -> [u8; 16] {
     let mut counts = [0; 16];
     for (slot, count) in counts.iter_mut().zip(shortest) {

@@ -1,6 +1,6 @@
 //! A number in pixels.
 
-/// How many pixels a cell of the font is high and wide; a block of JPEG is as large.
+/// The height and width of a cell of the font in pixels; a block of JPEG is as large.
 pub(super) const CELL: u32 = 8;
 /// The blank cells around the digits.
 const MARGIN: u32 = 2;

@@ -54,7 +54,7 @@ fn pictures_show_their_number() {
     }
 }
 
-// A table of codes that fills up is begun anew.
+// A table of codes that fills up is begun again.
 #[test]
 fn long_numbers_fit_gif() {
     let code: String =

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::media::Kind;
 use super::super::media::tests::read_picture;
 
-/// What the server does with a document.
+/// The server's treatment of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
     Reads,

@@ -75,7 +75,7 @@ fn pipes_folders_and_huge_files_are_refused() {
     assert!(matches!(folders.read("huge.txt"), Err(FileError::TooLarge { size: 101, limit: 100, .. })));
 }
 
-/// What a listing says it does not list, and why.
+/// The names that a listing leaves out, and the reasons that it gives.
 fn not_listed(listing: &Listing) -> Vec<(&str, &str)> {
     listing.not_listed.iter().map(|entry| (entry.entry.as_str(), entry.problem.as_str())).collect()
 }

@@ -10,7 +10,7 @@ use crate::mock::reply::{ChoiceScript, Finish, Part, Reply, ReplyUsage};
 /// A fixed time, so that bodies are the same in every run.
 const CREATED: u64 = 1_700_000_000;
 
-/// What every chunk and the whole answer say alike.
+/// The members that every chunk and the whole answer share.
 struct Envelope {
     id: String,
     model: Value,

@@ -30,7 +30,7 @@ const RESULT: &[&str] = &["text", "json", "image", "document", "video", "searchR
 
 const MAX_TOOL_USE_ID: usize = 64;
 
-/// Where a block stands.
+/// The place of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     User,

@@ -34,7 +34,7 @@ pub(super) fn check(context: &Context<'_>) -> Check {
 struct Points<'a> {
     context: &'a Context<'a>,
     count: usize,
-    /// Whether one that lives five minutes has been seen.
+    /// True if one that lives five minutes has been seen.
     short_seen: bool,
 }
 

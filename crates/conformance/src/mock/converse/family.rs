@@ -34,7 +34,7 @@ pub(super) enum Family {
     Other,
 }
 
-/// What is not text.
+/// The media beside text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
     Image,
@@ -161,7 +161,7 @@ impl Family {
         }
     }
 
-    /// What may stand in a user message.
+    /// True if the medium may stand in a user message.
     pub(super) fn user_takes(self, medium: Medium) -> bool {
         match self {
             Family::Other => true,
@@ -178,7 +178,7 @@ impl Family {
         }
     }
 
-    /// What may stand inside a tool result; documents of Nova are of certain formats only.
+    /// True if the medium may stand inside a tool result; documents of Nova are of certain formats only.
     pub(super) fn result_takes(self, medium: Medium) -> bool {
         match self {
             Family::Claude(_) | Family::Llama4 => matches!(medium, Medium::Image | Medium::Document),

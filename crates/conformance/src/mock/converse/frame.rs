@@ -8,11 +8,11 @@ const STRING: u8 = 7;
 /// Two lengths and their checksum.
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
-/// What the length fields of a header's name and value hold.
+/// The most that the length fields of a header's name and value hold.
 const MAX_NAME: usize = 255;
 const MAX_VALUE: usize = 65_535;
 
-/// What the padding of an event is cut from.
+/// The text that the padding of an event is cut from.
 const PADDING: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 /// Encodes one frame of an AWS event stream: string headers, a payload, both checksums.

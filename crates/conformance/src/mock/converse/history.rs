@@ -13,7 +13,7 @@ use crate::mock::rules::{Path, Violation};
 
 const ROLES: &[&str] = &["user", "assistant", "system"];
 
-/// What one side says at once: a message, or several where neighbours are merged.
+/// A turn of one side: a message, or several where neighbours are merged.
 struct Turn<'v> {
     role: &'v str,
     /// The index of its first message.
@@ -172,7 +172,7 @@ fn unanswered(message: usize, ids: &[&str]) -> Violation {
     at(message, true, |path| refused(path, what))
 }
 
-/// What stands beside tool results.
+/// Checks the blocks beside tool results.
 fn check_company(turns: &[Turn<'_>], context: &Context<'_>) -> Check {
     for turn in turns.iter().filter(|turn| turn.role == "user" && turn.results().next().is_some()) {
         let is_result = |block: &&&Value| block.get("toolResult").is_some();

@@ -32,7 +32,7 @@ const MAX_DOCUMENT: usize = 4_718_592;
 const MAX_VIDEO: usize = 26_214_400;
 const MAX_NAME: usize = 200;
 
-/// Where the bytes are.
+/// The place of the bytes.
 enum Source<'v> {
     Bytes(Vec<u8>),
     Text(&'v str),

@@ -13,13 +13,13 @@ use crate::mock::rules::{Path, Violation};
 use crate::mock::schema::{self, Dialect};
 
 const MAX_STOPS: usize = 2500;
-/// What Claude may write where the request sets no limit.
+/// The tokens that Claude may write where the request sets no limit.
 const CLAUDE_OUTPUT: u64 = 128_000;
 
-/// What Claude takes beside the fields of Converse.
+/// The fields that Claude takes beside those of Converse.
 const CLAUDE_FIELDS: &[&str] =
     &["thinking", "output_config", "top_k", "anthropic_beta", "tool_choice", "anthropic_version"];
-/// What it takes with a beta flag.
+/// The fields that it takes with a beta flag.
 const CLAUDE_BETA_FIELDS: &[&str] = &["tools", "context_management"];
 
 pub(super) fn check(context: &Context<'_>) -> Check {
@@ -129,7 +129,7 @@ fn check_additional(additional: &Map<String, Value>, context: &Context<'_>, path
     }
 }
 
-/// What Claude says of its parameters, which reach it as those of its own API.
+/// Checks Claude's parameters, which reach it as those of its own API.
 fn check_claude(context: &Context<'_>) -> Check {
     let empty = Map::new();
     let additional = context.additional().unwrap_or(&empty);

@@ -1,4 +1,4 @@
-//! What the API says of a broken request: its own checks, those of its schema, and those of the model behind it.
+//! The API's answers to broken requests: its own checks, those of its schema, and those of the model behind it.
 
 use std::fmt::Display;
 
@@ -28,7 +28,7 @@ pub(super) fn constraint(path: &Path<'_>, what: impl Display) -> Violation {
     refused(path, message)
 }
 
-/// What the model's vendor says, in the envelope of the API.
+/// An error of the model's vendor, in the envelope of the API.
 pub(super) fn of_model(path: &Path<'_>, what: impl Display) -> Violation {
     let place = path.dotted();
     let separator = if place.is_empty() { "" } else { ": " };

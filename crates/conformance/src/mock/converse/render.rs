@@ -78,7 +78,7 @@ fn whole_block(part: &Part) -> Value {
         Part::RedactedThinking(data) => json!({"reasoningContent": {"redactedContent": data}}),
         Part::Call { id, name, arguments } => {
             let text = arguments.concat();
-            // What is no JSON comes as a string, as some models send it.
+            // Arguments that are no JSON come as a string, as some models send them.
             let input = serde_json::from_str(&text).unwrap_or(Value::String(text));
             json!({"toolUse": {"input": input, "name": name, "toolUseId": id, "type": "tool_use"}})
         }
@@ -86,7 +86,7 @@ fn whole_block(part: &Part) -> Value {
     }
 }
 
-/// What a block's start event holds, where it has one, and its deltas.
+/// The members of a block's start event, where it has one, and its deltas.
 fn streamed_block(part: &Part) -> Result<(Option<Value>, Vec<Value>), String> {
     let text = |text: &str| json!({"text": text});
     Ok(match part {
@@ -158,7 +158,7 @@ impl Ending {
             Some(Finish::ContentFilter | Finish::Refusal) => "content_filtered",
             Some(Finish::Pause) => return Err("Converse has no paused turns".to_owned()),
             Some(Finish::StopSequence(text)) => {
-                // Which one it was is told on demand only.
+                // The stop sequence itself is told on demand only.
                 let paths = request.json().get("additionalModelResponseFieldPaths");
                 let paths = paths.and_then(Value::as_array).into_iter().flatten();
                 let asked = paths.into_iter().any(|path| path == "/stop_sequence");

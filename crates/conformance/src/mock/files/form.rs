@@ -25,7 +25,7 @@ impl Form {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem with it.
     pub(super) fn read(request: &RecordedRequest) -> Result<Self, String> {
         let content_type = request.header("content-type");
         let (essence, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));

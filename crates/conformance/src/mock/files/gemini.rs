@@ -14,9 +14,9 @@ use crate::mock::record::RecordedRequest;
 use crate::mock::rules::{Rules, Violation};
 use crate::paths::file_id;
 
-/// How long files are kept, always.
+/// The lifetime of all files.
 const LIFETIME: Duration = Duration::from_secs(48 * 3_600);
-/// How many uploads may be begun and not ended.
+/// The most uploads that are begun and not ended.
 const MAX_BEGUN: usize = 100;
 const HOME: &str = "https://generativelanguage.googleapis.com";
 
@@ -148,7 +148,7 @@ fn describe(entry: &Entry) -> Value {
     body
 }
 
-/// What the API says of a file that is not there, or belongs to somebody else.
+/// The API's answer about a file that is not there, or belongs to somebody else.
 pub(super) fn missing(id: &str) -> Violation {
     let id = id.rsplit('/').next().unwrap_or_default();
     let message = format!("You do not have permission to access the File {id} or it may not exist.");

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::api::Api;
 use crate::mock::record::RecordedRequest;
 
-/// How many files a mock keeps, ended ones included; the oldest ones leave first.
+/// The most files that a mock keeps, ended ones included; the oldest ones leave first.
 const MAX_FILES: usize = 1_000;
 
 /// A file that a [`MockProvider`](crate::MockProvider) keeps.
@@ -53,7 +53,7 @@ pub(super) struct Entry {
     /// When it ends, as it is told and as it is measured.
     pub(super) ends: Option<(SystemTime, Instant)>,
     pub(super) is_deleted: bool,
-    /// How often it must be looked at until it is ready.
+    /// The number of looks after which it is ready.
     pub(super) looks: usize,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Begun {
 }
 
 impl Files {
-    /// What is neither deleted nor expired, oldest first.
+    /// The files that are neither deleted nor expired, oldest first.
     pub(crate) fn alive(&self) -> Vec<StoredFile> {
         let state = self.lock();
         state.entries.iter().filter(|entry| entry.is_alive()).map(|entry| entry.file.clone()).collect()

@@ -19,11 +19,11 @@ use crate::mock::rules::{Path, Rules, Violation};
 use crate::paths::CACHED_CONTENTS;
 
 const DEFAULT_TTL: Duration = Duration::from_secs(3600);
-/// How many caches a mock keeps; the oldest ones leave first.
+/// The most caches that a mock keeps; the oldest ones leave first.
 const MAX_ENTRIES: usize = 1000;
 /// The fewest tokens that any model caches.
 const MIN_TOKENS: u64 = 1024;
-/// What an image or a page counts for.
+/// The tokens that an image or a page counts for.
 const TOKENS_OF_MEDIA: usize = 258;
 
 /// The caches of a running mock.

@@ -7,7 +7,7 @@ use super::proto::{Check, invalid};
 use crate::members::{list, member, text};
 use crate::mock::rules::{Path, Violation};
 
-/// What stands in a content.
+/// The parts of a content, by sort.
 struct Turn<'v> {
     model: bool,
     calls: Vec<&'v Value>,

@@ -10,7 +10,7 @@ pub(super) enum Tier {
     FlashLite,
 }
 
-/// What is known of a model.
+/// The facts that are known of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Model {
     major: u32,
@@ -18,7 +18,7 @@ pub(super) struct Model {
     tier: Tier,
 }
 
-/// How a model's thinking is steered.
+/// The way in which a model's thinking is steered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thinking {
     /// Not at all: it does not think.
@@ -75,7 +75,7 @@ pub(super) fn id(resource: &str) -> &str {
     resource.rsplit('/').next().unwrap_or(resource)
 }
 
-/// What is known of a model by its name or resource name; `None` where nothing is, image models included.
+/// The facts about a model by its name or resource name; `None` where none are known, image models included.
 pub(super) fn model(resource: &str) -> Option<Model> {
     let rest = id(resource).strip_prefix("gemini-")?;
     if rest.contains("image") || rest.contains("tts") || rest.contains("live") || rest.contains("audio") {

@@ -56,10 +56,10 @@ const MEDIA_TYPES: &[&str] = &[
     "video/3gpp",
 ];
 
-/// Where the developer API keeps files, or finds them by itself.
+/// The addresses at which the developer API keeps files, or finds them by itself.
 const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "https://www.youtube.com/"];
 
-/// What a function response may hold beside its object.
+/// The media types that a function response may hold beside its object.
 const RESPONSE_MEDIA_TYPES: &[&str] =
     &["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"];
 

@@ -8,7 +8,7 @@ use crate::mock::rules::{Path, Violation};
 
 pub(super) type Check = Result<(), Violation>;
 
-/// Which of the two platforms knows a field.
+/// The platform, one of two, that knows a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Platform {
     /// The Gemini API for developers.

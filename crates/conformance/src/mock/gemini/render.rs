@@ -64,7 +64,7 @@ fn chunks(reply: &Reply, request: &RecordedRequest, terminated: bool) -> Result<
         streams.push(steps.into_iter());
     }
     let mut chunks = Vec::new();
-    // What is counted in the middle of a stream is less than in the end, and thinking is not told yet.
+    // The counts in the middle of a stream are lower than those at its end, and thinking is not told yet.
     let early = reply.usage.map(|usage| ReplyUsage::new(usage.input, 1).with_cached(usage.cached));
     // The candidates of one answer are written by turns.
     loop {
@@ -87,7 +87,7 @@ fn chunks(reply: &Reply, request: &RecordedRequest, terminated: bool) -> Result<
     Ok(chunks)
 }
 
-/// What every chunk and the whole answer say alike.
+/// The members that every chunk and the whole answer share.
 struct Envelope<'r> {
     id: String,
     model: String,
@@ -156,7 +156,7 @@ fn parts_of(choice: &ChoiceScript) -> Result<Vec<Scripted>, String> {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> Value {
-    // What is no object cannot stand in an answer.
+    // Only an object can stand in an answer.
     let args = serde_json::from_str(arguments).ok().filter(Value::is_object).unwrap_or_else(|| json!({}));
     let mut call = Map::new();
     if !id.is_empty() {

@@ -26,7 +26,7 @@ pub(super) fn check(resource: &str, body: &Value, rules: &Rules) -> Check {
     check_generation(body, &context)
 }
 
-/// What a request and a cached content have in common.
+/// Checks the parts that a request and a cached content have in common.
 pub(super) fn check_contents(body: &Value, name: &str, cached: bool, context: &Context<'_>) -> Check {
     let contents = list(body, "contents");
     let path = Path::Root.key("contents");

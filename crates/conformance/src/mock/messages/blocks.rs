@@ -33,7 +33,7 @@ pub(super) fn is_server_result(kind: &str) -> bool {
     kind != "tool_result" && kind.ends_with("_tool_result")
 }
 
-/// Where a block stands.
+/// The place of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     User,

@@ -11,7 +11,7 @@ use super::problems::{Check, array, bad, object, one_of, only, required, string}
 use super::thinking;
 use crate::mock::rules::Path;
 
-/// What one side says at once: a message, or several where neighbours are merged.
+/// A turn of one side: a message, or several where neighbours are merged.
 struct Turn<'v> {
     role: &'v str,
     blocks: Vec<Block<'v>>,

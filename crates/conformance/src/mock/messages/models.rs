@@ -16,7 +16,7 @@ pub(crate) struct Model {
     version: (u32, u32),
 }
 
-/// Which `thinking.type` a model takes.
+/// The values of `thinking.type` that a model takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Modes {
     /// `enabled` with a budget, `disabled`.
@@ -72,7 +72,7 @@ impl Model {
         self.version >= (4, 7)
     }
 
-    /// Whether at most one of `temperature` and `top_p` may be sent.
+    /// True if at most one of `temperature` and `top_p` may be sent.
     pub(super) fn takes_one_sampling_parameter(self) -> bool {
         self.version.0 == 4
     }
@@ -81,7 +81,7 @@ impl Model {
         self.is_fable()
     }
 
-    /// Whether messages of the role `system` are accepted, if only to be ignored.
+    /// True if messages of the role `system` are accepted, if only to be ignored.
     pub(crate) fn takes_system_messages(self) -> bool {
         self.version >= (4, 8)
     }
@@ -96,7 +96,7 @@ impl Model {
         }
     }
 
-    /// Whether thinking can be switched off only up to effort `high`.
+    /// True if thinking can be switched off only up to effort `high`.
     pub(super) fn thinks_above_high(self) -> bool {
         self.family == Family::Opus && self.version == (5, 0)
     }
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// How many images a request may hold: fewer where the window is 200k tokens.
+    /// The most images that a request may hold: fewer where the window is 200k tokens.
     pub(super) fn max_images(self) -> usize {
         if self.family == Family::Haiku || self.version < (4, 6) { 100 } else { 600 }
     }

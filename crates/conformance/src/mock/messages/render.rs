@@ -102,7 +102,7 @@ fn whole_block(part: &Part) -> Option<Value> {
         }
         Part::RedactedThinking(data) => json!({"type": "redacted_thinking", "data": data}),
         Part::Call { id, name, arguments } => {
-            // What is no JSON cannot stand in a whole answer.
+            // Only JSON can stand in a whole answer.
             let input = serde_json::from_str(&arguments.concat()).unwrap_or_else(|_| json!({}));
             tool_use(id, name, &input)
         }

@@ -31,7 +31,7 @@ fn is_built_in(kind: &str) -> bool {
         )
 }
 
-/// How an id begins, for the kinds whose ids are checked (D 26).
+/// The beginning of an id, for the kinds whose ids are checked (D 26).
 fn id_prefix(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "message" => "msg",

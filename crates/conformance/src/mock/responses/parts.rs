@@ -117,8 +117,8 @@ fn check_file(part: &Map<String, Value>, path: &Path<'_>) -> Check {
     }
 }
 
-/// The API fetches a file before it judges it. Where the address says that it is no document, as the recorded one of an MP3
-/// does, the answer is known.
+/// The API fetches a file before it judges it. If the address says that it is no document, as the recorded one of an
+/// MP3 does, the answer is known.
 fn check_name_in_url(url: &str) -> Check {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let extension =

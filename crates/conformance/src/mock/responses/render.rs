@@ -11,7 +11,7 @@ const CREATED: u64 = 1_700_000_000;
 
 const STATUSES: [&str; 6] = ["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"];
 
-/// What an answer consists of, however it is sent.
+/// The items of an answer, however it is sent.
 pub(super) struct Answer<'r> {
     reply: &'r Reply,
     request: &'r RecordedRequest,
@@ -37,7 +37,7 @@ pub(super) enum Growth {
     Reasoning(Vec<String>),
 }
 
-/// Why an answer ends.
+/// The reason why an answer ends.
 pub(super) struct Ending {
     pub(super) status: String,
     /// The reason why it is incomplete.

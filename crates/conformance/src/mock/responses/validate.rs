@@ -48,7 +48,7 @@ const FIELDS: &[&str] = &[
     "user",
 ];
 
-/// What Chat Completions calls it, and what it is here.
+/// Names in Chat Completions, and those here.
 const MOVED: &[(&str, &str)] = &[
     ("messages", "input"),
     ("max_tokens", "max_output_tokens"),
@@ -155,7 +155,7 @@ fn check_plain(request: &Map<String, Value>) -> Check {
     check_limits(request)
 }
 
-/// What the server remembers (openai.md B.7).
+/// Checks the options about the server's memory (openai.md B.7).
 fn check_state(request: &Map<String, Value>) -> Check {
     let path = Path::Root.key("previous_response_id");
     if optional(request, "previous_response_id").is_some() {
@@ -182,7 +182,7 @@ fn check_state(request: &Map<String, Value>) -> Check {
     }
 }
 
-/// What the model takes (openai.md A.6).
+/// Checks the options that the model takes (openai.md A.6).
 fn check_model(request: &Map<String, Value>) -> Check {
     let name = request.get("model").and_then(Value::as_str).unwrap_or_default();
     let known = model(name);

@@ -15,7 +15,7 @@ fn content(text: &str) -> Value {
     json!([{"role": "user", "parts": [{"text": text}]}])
 }
 
-/// What is large enough to be cached.
+/// A text that is large enough to be cached.
 fn cache() -> Value {
     json!({"model": format!("models/{MODEL}"), "contents": content(&"x".repeat(8000)), "ttl": "600s"})
 }

@@ -99,7 +99,7 @@ async fn files_of_anthropic_are_uploaded_named_and_deleted() {
         json!({"type": "not_found_error", "message": "File not found: file_none"})
     );
 
-    // What is only named is told by its content.
+    // A file that is only named is known by its content.
     let requests = mock.requests();
     let documents = mock.seen_documents(&requests[1]);
     let [document] = &documents[..] else { panic!("one document") };

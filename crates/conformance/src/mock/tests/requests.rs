@@ -1,4 +1,4 @@
-//! What is served, judged and recorded.
+//! Requests as they are served, judged and recorded.
 
 use std::time::Duration;
 

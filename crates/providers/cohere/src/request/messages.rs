@@ -16,7 +16,7 @@ use crate::capabilities::FAMILY;
 use crate::model::CohereCodec;
 use crate::parts::{CITATIONS, TOOL_PLAN};
 
-/// What the model reads where a failed call left no text.
+/// The text that the model reads where a failed call left none.
 const FAILED: &str = "\"the tool failed\"";
 
 /// Writes messages for one model.

@@ -82,7 +82,7 @@ impl Options<'_> {
             Some(choice) => self.set("tool_choice", choice),
             None => {}
         }
-        // True if it makes several calls at a time is the model's own affair.
+        // The number of calls at a time is the model's own affair.
         let asked = self.config.parallel_tool_calls.filter(|_| self.has_tools);
         if asked.is_some_and(|parallel| parallel != self.capabilities.parallel_tools) {
             refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;

@@ -5,7 +5,7 @@ use attache_transport::{Codec as _, Refusals, check_tools, strict_loosened};
 
 use crate::model::CohereCodec;
 
-/// What becomes of the schemas: they are sent as they are.
+/// Holds tools against the model; their schemas are sent as they are.
 pub(crate) fn check(codec: &CohereCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
     if !tools.is_empty() && !codec.capabilities().tools {
         return SchemaReport::refusing(format!("{} does not call tools", codec.model()));
@@ -14,7 +14,7 @@ pub(crate) fn check(codec: &CohereCodec, tools: &ToolSet, config: &ModelSettings
     check_tools(tools, None, |definition| loosened(codec, tools, definition, &mut refusals))
 }
 
-/// What a strict tool loses: the API enforces the schemas of all tools or of none.
+/// The losses of a strict tool: the API enforces the schemas of all tools or of none.
 pub(super) fn loosened(
     codec: &CohereCodec,
     tools: &ToolSet,

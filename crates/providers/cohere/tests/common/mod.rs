@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! The helpers that the tests of this crate share.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::sync::Arc;

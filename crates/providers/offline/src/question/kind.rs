@@ -1,9 +1,9 @@
-//! What kind of answer is wanted, and how it is recognised.
+//! The kinds of answers, and the words by which a question shows which is wanted.
 
 use crate::values;
 use crate::words::{among, is_stopword};
 
-/// What kind of answer is wanted.
+/// The kind of answer that is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     #[default]
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// What kind of answer the words of a clause, in lower case, ask for.
+    /// The kind of answer that the words of a clause, in lower case, ask for.
     pub(crate) fn of(words: &[String]) -> Self {
         let has = |list: &str| words.iter().any(|word| among(list, word));
         let pair =

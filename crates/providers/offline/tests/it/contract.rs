@@ -1,4 +1,4 @@
-//! What the provider trait promises, and how tools are chosen.
+//! The promises of the provider trait, and the choice of tools.
 
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ async fn tool_choices_are_honoured() {
         error(asks(question, ToolSet::default()).with_tool_choice(ToolChoice::Required)).await,
         ErrorKind::InvalidRequest
     );
-    // What was asked already is not asked again, even where a call is demanded.
+    // A call that was made already is not made again, even where a call is demanded.
     let now = || tool("now", "Gets the time", json!({}));
     let again = after_result("When is it?", "now", "{}", &json!("12:00"), now())
         .with_tool_choice(ToolChoice::Required);
@@ -272,7 +272,7 @@ async fn limits_and_options() {
     assert_eq!(ModelHandle::new(model).complete(mail()).await.unwrap().message.text(), "“The");
 }
 
-// What no routing has looked at is refused, never passed over.
+// A document that no routing has looked at is refused, never passed over.
 #[tokio::test]
 async fn unrouted_documents_are_refused() {
     let pdf = Document::from_bytes(&b"%PDF-1.7"[..], "application/pdf");

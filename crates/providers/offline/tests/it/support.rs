@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// A file of the folder: its path, its media type, its content.
 pub(crate) struct File(pub(crate) &'static str, pub(crate) &'static str, pub(crate) &'static str);
 
-/// What happened until the answer.
+/// The steps until the answer.
 pub(crate) struct Conversation {
     pub(crate) calls: Vec<String>,
     pub(crate) answer: String,
@@ -62,7 +62,7 @@ fn run(files: &[File], call: &ToolCall) -> ToolResult {
                 return ToolResult::error(call, "there is no such file");
             };
             let name = path.rsplit('/').next().unwrap();
-            // What a converter makes of a PDF stands in its place as text under the same name.
+            // The text that a converter makes of a PDF stands in its place under the same name.
             let media = if *media == "application/pdf" { "text/plain" } else { media };
             let document = if media.starts_with("image/") {
                 Document::from_bytes(&b"\x89PNG\r\n\x1a\n"[..], media).with_file_name(name)

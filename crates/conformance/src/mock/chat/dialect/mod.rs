@@ -1,4 +1,4 @@
-//! What compatible servers demand beyond, or instead of, OpenAI's own rules (openai.md C, D).
+//! The rules of compatible servers beyond, or instead of, OpenAI's own (openai.md C, D).
 //!
 //! A server is a list of quirks; each quirk is one named rule, shared by all servers that have it.
 

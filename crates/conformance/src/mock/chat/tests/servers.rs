@@ -484,7 +484,7 @@ const MILDER: [&str; 4] = [
     "mistral/pyd_test_multimodal_tool_returns_test_multimodal_tool_return_matrix_tool_return_cont_84f0.json#1",
 ];
 
-// What the real servers accepted and refused.
+// The requests that the real servers accepted and refused.
 #[test]
 fn the_dialects_agree_with_recordings() {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/cassettes"));

@@ -1,4 +1,4 @@
-//! What the real service accepted and refused.
+//! The requests that the real service accepted and refused.
 
 use std::path::PathBuf;
 

@@ -369,7 +369,7 @@ fn members(value: &Value, at: &str, found: &mut BTreeSet<String>) {
         Value::Object(object) => {
             for (key, value) in object {
                 let at = format!("{at}/{key}");
-                // What a model or a tool writes has any members.
+                // Objects that a model or a tool writes may have any members.
                 if !matches!(key.as_str(), "input" | "json" | "additionalModelResponseFields") {
                     members(value, &at, found);
                 }
@@ -393,7 +393,7 @@ fn members_of(body: &[u8], found: &mut BTreeSet<String>) {
     }
 }
 
-// What the mock renders has no member that real answers have not.
+// The mock renders no member that real answers lack.
 #[test]
 fn rendered_answers_have_the_members_of_recorded_ones() {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/cassettes"));
