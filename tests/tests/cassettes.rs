@@ -224,6 +224,31 @@ fn mangled_events_end_once_and_alike_at_any_chunking() {
     assert!(read_some * 2 > all, "{read_some} of {all}");
 }
 
+// Events that are read in place come out as those that are deserialized, whatever is in them
+#[test]
+fn events_read_in_place_are_those_that_are_deserialized() {
+    let (mut misses, mut all) = (Vec::new(), 0);
+    for recorded in of_read_protocols() {
+        let whole = (recorded.response.body.bytes(), Vec::new());
+        for (body, changes) in (0..8).filter_map(|seed| events::changed(&recorded, seed)).chain([whole]) {
+            let Some(other) = events::deserialized(&body) else { continue };
+            all += 1;
+            let all_of = |body: Bytes| {
+                let replay = read(&recorded, &[body]);
+                let done = &replay.completion;
+                let rest = (&done.usage, &done.finish_reason, &done.model, &done.response_id);
+                format!("{:?} {rest:?} {} parts", shape(&replay), done.message.parts.len())
+            };
+            let (is, wanted) = (all_of(body), all_of(other));
+            if is != wanted {
+                misses.push(format!("{} with {changes:?}: {is}, not {wanted}", recorded.name));
+            }
+        }
+    }
+    assert!(misses.is_empty(), "{} of {all} differ:\n{}", misses.len(), joined(&misses));
+    assert!(all > 900, "{all}");
+}
+
 /// The profile of the servers that a folder of recordings comes from.
 const PROFILES: [(&str, &str); 12] = [
     ("azure-chat", "azure"),

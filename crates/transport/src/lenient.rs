@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 /// A string. Numbers and booleans read as their text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Text<'a>(Option<Cow<'a, str>>);
+pub struct Text<'a>(pub Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
     /// The text, if there is any; empty text is none.

@@ -18,6 +18,7 @@
 //! | schemas in subsets that APIs enforce, and the way back | [`StrictForms`], [`strict_answer`], [`strict_loosened`] |
 //! | server-sent events, whatever the network did to them | [`SseDecoder`] |
 //! | replies whose members may be anything, or must stay as they are | [`lenient`], [`Members`], [`JsonStr`] |
+//! | the few members that matter of an event, read in place | [`JsonCursor`] |
 //! | what the APIs of Claude have in common | [`claude`] |
 //! | one reply, streamed or whole, decoded piece by piece | [`EventDecoder`], [`ReplyDecoder`], [`ChunkSink`] |
 //! | what an API counts of a request before it is sent | [`CountRequest`], [`HttpModel::count_tokens`] |
@@ -43,6 +44,7 @@ mod client;
 mod codec;
 mod conversation;
 mod count;
+mod cursor;
 mod drive;
 mod error;
 mod fetch;
@@ -78,6 +80,7 @@ pub use conversation::{
     same_names, separate, system_blocks, system_texts, tail, with_kept,
 };
 pub use count::CountRequest;
+pub use cursor::JsonCursor;
 pub use drive::{Exchange, stream};
 pub use error::{
     ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,

@@ -161,6 +161,33 @@ pub(crate) fn changed(recorded: &Recorded, seed: u64) -> Option<(Bytes, Vec<Stri
     Some((events.bytes(), made))
 }
 
+/// The reply with one more member in each event, whose name is written with an escape: nothing reads such an event in
+/// place, all of it is deserialized.
+pub(crate) fn deserialized(body: &Bytes) -> Option<Bytes> {
+    let more = |json: &str| {
+        let rest = json.trim_start().strip_prefix('{')?;
+        let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+        Some(format!(r#"{{"\u0078":0{comma}{rest}"#))
+    };
+    let mut events = Events::of(body)?;
+    match &mut events {
+        Events::Frames(frames) => {
+            for (_, payload) in frames {
+                if let Some(json) = std::str::from_utf8(payload).ok().and_then(more) {
+                    *payload = json.into_bytes();
+                }
+            }
+        }
+        Events::Sse(events) => {
+            for (_, data) in events {
+                *data = more(data).unwrap_or_else(|| data.clone());
+            }
+        }
+        Events::Lines(_) => return None,
+    }
+    Some(events.bytes())
+}
+
 /// Every member and item of a value, by its pointer.
 fn pointers(value: &Value, path: &str, found: &mut Vec<String>) {
     let members: Vec<(String, &Value)> = match value {

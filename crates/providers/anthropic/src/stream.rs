@@ -1,7 +1,7 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
 use attache_core::{Completion, ProviderError};
-use attache_transport::{ChunkSink, EventDecoder, JsonStr, Reading, SseEvent};
+use attache_transport::{ChunkSink, EventDecoder, JsonCursor, JsonStr, Reading, SseEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -26,39 +26,31 @@ impl Events {
     }
 }
 
-/// The event that nearly all of a stream consists of, and nothing else of any event.
-#[derive(Deserialize)]
-struct Common<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<JsonStr<'a>>,
-    #[serde(default)]
-    index: Option<u64>,
-    #[serde(borrow, default)]
-    delta: Option<CommonDelta<'a>>,
-}
-
-#[derive(Deserialize)]
-struct CommonDelta<'a> {
-    #[serde(borrow, default)]
-    text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
-    thinking: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
-    partial_json: Option<JsonStr<'a>>,
-}
-
-impl<'a> Common<'a> {
-    /// The index and the piece, if this is all that the event is about.
-    fn read(data: &'a [u8]) -> Option<(Option<u64>, Piece<'a>)> {
-        let Self { kind, index, delta } = serde_json::from_slice(data).ok()?;
-        let piece = match delta? {
-            CommonDelta { text: Some(text), thinking: None, partial_json: None } => Piece::Text(text.0),
-            CommonDelta { text: None, thinking: Some(text), partial_json: None } => Piece::Thinking(text.0),
-            CommonDelta { text: None, thinking: None, partial_json: Some(json) } => Piece::Json(json.0),
-            _ => return None,
-        };
-        (kind?.0 == "content_block_delta").then_some((index, piece))
-    }
+/// The index and the piece of the event that nearly all of a stream consists of, if this is one.
+fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
+    let (mut kind, mut index) = (None, None);
+    let (mut text, mut thinking, mut partial_json) = (None, None, None);
+    JsonCursor::read(json, |cursor| {
+        cursor.object(|cursor, name| match name {
+            b"type" => cursor.text(&mut kind),
+            b"index" => cursor.count(&mut index),
+            b"delta" => cursor.object(|cursor, name| match name {
+                b"text" => cursor.text(&mut text),
+                b"thinking" => cursor.text(&mut thinking),
+                b"partial_json" => cursor.text(&mut partial_json),
+                b"signature" | b"citation" | b"content" => cursor.null(),
+                _ => cursor.skip(),
+            }),
+            _ => cursor.skip(),
+        })
+    })?;
+    let piece = match (text, thinking, partial_json) {
+        (Some(text), None, None) => Piece::Text(text),
+        (None, Some(text), None) => Piece::Thinking(text),
+        (None, None, Some(json)) => Piece::Json(json),
+        _ => return None,
+    };
+    (kind? == "content_block_delta").then_some((index, piece))
 }
 
 /// Any event. Which members are there depends on the type; the names are never used twice.
@@ -89,7 +81,8 @@ impl EventDecoder for Events {
             return Ok(());
         }
         let reply = &mut self.reply;
-        if let Some((index, piece)) = Common::read(event.data) {
+        let json = std::str::from_utf8(event.data).unwrap_or_default();
+        if let Some((index, piece)) = piece(json) {
             return reply.piece(index, piece, out);
         }
         let read = serde_json::from_slice(event.data);

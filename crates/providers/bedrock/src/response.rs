@@ -172,7 +172,8 @@ impl Reply {
         delta.into_pieces().try_for_each(|piece| self.piece(index, piece, out))
     }
 
-    fn piece(
+    /// Takes a piece of a block.
+    pub(crate) fn piece(
         &mut self,
         index: Option<u64>,
         piece: Piece<'_>,

@@ -1,13 +1,13 @@
 //! Decodes a reply: the events of a stream, or one JSON object, through the same blocks.
 
 use attache_core::{Completion, ProviderError};
-use attache_transport::{ChunkSink, Decoder, JsonStr, Reading};
+use attache_transport::{ChunkSink, Decoder, JsonCursor, JsonStr, Reading};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error;
 use crate::eventstream::{Frame, FrameDecoder};
-use crate::response::{Delta, Reply, Whole, malformed};
+use crate::response::{Delta, Piece, Reply, Whole, malformed};
 
 /// Reads the reply to a Converse or ConverseStream call (bedrock.md 4, 7).
 ///
@@ -153,6 +153,10 @@ impl Events {
         let reply = &mut self.reply;
         match kind {
             "contentBlockDelta" => {
+                let json = std::str::from_utf8(payload).unwrap_or_default();
+                if let Some((index, piece)) = piece(json) {
+                    return reply.piece(index, piece, out);
+                }
                 let BlockDelta { index, delta } = read(payload)?;
                 reply.delta(index, delta.unwrap_or_default(), out)
             }
@@ -203,6 +207,32 @@ impl Events {
         let completion = self.reply.finish(false);
         out.done(completion);
         Ok(())
+    }
+}
+
+/// The index and the piece of the event that nearly all of a stream consists of, if this is one.
+fn piece(json: &str) -> Option<(Option<u64>, Piece<'_>)> {
+    let (mut index, mut text, mut thinking) = (None, None, None);
+    JsonCursor::read(json, |cursor| {
+        cursor.object(|cursor, name| match name {
+            b"contentBlockIndex" => cursor.count(&mut index),
+            b"delta" => cursor.object(|cursor, name| match name {
+                b"text" => cursor.text(&mut text),
+                b"reasoningContent" => cursor.object(|cursor, name| match name {
+                    b"text" => cursor.text(&mut thinking),
+                    b"signature" | b"redactedContent" => cursor.null(),
+                    _ => cursor.skip(),
+                }),
+                b"toolUse" | b"toolResult" | b"citation" | b"image" => cursor.null(),
+                _ => cursor.skip(),
+            }),
+            _ => cursor.skip(),
+        })
+    })?;
+    match (text, thinking) {
+        (Some(text), None) => Some((index, Piece::Text(text))),
+        (None, Some(text)) => Some((index, Piece::Thinking(text))),
+        _ => None,
     }
 }
 

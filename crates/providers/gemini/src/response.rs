@@ -11,8 +11,8 @@ use attache_transport::{ChunkSink, Reading};
 use self::candidate::{Candidate, Piece, is_known};
 use self::message::Message;
 use self::usage::Tokens;
-pub(crate) use self::wire::Chunk;
 use self::wire::Feedback;
+pub(crate) use self::wire::{Chunk, Delta};
 use crate::error::{self, malformed};
 
 /// The most candidates of a reply.
@@ -39,13 +39,17 @@ impl Reply {
         Self { reading, ..Self::default() }
     }
 
+    /// Takes a chunk of a stream that is a piece of a text.
+    pub(crate) fn piece(&mut self, delta: Delta<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        self.head(delta.response_id.as_deref(), delta.model_version.as_deref(), delta.usage);
+        let (_, candidate) = self.candidate(delta.index.unwrap_or(0))?;
+        candidate.say(delta.text.unwrap_or_default(), delta.thought, out)
+    }
+
     /// Takes a chunk of a stream, or a whole reply.
     pub(crate) fn take(&mut self, chunk: Chunk<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
-        self.id = chunk.response_id.filled().or_else(|| self.id.take());
-        self.model = chunk.model_version.filled().or_else(|| self.model.take());
-        if let Some(usage) = chunk.usage_metadata {
-            self.tokens.take(usage);
-        }
+        let usage = chunk.usage_metadata.map(serde_json::value::RawValue::get);
+        self.head(chunk.response_id.get(), chunk.model_version.get(), usage);
         for (position, given) in chunk.candidates.0.into_iter().enumerate() {
             let Some(given) = given.0 else { continue };
             let index = given.index.0.unwrap_or(u64::try_from(position).unwrap_or(u64::MAX));
@@ -60,6 +64,18 @@ impl Reply {
             // Nothing follows a blocked prompt.
             Some(_) if self.candidates.is_empty() => self.refused(),
             _ => Ok(()),
+        }
+    }
+
+    /// Takes what stands beside the candidates. The last chunk that says something of it counts.
+    fn head(&mut self, id: Option<&str>, model: Option<&str>, usage: Option<&str>) {
+        for (kept, given) in [(&mut self.id, id), (&mut self.model, model)] {
+            if let Some(given) = given.filter(|given| !given.is_empty() && kept.as_deref() != Some(given)) {
+                *kept = Some(given.to_owned());
+            }
+        }
+        if let Some(usage) = usage {
+            self.tokens.take(usage);
         }
     }
 

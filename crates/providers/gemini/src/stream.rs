@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::{self, malformed};
-use crate::response::{Chunk, Reply};
+use crate::response::{Chunk, Delta, Reply};
 
 /// Reads events and JSON bodies.
 #[derive(Debug)]
@@ -20,6 +20,9 @@ impl Events {
     }
 
     fn take(&mut self, data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
+        if let Some(delta) = std::str::from_utf8(data).ok().and_then(Delta::read) {
+            return self.reply.piece(delta, out);
+        }
         let chunk: Chunk<'_> = serde_json::from_slice(data)
             .map_err(|cause| malformed("the reply is not what the API sends").with_source(cause))?;
         if chunk.error.is_some_and(|error| error.get().len() > 2) {

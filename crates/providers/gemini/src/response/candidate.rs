@@ -1,5 +1,7 @@
 //! One candidate of a reply, put together piece by piece.
 
+use std::borrow::Cow;
+
 use attache_core::{Document, ProviderCallId, ProviderError, StreamChunk, ToolCallId, ToolSet};
 use attache_transport::{ChunkSink, made_document};
 use serde_json::value::RawValue;
@@ -132,41 +134,40 @@ impl Candidate {
             };
             return self.add(Piece::Opaque { kind, raw: raw.to_owned() });
         };
-        if text.is_empty() && signature.is_none() {
-            return Ok(());
-        }
         let thought = part.thought.0;
-        if self.shown {
-            if thought {
-                out.thinking(&*text);
-            } else {
-                self.show(&text, out);
-            }
-        }
-        if signature.is_none() {
-            match self.pieces.last_mut() {
-                Some(Piece::Text(last)) if !thought && last.signature.is_none() => {
-                    last.text.push_str(&text);
-                    return Ok(());
-                }
-                Some(Piece::Thought(last)) if thought && last.signature.is_none() => {
-                    last.text.push_str(&text);
-                    return Ok(());
-                }
-                _ => {}
-            }
-        }
-        if !thought && signature.is_some() && text.trim().is_empty() {
+        let Some(signature) = signature else { return self.say(text, thought, out) };
+        self.show(&text, thought, out);
+        if !thought && text.trim().is_empty() {
             // A text of nothing cannot exist, its signature still goes back to where it stood.
             return self.add(Piece::Opaque { kind: "text".to_owned(), raw: raw.to_owned() });
         }
-        let words = Words { text: text.into_owned(), signature };
-        self.add(if thought { Piece::Thought(words) } else { Piece::Text(words) })
+        self.add(Piece::words(text, thought, Some(signature)))
+    }
+
+    /// Takes a piece of a text or of a thought that nothing signs.
+    pub(super) fn say(
+        &mut self,
+        text: Cow<'_, str>,
+        thought: bool,
+        out: &mut ChunkSink,
+    ) -> Result<(), ProviderError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.show(&text, thought, out);
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) if !thought && last.signature.is_none() => last.text.push_str(&text),
+            Some(Piece::Thought(last)) if thought && last.signature.is_none() => last.text.push_str(&text),
+            _ => return self.add(Piece::words(text, thought, None)),
+        }
+        Ok(())
     }
 
     /// Hands out text. White space waits for the text of this candidate that it stands before.
-    fn show(&mut self, text: &str, out: &mut ChunkSink) {
+    fn show(&mut self, text: &str, thought: bool, out: &mut ChunkSink) {
         match &mut self.held {
+            _ if !self.shown => {}
+            _ if thought => out.thinking(text),
             Some(held) if text.trim().is_empty() => held.push_str(text),
             held => out.content(held.take().unwrap_or_default() + text),
         }
@@ -208,6 +209,13 @@ impl Candidate {
         }
         self.pieces.push(piece);
         Ok(())
+    }
+}
+
+impl Piece {
+    fn words(text: Cow<'_, str>, thought: bool, signature: Option<String>) -> Self {
+        let words = Words { text: text.into_owned(), signature };
+        if thought { Self::Thought(words) } else { Self::Text(words) }
     }
 }
 

@@ -3,9 +3,6 @@
 use attache_core::{RawUsage, Usage};
 use attache_transport::lenient::Count;
 use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use super::wire::read;
 
 /// What the chunks of a reply say about its tokens.
 #[derive(Debug, Default)]
@@ -33,13 +30,16 @@ struct Counts {
 
 impl Tokens {
     /// Takes the `usageMetadata` of a chunk.
-    pub(super) fn take(&mut self, raw: &RawValue) {
-        let counts: Counts = read(raw);
+    pub(super) fn take(&mut self, json: &str) {
+        if self.raw.as_deref() == Some(json) {
+            return;
+        }
+        let counts: Counts = serde_json::from_str(json).unwrap_or_default();
         if counts == Counts::default() && self.raw.is_some() {
             return;
         }
         self.counts.follow(counts);
-        self.raw = Some(raw.get().to_owned());
+        json.clone_into(self.raw.get_or_insert_default());
     }
 
     /// The counts in our terms: input is everything that was read, output everything that was written.
@@ -81,7 +81,6 @@ fn sum<const N: usize>(counts: [Count; N]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::value::to_raw_value;
     use serde_json::{Value, json};
 
     use super::*;
@@ -89,7 +88,7 @@ mod tests {
     fn of(chunks: &[Value]) -> Usage {
         let mut tokens = Tokens::default();
         for chunk in chunks {
-            tokens.take(&to_raw_value(chunk).unwrap());
+            tokens.take(&chunk.to_string());
         }
         let mut usage = tokens.normalised();
         usage.raw = None;

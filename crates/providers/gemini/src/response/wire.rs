@@ -4,10 +4,75 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, Flag, Lenient, List, Object, Text, lenient};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+
+/// A chunk of a stream that brings a piece of one candidate's text and no other news, as nearly all do.
+#[derive(Debug, Default)]
+pub(crate) struct Delta<'a> {
+    pub(super) index: Option<u64>,
+    pub(super) text: Option<Cow<'a, str>>,
+    pub(super) thought: bool,
+    pub(super) usage: Option<&'a str>,
+    pub(super) model_version: Option<Cow<'a, str>>,
+    pub(super) response_id: Option<Cow<'a, str>>,
+}
+
+impl<'a> Delta<'a> {
+    /// The chunk as such a piece, if it is one.
+    pub(crate) fn read(json: &'a str) -> Option<Self> {
+        let (mut delta, mut candidates) = (Self::default(), 0);
+        JsonCursor::read(json, |cursor| {
+            cursor.object(|cursor, name| match name {
+                b"candidates" => cursor.list(|cursor| {
+                    candidates += 1;
+                    delta.candidate(cursor)
+                }),
+                b"usageMetadata" => {
+                    delta.usage = Some(cursor.json(JsonCursor::skip)?).filter(|json| *json != "null");
+                    Some(())
+                }
+                b"modelVersion" => cursor.text(&mut delta.model_version),
+                b"responseId" => cursor.text(&mut delta.response_id),
+                b"promptFeedback" | b"error" => cursor.null(),
+                _ => cursor.skip(),
+            })
+        })?;
+        (candidates == 1).then_some(delta)
+    }
+
+    fn candidate(&mut self, cursor: &mut JsonCursor<'a>) -> Option<()> {
+        cursor.object(|cursor, name| match name {
+            b"index" => cursor.count(&mut self.index),
+            b"content" => cursor.object(|cursor, name| match name {
+                b"parts" => cursor.list(|cursor| self.part(cursor)),
+                _ => cursor.skip(),
+            }),
+            b"finishReason" | b"finishMessage" => cursor.nothing(),
+            b"urlContextMetadata" | b"groundingMetadata" | b"citationMetadata" => cursor.null(),
+            _ => cursor.skip(),
+        })
+    }
+
+    fn part(&mut self, cursor: &mut JsonCursor<'a>) -> Option<()> {
+        // A second part finds the place of its text filled.
+        let known = self.text.is_some();
+        cursor.object(|cursor, name| match name {
+            b"text" => cursor.text(&mut self.text),
+            b"thought" => {
+                self.thought = cursor.flag()?;
+                Some(())
+            }
+            b"thoughtSignature" => cursor.nothing(),
+            b"functionCall" | b"inlineData" => cursor.null(),
+            _ => cursor.skip(),
+        })?;
+        (!known && self.text.is_some()).then_some(())
+    }
+}
 
 /// One chunk of a stream, or a whole reply.
 #[derive(Debug, Default, Deserialize)]

@@ -131,7 +131,8 @@ impl Body {
         self.taken == 0 && self.segments.is_empty() && self.refusal.is_empty()
     }
 
-    fn text(&mut self, text: &str, mirrored: bool, out: Option<&mut ChunkSink>) {
+    /// Takes a piece of the text.
+    pub(super) fn text(&mut self, text: &str, mirrored: bool, out: Option<&mut ChunkSink>) {
         self.taken += text.len();
         match &mut self.tags {
             None => self.append(text, out),

@@ -57,11 +57,15 @@ impl MemberReasoning {
     ///
     /// Servers that send several members mirror the same text in them: one is read, details before strings
     /// (openai.md C.9, D 45, D 46).
-    pub(super) fn push(&mut self, delta: &Delta<'_>) -> String {
-        let mut piece = self.details.push(&delta.reasoning_details.0);
-        let plain =
-            [(&delta.reasoning_content, Plain::ReasoningContent), (&delta.reasoning, Plain::Reasoning)];
-        if let Some((text, member)) = plain.iter().find_map(|(text, member)| Some((text.get()?, *member))) {
+    pub(super) fn push(
+        &mut self,
+        details: &[&RawValue],
+        reasoning_content: Option<&str>,
+        reasoning: Option<&str>,
+    ) -> String {
+        let mut piece = self.details.push(details);
+        let plain = reasoning_content.map(|text| (text, Plain::ReasoningContent));
+        if let Some((text, member)) = plain.or(reasoning.map(|text| (text, Plain::Reasoning))) {
             self.plain.get_or_insert(member);
             if piece.is_empty() && !self.details.repeats() {
                 text.clone_into(&mut piece);
@@ -78,7 +82,8 @@ impl MemberReasoning {
             return String::new();
         }
         let mut whole = Self::default();
-        whole.push(message);
+        let (details, plain) = (&message.reasoning_details.0, message.reasoning_content.get());
+        whole.push(details, plain, message.reasoning.get());
         let Some(rest) = whole.text.strip_prefix(&*self.text).map(str::to_owned) else {
             return String::new();
         };
@@ -240,7 +245,8 @@ mod tests {
 
     fn push(reasoning: &mut MemberReasoning, delta: &Value) -> String {
         let json = delta.to_string();
-        reasoning.push(&serde_json::from_str(&json).unwrap())
+        let delta: Delta<'_> = serde_json::from_str(&json).unwrap();
+        reasoning.push(&delta.reasoning_details.0, delta.reasoning_content.get(), delta.reasoning.get())
     }
 
     fn origin(reasoning: &MemberReasoning) -> Origin {

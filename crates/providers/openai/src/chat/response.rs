@@ -1,5 +1,7 @@
 //! One reply while it is read: what the deltas bring, and the message that they make.
 
+use std::borrow::Cow;
+
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, OpaquePart,
     ProviderError, ReplayData, StreamChunk, TextPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
@@ -12,7 +14,7 @@ use super::beside::Beside;
 use super::content::Body;
 use super::endings::finish_reason;
 use super::reasoning::MemberReasoning;
-use super::wire::{Call, Choice, Chunk, Delta, Function};
+use super::wire::{Call, Choice, Chunk, Delta, Function, Piece};
 use crate::profile::{Profile, ThinkTags};
 
 /// The most generations of one reply.
@@ -87,12 +89,7 @@ impl Reply {
         whole: bool,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        if self.id.is_none() {
-            self.id = chunk.id.get().map(str::to_owned);
-        }
-        if self.model.is_none() {
-            self.model = chunk.model.get().map(str::to_owned);
-        }
+        self.named(chunk.id.get(), chunk.model.get());
         for (position, choice) in chunk.choices.0.iter().enumerate() {
             if let Some(choice) = &choice.0 {
                 self.take_choice(position, choice, whole, out)?;
@@ -114,18 +111,8 @@ impl Reply {
         whole: bool,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let index = choice.index.0.unwrap_or(position as u64);
-        let at = match self.choices.iter().position(|known| known.index == index) {
-            Some(at) => at,
-            None if self.choices.len() < MAX_CHOICES => {
-                self.choices.push(Generation::new(index, self.choices.is_empty(), self.think_tags));
-                self.choices.len() - 1
-            }
-            None => return Err(too_many("choices")),
-        };
-        let Some(generation) = self.choices.get_mut(at) else { return Ok(()) };
-        let out = generation.shown.then_some(out);
-        let mut out = out;
+        let generation = self.generation(choice.index.0.unwrap_or(position as u64))?;
+        let mut out = generation.shown.then_some(out);
         if let Some(delta) = choice.delta.0.as_ref().filter(|_| !whole || choice.message.0.is_none()) {
             generation.take(delta, out.as_deref_mut())?;
         }
@@ -136,6 +123,41 @@ impl Reply {
             generation.finish = Some(reason.to_owned());
         }
         Ok(())
+    }
+
+    /// Takes a chunk of a stream that is a piece of a text.
+    pub(super) fn piece(&mut self, piece: &Piece<'_>, out: &mut ChunkSink) -> Result<(), ProviderError> {
+        fn filled<'p>(text: &'p Option<Cow<'_, str>>) -> Option<&'p str> {
+            text.as_deref().filter(|text| !text.is_empty())
+        }
+        self.named(filled(&piece.id), filled(&piece.model));
+        let generation = self.generation(piece.index.unwrap_or(0))?;
+        let mut out = generation.shown.then_some(out);
+        let (content, plain) = (filled(&piece.content), filled(&piece.reasoning_content));
+        generation.think(&[], plain, filled(&piece.reasoning), out.as_deref_mut());
+        if let Some(content) = content {
+            generation.body.text(content, !generation.reasoning.is_empty(), out);
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, id: Option<&str>, model: Option<&str>) {
+        if self.id.is_none() {
+            self.id = id.map(str::to_owned);
+        }
+        if self.model.is_none() {
+            self.model = model.map(str::to_owned);
+        }
+    }
+
+    /// The generation of an index.
+    fn generation(&mut self, index: u64) -> Result<&mut Generation, ProviderError> {
+        let known = self.choices.iter().position(|known| known.index == index);
+        let at = known.unwrap_or(self.choices.len());
+        if known.is_none() && at < MAX_CHOICES {
+            self.choices.push(Generation::new(index, at == 0, self.think_tags));
+        }
+        self.choices.get_mut(at).ok_or_else(|| too_many("choices"))
     }
 
     /// Ends the reply.
@@ -191,10 +213,8 @@ impl Generation {
 
     /// Takes a message or a piece of one; within it reasoning comes before text and text before calls.
     fn take(&mut self, delta: &Delta<'_>, mut out: Option<&mut ChunkSink>) -> Result<(), ProviderError> {
-        let thinking = self.reasoning.push(delta);
-        if let Some(out) = &mut out {
-            out.thinking(thinking);
-        }
+        let (plain, other) = (delta.reasoning_content.get(), delta.reasoning.get());
+        self.think(&delta.reasoning_details.0, plain, other, out.as_deref_mut());
         self.body.take(&delta.content, !self.reasoning.is_empty(), out.as_deref_mut());
         if let Some(said) = self.beside.push(delta).as_ref().and_then(Text::get) {
             self.body.speak(said, out.as_deref_mut());
@@ -212,6 +232,19 @@ impl Generation {
             self.extra = Some(extra.to_owned());
         }
         Ok(())
+    }
+
+    fn think(
+        &mut self,
+        details: &[&RawValue],
+        reasoning_content: Option<&str>,
+        reasoning: Option<&str>,
+        out: Option<&mut ChunkSink>,
+    ) {
+        let thinking = self.reasoning.push(details, reasoning_content, reasoning);
+        if let Some(out) = out {
+            out.thinking(thinking);
+        }
     }
 
     /// Takes the whole message, as far as it has come, that stands beside or behind its pieces: it completes them and

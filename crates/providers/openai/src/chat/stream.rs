@@ -6,7 +6,7 @@ use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
 use super::endings::error_in;
 use super::response::Reply;
-use super::wire::Chunk;
+use super::wire::{Chunk, Piece};
 use crate::error;
 use crate::profile::Profile;
 
@@ -24,6 +24,9 @@ impl Events {
     fn read(&mut self, json: &[u8], whole: bool, out: &mut ChunkSink) -> Result<(), ProviderError> {
         // Checked once here, the text is not checked again string by string.
         let text = std::str::from_utf8(json).map_err(|error| error::malformed(json, error))?;
+        if !whole && let Some(piece) = Piece::read(text) {
+            return self.reply.piece(&piece, out);
+        }
         let object: Object<Chunk<'_>> =
             serde_json::from_str(text).map_err(|error| error::malformed(json, error))?;
         let Some(chunk) = object.0 else {

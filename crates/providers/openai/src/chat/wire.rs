@@ -4,12 +4,62 @@
 
 use std::borrow::Cow;
 
+use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, Lenient, List, Number, Object, Text, lenient};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+/// A chunk of a stream that brings a piece of a text and nothing else, as nearly all do.
+#[derive(Debug, Default)]
+pub(super) struct Piece<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) index: Option<u64>,
+    pub(super) content: Option<Cow<'a, str>>,
+    pub(super) reasoning_content: Option<Cow<'a, str>>,
+    pub(super) reasoning: Option<Cow<'a, str>>,
+}
+
+impl<'a> Piece<'a> {
+    /// The chunk as such a piece, if it is one.
+    pub(super) fn read(json: &'a str) -> Option<Self> {
+        let (mut piece, mut choices) = (Self::default(), 0);
+        JsonCursor::read(json, |cursor| {
+            cursor.object(|cursor, name| match name {
+                b"id" => cursor.text(&mut piece.id),
+                b"model" => cursor.text(&mut piece.model),
+                b"choices" => cursor.list(|cursor| {
+                    choices += 1;
+                    piece.choice(cursor)
+                }),
+                b"usage" | b"error" | b"base_resp" | b"x_groq" => cursor.null(),
+                _ => cursor.skip(),
+            })
+        })?;
+        (choices == 1).then_some(piece)
+    }
+
+    fn choice(&mut self, cursor: &mut JsonCursor<'a>) -> Option<()> {
+        cursor.object(|cursor, name| match name {
+            b"index" => cursor.count(&mut self.index),
+            b"delta" => cursor.object(|cursor, name| match name {
+                b"content" => cursor.text(&mut self.content),
+                b"reasoning_content" => cursor.text(&mut self.reasoning_content),
+                b"reasoning" => cursor.text(&mut self.reasoning),
+                b"refusal" | b"reasoning_details" | b"tool_calls" | b"function_call" | b"annotations"
+                | b"images" | b"audio" => cursor.nothing(),
+                b"extra_content" => cursor.null(),
+                _ => cursor.skip(),
+            }),
+            b"message" | b"finish_reason" => cursor.nothing(),
+            b"usage" | b"error" => cursor.null(),
+            _ => cursor.skip(),
+        })
+    }
+}
 
 /// A whole answer, or one chunk of a stream (openai.md A.5, A.7).
 #[derive(Debug, Default, Deserialize)]

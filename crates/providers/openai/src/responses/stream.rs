@@ -23,10 +23,14 @@ impl Events {
     fn read(&mut self, name: &[u8], data: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError> {
         // Checked once here, the text is not checked again string by string.
         let json = std::str::from_utf8(data).map_err(|error| error::malformed(data, error))?;
-        let piece: Object<Piece<'_>> =
-            serde_json::from_str(json).map_err(|error| error::malformed(data, error))?;
-        // Scalars between events are nobody's protocol and say nothing.
-        let Some(piece) = piece.0 else { return Ok(()) };
+        let piece = match Piece::read(json) {
+            Some(piece) => piece,
+            None => match serde_json::from_str(json).map_err(|error| error::malformed(data, error))? {
+                Object(Some(piece)) => piece,
+                // Scalars between events are nobody's protocol and say nothing.
+                Object(None) => return Ok(()),
+            },
+        };
         // Some servers name events only in the frame, most in the data too, some in the data alone.
         let kind = piece.kind.get().unwrap_or_else(|| std::str::from_utf8(name).unwrap_or_default());
         let part = piece.content_index.0.or(piece.summary_index.0).unwrap_or(0);

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use attache_transport::JsonCursor;
 use attache_transport::lenient::{Count, List, Object, Text};
 
 /// What the events that a stream mostly consists of have: a kind, a place, a piece of text.
@@ -18,6 +19,25 @@ pub(super) struct Piece<'a> {
     pub(super) item_id: Text<'a>,
     #[serde(borrow)]
     pub(super) delta: Text<'a>,
+}
+
+impl<'a> Piece<'a> {
+    /// The same of an event as plain as nearly all are, at a fraction of the cost.
+    pub(super) fn read(json: &'a str) -> Option<Self> {
+        let mut piece = Self::default();
+        JsonCursor::read(json, |cursor| {
+            cursor.object(|cursor, name| match name {
+                b"type" => cursor.text(&mut piece.kind.0),
+                b"output_index" => cursor.count(&mut piece.output_index.0),
+                b"content_index" => cursor.count(&mut piece.content_index.0),
+                b"summary_index" => cursor.count(&mut piece.summary_index.0),
+                b"item_id" => cursor.text(&mut piece.item_id.0),
+                b"delta" => cursor.text(&mut piece.delta.0),
+                _ => cursor.skip(),
+            })
+        })?;
+        Some(piece)
+    }
 }
 
 /// What the other events have.
