@@ -50,10 +50,10 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn check(&self, auth: &Auth) -> Result<(), ProviderError>;
 
     /// What becomes of the schemas of `tools` in the API's dialect, and which of them it cannot be offered, by the code
-    /// that encodes them. `config` are the options, as for [`encode`](Self::encode). By default there is nothing to
+    /// that encodes them. `settings` are the options, as for [`encode`](Self::encode). By default there is nothing to
     /// say: schemas are sent as they are.
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        let _ = (tools, config);
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        let _ = (tools, settings);
         SchemaReport::new()
     }
 
@@ -65,14 +65,14 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn prepare<'a>(
         &'a self,
         request: &'a ChatRequest,
-        config: &'a ModelSettings,
+        settings: &'a ModelSettings,
         network: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-        let _ = (request, config, network);
+        let _ = (request, settings, network);
         None
     }
 
-    /// The HTTP request for `request`, whose messages routing has looked at, with `config` as the options: the
+    /// The HTTP request for `request`, whose messages routing has looked at, with `settings` as the options: the
     /// provider's, overruled by the request's. What a conversation's messages render to is kept in the request's
     /// transcript, so that each is rendered once.
     ///
@@ -83,7 +83,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError>;
 
@@ -91,10 +91,10 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
-        let _ = (request, config, key);
+        let _ = (request, settings, key);
         None
     }
 

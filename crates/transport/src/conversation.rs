@@ -74,13 +74,13 @@ pub fn behind(messages: &[Arc<Message>], at: usize) -> u64 {
 }
 
 /// The instructions of the options, unless they are blank.
-pub fn own_system(config: &ModelSettings) -> Option<&str> {
-    config.system.as_deref().filter(|text| !text.trim().is_empty())
+pub fn own_system(settings: &ModelSettings) -> Option<&str> {
+    settings.system.as_deref().filter(|text| !text.trim().is_empty())
 }
 
 /// The texts of the instructions: those of the options, and those of the first `leading` messages.
 pub fn system_texts<'a>(
-    config: &'a ModelSettings,
+    settings: &'a ModelSettings,
     messages: &'a [Arc<Message>],
     leading: usize,
 ) -> impl Iterator<Item = &'a str> {
@@ -88,18 +88,18 @@ pub fn system_texts<'a>(
         Message::System(message) => Some(message.parts.iter().map(TextPart::text)),
         _ => None,
     });
-    own_system(config).into_iter().chain(parts.flatten())
+    own_system(settings).into_iter().chain(parts.flatten())
 }
 
 /// The same as blocks, each behind `open` as a string and before `}`, joined by commas.
 pub fn system_blocks(
-    config: &ModelSettings,
+    settings: &ModelSettings,
     messages: &[Arc<Message>],
     leading: usize,
     open: &str,
 ) -> String {
     let mut blocks = String::new();
-    for text in system_texts(config, messages, leading) {
+    for text in system_texts(settings, messages, leading) {
         blocks.reserve(open.len() + text.len() + 16);
         if !blocks.is_empty() {
             blocks.push(',');

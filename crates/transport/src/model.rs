@@ -28,7 +28,7 @@ pub struct HttpModel<C> {
     codec: Arc<C>,
     network: Network,
     /// The options of this handle: a clone has a copy of its own.
-    config: Mutex<Arc<ModelSettings>>,
+    settings: Mutex<Arc<ModelSettings>>,
     /// The counters of all clones.
     state: Arc<StateCell>,
     /// What the caller wants, which the capabilities may forbid.
@@ -109,7 +109,7 @@ impl<C: Codec> HttpModel<C> {
             id: codec.model_id(),
             codec: Arc::new(codec),
             network: Network::new(HttpClient::shared(), auth, RetryPolicy::default()),
-            config: Mutex::default(),
+            settings: Mutex::default(),
             state: Arc::default(),
             wanted: None,
             uploads: None,
@@ -136,13 +136,13 @@ impl<C: Codec> HttpModel<C> {
 
     /// Sets the options that apply where a request sets none. Clones that were made before keep theirs.
     #[must_use]
-    pub fn with_settings(mut self, config: ModelSettings) -> Self {
-        self.config = Mutex::new(Arc::new(config));
+    pub fn with_settings(mut self, settings: ModelSettings) -> Self {
+        self.settings = Mutex::new(Arc::new(settings));
         self
     }
 
     fn options(&self) -> Arc<ModelSettings> {
-        Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sets the connections to use; by default all providers share the process's.
@@ -194,12 +194,12 @@ impl<C: Codec> HttpModel<C> {
     /// # Cancellation
     /// Dropping the future aborts the request.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<Option<u64>, ProviderError> {
-        let mut config = self.options().merged(&request.settings);
-        config.cache = Some(CachePolicy::Off);
+        let mut settings = self.options().merged(&request.settings);
+        settings.cache = Some(CachePolicy::Off);
         let mut request = request.clone();
         // The transcript is for calls.
         request.transcript = None;
-        let Some(count) = self.codec.count(&request, &config, self.network.auth.key()) else {
+        let Some(count) = self.codec.count(&request, &settings, self.network.auth.key()) else {
             return Ok(None);
         };
         let count = count?;
@@ -236,7 +236,7 @@ impl<C> Clone for HttpModel<C> {
             id: self.id.clone(),
             codec: Arc::clone(&self.codec),
             network: self.network.clone(),
-            config: Mutex::new(Arc::clone(&self.config.lock().unwrap_or_else(PoisonError::into_inner))),
+            settings: Mutex::new(Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))),
             state: Arc::clone(&self.state),
             wanted: self.wanted.clone(),
             uploads: self.uploads.clone(),
@@ -257,8 +257,8 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
         self.options()
     }
 
-    fn set_settings(&self, config: ModelSettings) {
-        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    fn set_settings(&self, settings: ModelSettings) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     fn state(&self) -> ProviderState {
@@ -270,18 +270,18 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
-        let config = self.options().merged(&request.settings);
+        let settings = self.options().merged(&request.settings);
         let (codec, network) = (Arc::clone(&self.codec), self.network.clone());
         let uploading = self.uploads.as_ref().map(|switched| {
             // Of the options headers count, and nothing else is kept for as long as the files are.
             let mut headers = ModelSettings::new();
-            headers.extra_headers = config.extra_headers.clone();
+            headers.extra_headers = settings.extra_headers.clone();
             let codec = Arc::clone(&codec) as Arc<dyn Codec>;
-            let owner = Owner { codec, network: network.clone(), config: headers };
+            let owner = Owner { codec, network: network.clone(), settings: headers };
             let capabilities = Arc::clone(&switched.capabilities);
             Uploading::new(switched.uploads.clone(), capabilities, owner, request.files.clone())
         });
-        let call = Call { codec, network, request, config, uploading };
+        let call = Call { codec, network, request, settings, uploading };
         let (http, state) = (self.network.http.clone(), Arc::clone(&self.state));
         stream(http, state, call.exchange())
     }
@@ -292,25 +292,25 @@ struct Call<C> {
     codec: Arc<C>,
     network: Network,
     request: ChatRequest,
-    config: ModelSettings,
+    settings: ModelSettings,
     uploading: Option<Uploading>,
 }
 
 impl<C: Codec> Call<C> {
     async fn exchange(mut self) -> Result<Exchange, ProviderError> {
         let notes = self.upload().await;
-        let Self { codec, network, request, config, uploading } = &self;
-        let is_prepared = match codec.prepare(request, config, network) {
+        let Self { codec, network, request, settings, uploading } = &self;
+        let is_prepared = match codec.prepare(request, settings, network) {
             Some(preparing) => preparing.await.map(|()| true)?,
             None => uploading.is_some(),
         };
-        let mut encoded = codec.encode(request, config, network.auth.key())?;
+        let mut encoded = codec.encode(request, settings, network.auth.key())?;
         encoded.degradations.extend(notes);
         encoded.parts.whole |= !request.streaming;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
         let decoding = Arc::clone(codec);
         let (forms, answer) =
-            (encoded.strict, config.response_format.as_ref().and_then(ResponseFormat::schema).cloned());
+            (encoded.strict, settings.response_format.as_ref().and_then(ResponseFormat::schema).cloned());
         let decoder = move || {
             let decoder = decoding.decoder(Arc::clone(&tools), degradations.clone());
             if forms.is_none() && answer.is_none() {

@@ -98,11 +98,11 @@ impl<'a> Refusals<'a> {
     /// [`ErrorKind::Unsupported`] if there are such and the caller does not allow to leave them out.
     pub fn stops<'c>(
         &mut self,
-        config: &'c ModelSettings,
+        settings: &'c ModelSettings,
         word: &str,
         is_empty: impl Fn(&str) -> bool,
     ) -> Result<Vec<&'c str>, ProviderError> {
-        let stops = config.stop.as_deref().unwrap_or_default();
+        let stops = settings.stop.as_deref().unwrap_or_default();
         let filled: Vec<&str> = stops.iter().map(String::as_str).filter(|stop| !is_empty(stop)).collect();
         if filled.len() < stops.len() {
             let (why, instead) =

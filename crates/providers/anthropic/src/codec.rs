@@ -248,23 +248,23 @@ impl Codec for MessagesCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
     }
 
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
-        Some(request::count(self, request, config, key))
+        Some(request::count(self, request, settings, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        request::check_tools(self, tools, config)
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        request::check_tools(self, tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -32,7 +32,7 @@ struct Metadata {
 impl FileApi for MessagesCodec {
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
         let parts = RequestParts::post_json(self.url_of("files")?, EncodedBody::default());
-        let parts = addressed(self, parts, ask.config, ask.key, Some(BETA))?;
+        let parts = addressed(self, parts, ask.settings, ask.key, Some(BETA))?;
         let lifetime = file.lifetime.map(|time| time.as_secs().clamp(LIFETIMES.0, LIFETIMES.1).to_string());
         let fields: Vec<_> =
             lifetime.as_deref().map(|seconds| ("expires_in_seconds", seconds)).into_iter().collect();
@@ -51,7 +51,7 @@ impl FileApi for MessagesCodec {
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
         let mut parts = RequestParts::get(self.url_of(&format!("files/{id}"))?);
         parts.method = Method::DELETE;
-        addressed(self, parts, ask.config, ask.key, Some(BETA))
+        addressed(self, parts, ask.settings, ask.key, Some(BETA))
     }
 
     fn is_lost(&self, error: &ProviderError) -> bool {

@@ -33,7 +33,7 @@ use crate::response::CONTAINER;
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     request: &'a ChatRequest,
-    config: &'a ModelSettings,
+    settings: &'a ModelSettings,
     codec: &'a MessagesCodec,
 }
 
@@ -42,10 +42,10 @@ impl MessagesCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, config, codec: self };
+        let ask = Ask { request, settings, codec: self };
         let parts = parts(ask, key)?;
         with_kept(request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
     }
@@ -87,13 +87,13 @@ impl State {
     }
 
     fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
-        let Ask { request, config, codec } = ask;
-        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        let Ask { request, settings, codec } = ask;
+        let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         self.messages(ask)?;
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
-        let answer = config.response_format.as_ref().and_then(ResponseFormat::schema);
+        let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
         let answer = answer.filter(|_| options.structured);
         let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
         let strict = forms.as_ref();
@@ -109,13 +109,13 @@ impl State {
         }
         if let Some(id) = container(&request.messages) {
             // What the caller says of it in an object is added to the id.
-            let said = config.extra_body.get(CONTAINER);
+            let said = settings.extra_body.get(CONTAINER);
             let value = if said.is_some_and(Value::is_object) { json!({"id": id}) } else { json!(id) };
             options.members.insert(CONTAINER.to_owned(), value);
         }
-        forbid_conversation(&config.extra_body)?;
-        let more_tools = extra_tools(&config.extra_body)?;
-        merge_members(&mut options.members, &config.extra_body);
+        forbid_conversation(&settings.extra_body)?;
+        let more_tools = extra_tools(&settings.extra_body)?;
+        merge_members(&mut options.members, &settings.extra_body);
         options.members.shift_remove("tools");
         if *codec.platform() != Platform::Anthropic {
             // The address names the model, and the version stands in the body.
@@ -123,13 +123,13 @@ impl State {
             options.members.entry("anthropic_version").or_insert_with(|| json!(codec.version()));
         }
 
-        let marker = match cache_policy(request, config, codec.capabilities(), "markers", &mut refusals)? {
+        let marker = match cache_policy(request, settings, codec.capabilities(), "markers", &mut refusals)? {
             CachePolicy::Short => Some(r#","cache_control":{"type":"ephemeral"}"#),
             CachePolicy::Long => Some(r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#),
             _ => None,
         };
         let system =
-            system_blocks(config, &request.messages, self.plan.leading(), r#"{"type":"text","text":"#);
+            system_blocks(settings, &request.messages, self.plan.leading(), r#"{"type":"text","text":"#);
         let has_tools = !tools.is_empty() || !more_tools.is_empty();
         // A `cache_control` of the whole request is one of them.
         let spent = usize::from(options.members.contains_key("cache_control"));
@@ -228,7 +228,7 @@ impl State {
 pub(crate) fn count(
     codec: &MessagesCodec,
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     key: Option<&Secret>,
 ) -> Result<CountRequest, ProviderError> {
     const KNOWN: [&str; 9] = [
@@ -242,7 +242,7 @@ pub(crate) fn count(
         "cache_control",
         "anthropic_version",
     ];
-    let encoded = codec.encode(request, config, key)?;
+    let encoded = codec.encode(request, settings, key)?;
     CountRequest::of(encoded, codec.count_url()?, "/input_tokens", |mut members| {
         members.retain(|name, _| KNOWN.contains(&name.as_str()));
         // Tools of the provider's own are not counted.
@@ -292,18 +292,18 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
     let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
     let beta = (!ask.request.files.is_empty()).then_some(BETA);
-    addressed(ask.codec, parts, ask.config, key, beta)
+    addressed(ask.codec, parts, ask.settings, key, beta)
 }
 
 /// Adds version, key, the headers of the options and flags, `beta` among them.
 pub(crate) fn addressed(
     codec: &MessagesCodec,
     parts: RequestParts,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     key: Option<&Secret>,
     beta: Option<&str>,
 ) -> Result<RequestParts, ProviderError> {
-    let extra = &config.extra_headers;
+    let extra = &settings.extra_headers;
     let mut parts = parts;
     if *codec.platform() == Platform::Anthropic {
         parts = parts.with_header(HeaderName::from_static("anthropic-version"), codec.version());

@@ -223,14 +223,14 @@ impl ConverseCodec {
     fn counting(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<CountRequest, ProviderError> {
         const KNOWN: [&str; 4] = ["messages", "system", "toolConfig", "additionalModelRequestFields"];
         let own = self.model.find("anthropic.").filter(|_| !self.model.starts_with("arn:"));
         let model = own.and_then(|at| self.model.get(at..)).unwrap_or(&self.model);
         let url = self.url_of(model, "count-tokens")?;
-        CountRequest::of(self.encode(request, config, key)?, url, "/inputTokens", |mut members| {
+        CountRequest::of(self.encode(request, settings, key)?, url, "/inputTokens", |mut members| {
             members.retain(|name, _| KNOWN.contains(&name.as_str()));
             json!({"input": {"converse": members}})
         })
@@ -283,25 +283,25 @@ impl Codec for ConverseCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.fits()?;
-        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
     }
 
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
         // Of others the API counts none.
-        self.family.counts_tokens.then(|| self.counting(request, config, key))
+        self.family.counts_tokens.then(|| self.counting(request, settings, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        crate::request::check_tools(self, tools, config)
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        crate::request::check_tools(self, tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -33,7 +33,7 @@ use crate::error;
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     request: &'a ChatRequest,
-    config: &'a ModelSettings,
+    settings: &'a ModelSettings,
     codec: &'a ConverseCodec,
 }
 
@@ -42,10 +42,10 @@ impl ConverseCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, config, codec: self };
+        let ask = Ask { request, settings, codec: self };
         let parts = parts(ask, key)?;
         with_kept(request, FAMILY, |_| true, State::new, |state: &mut State| state.encode(ask, parts))
     }
@@ -91,17 +91,17 @@ impl State {
     }
 
     fn encode(&mut self, ask: Ask<'_>, mut parts: RequestParts) -> Result<EncodedRequest, ProviderError> {
-        let Ask { request, config, codec } = ask;
-        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        let Ask { request, settings, codec } = ask;
+        let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         check_pairing(&request.messages)?;
         self.messages(ask)?;
 
         let mut options = options::read(ask, &mut refusals)?;
         self.check_ends(ask, &options)?;
-        let answer = config.response_format.as_ref().and_then(ResponseFormat::schema);
+        let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
         let answer = answer.filter(|_| options.structured);
         let forms = StrictForms::of_tools(&request.tools, codec.subset(), answer);
-        let extra = Extra::read(&config.extra_body)?;
+        let extra = Extra::read(&settings.extra_body)?;
         let point = cache_point(ask, &mut refusals)?;
         let tool_config = self.tool_config(ask, &mut options, &extra, forms.as_ref(), &mut refusals)?;
         merge_members(&mut options.additional, &extra.additional);
@@ -111,7 +111,7 @@ impl State {
         }
         merge_members(&mut options.members, &extra.members);
 
-        let system = system_blocks(config, &request.messages, self.plan.leading(), r#"{"text":"#);
+        let system = system_blocks(settings, &request.messages, self.plan.leading(), r#"{"text":"#);
         // The caller's own points among the tools take the place of ours there.
         let spent = extra.tools.iter().filter(|tool| tool.get("cachePoint").is_some()).count();
         let cached_tools = codec.family().cached_tools && tool_config.is_some() && spent == 0;
@@ -294,7 +294,7 @@ impl Extra {
 /// A cache point, as a block behind others; `None` where none are wanted.
 fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'static str>, ProviderError> {
     let capabilities = ask.codec.capabilities();
-    Ok(match cache_policy(ask.request, ask.config, capabilities, "points", refusals)? {
+    Ok(match cache_policy(ask.request, ask.settings, capabilities, "points", refusals)? {
         CachePolicy::Long if capabilities.long_cache => {
             Some(r#",{"cachePoint":{"type":"default","ttl":"1h"}}"#)
         }
@@ -311,7 +311,7 @@ fn cache_point(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<&'sta
 
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
-    let (whole, extra) = (!ask.request.streaming, &ask.config.extra_headers);
+    let (whole, extra) = (!ask.request.streaming, &ask.settings.extra_headers);
     let accept = if whole { "application/json" } else { "application/vnd.amazon.eventstream" };
     let mut parts =
         RequestParts::post_json(ask.codec.url(whole)?, EncodedBody::default()).with_header(ACCEPT, accept);

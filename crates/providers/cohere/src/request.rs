@@ -38,20 +38,20 @@ impl CohereCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let mut parts = RequestParts::post_json(self.url()?, EncodedBody::from(Bytes::new()));
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
         }
-        let parts = parts.with_extra_headers(&config.extra_headers)?;
+        let parts = parts.with_extra_headers(&settings.extra_headers)?;
 
         check_pairing(&request.messages)?;
         let wire_key = format!("{FAMILY}/{}", self.model());
         let fits = |state: &State| state.fits(self, &request.tools);
         let new = || State::new(self, &request.tools);
-        with_kept(request, &wire_key, fits, new, |state| state.body(self, request, config, parts))
+        with_kept(request, &wire_key, fits, new, |state| state.body(self, request, settings, parts))
     }
 }
 
@@ -74,16 +74,16 @@ impl State {
         &mut self,
         codec: &CohereCodec,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         mut parts: RequestParts,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut refusals = Refusals::new(codec.model(), config.unsupported).saying("left out");
-        let options = options::members(codec, request, config, &mut refusals)?;
+        let mut refusals = Refusals::new(codec.model(), settings.unsupported).saying("left out");
+        let options = options::members(codec, request, settings, &mut refusals)?;
         self.render(codec, request)?;
 
         let mut head = self.head.clone();
         let has_items = self.log.first_role().is_some();
-        if let Some(text) = own_system(config) {
+        if let Some(text) = own_system(settings) {
             head.push_str(&json!({"role": "system", "content": text}).to_string());
             if has_items {
                 head.push(',');

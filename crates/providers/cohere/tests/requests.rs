@@ -45,8 +45,8 @@ fn says(parts: impl IntoIterator<Item = Option<AssistantPart>>) -> Arc<Message> 
 fn plain() {
     let request = ChatRequest::new([Message::system("Be brief.").shared(), user("Hi \"there\"")]);
     let key = Secret::new("canary-0123456789");
-    let config = ModelSettings::new().with_system("You are kind.").with_extra_header("X-Client-Name", "t");
-    let encoded = codec().encode(&request, &config, Some(&key)).unwrap();
+    let settings = ModelSettings::new().with_system("You are kind.").with_extra_header("X-Client-Name", "t");
+    let encoded = codec().encode(&request, &settings, Some(&key)).unwrap();
     let headers: Vec<_> =
         encoded.parts.shown_headers().map(|(name, value)| format!("{name}: {value}")).collect();
     let body = String::from_utf8(encoded.parts.body.to_vec()).unwrap();

@@ -40,13 +40,13 @@ struct Resource {
 pub(crate) fn prepare<'a>(
     codec: &'a GenerateCodec,
     request: &'a ChatRequest,
-    config: &'a ModelSettings,
+    settings: &'a ModelSettings,
     network: &'a Network,
 ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-    if !wants_cache(config) || !can_cache(codec) {
+    if !wants_cache(settings) || !can_cache(codec) {
         return None;
     }
-    let keeper = Keeper { ask: Ask { request, config, codec }, network };
+    let keeper = Keeper { ask: Ask { request, settings, codec }, network };
     let plan = keeper.plan()?;
     Some(Box::pin(async move {
         if keeper.carry_out(plan).await == Outcome::Gone
@@ -79,8 +79,8 @@ pub(crate) fn find(
 /// Deletes all that is kept.
 pub(crate) async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
     let request = ChatRequest::default();
-    let config = ModelSettings::new();
-    let keeper = Keeper { ask: Ask { request: &request, config: &config, codec }, network };
+    let settings = ModelSettings::new();
+    let keeper = Keeper { ask: Ask { request: &request, settings: &settings, codec }, network };
     let (mut deleted, mut failure) = (0, None);
     for name in codec.caches().take_all() {
         match keeper.delete(&name).await {
@@ -116,7 +116,7 @@ struct Keeper<'a> {
 
 impl<'a> Keeper<'a> {
     fn ttl(&self) -> Duration {
-        match self.ask.config.cache {
+        match self.ask.settings.cache {
             Some(CachePolicy::Long) => LONG,
             _ => SHORT,
         }
@@ -222,7 +222,7 @@ impl<'a> Keeper<'a> {
             false => RequestParts::post_json(url, EncodedBody::from(body)),
         };
         parts.method = method;
-        let parts = authorized(self.ask.codec, self.ask.config, parts, self.network.auth().key())?;
+        let parts = authorized(self.ask.codec, self.ask.settings, parts, self.network.auth().key())?;
         self.network.send(&parts, error::read).await?.bytes(ANSWER_LIMIT).await
     }
 }

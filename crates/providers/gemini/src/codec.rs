@@ -183,22 +183,22 @@ impl GenerateCodec {
     fn counting(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<CountRequest, ProviderError> {
         let model = self.platform.model_path(&self.model)?;
         let url = self.url(&format!("{model}:countTokens"))?;
-        CountRequest::of(self.request(request, config, key)?, url, "/totalTokens", |mut members| {
-            match self.platform {
-                Platform::Gemini => {
-                    members.insert("model".to_owned(), Value::from(model));
-                    json!({"generateContentRequest": members})
-                }
-                Platform::Vertex { .. } => {
-                    const KNOWN: [&str; 4] = ["contents", "systemInstruction", "tools", "generationConfig"];
-                    members.retain(|name, _| KNOWN.contains(&name.as_str()));
-                    Value::Object(members)
-                }
+        CountRequest::of(self.request(request, settings, key)?, url, "/totalTokens", |mut members| match self
+            .platform
+        {
+            Platform::Gemini => {
+                members.insert("model".to_owned(), Value::from(model));
+                json!({"generateContentRequest": members})
+            }
+            Platform::Vertex { .. } => {
+                const KNOWN: [&str; 4] = ["contents", "systemInstruction", "tools", "generationConfig"];
+                members.retain(|name, _| KNOWN.contains(&name.as_str()));
+                Value::Object(members)
             }
         })
     }
@@ -260,32 +260,32 @@ impl Codec for GenerateCodec {
     fn prepare<'a>(
         &'a self,
         request: &'a ChatRequest,
-        config: &'a ModelSettings,
+        settings: &'a ModelSettings,
         network: &'a Network,
     ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-        crate::cache::prepare(self, request, config, network)
+        crate::cache::prepare(self, request, settings, network)
     }
 
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, config, key)
+        self.request(request, settings, key)
     }
 
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
-        Some(self.counting(request, config, key))
+        Some(self.counting(request, settings, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        crate::request::check_tools(self, tools, config)
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        crate::request::check_tools(self, tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -55,7 +55,7 @@ impl FileApi for GenerateCodec {
         let media_type = wire_type(&file.media_type);
         let body = json!({"file": {"displayName": file.name, "mimeType": media_type}});
         let parts = RequestParts::post_json(self.upload_url()?, body.to_string());
-        let parts = authorized(self, ask.config, parts, ask.key)?;
+        let parts = authorized(self, ask.settings, parts, ask.key)?;
         Ok(parts
             .with_header(header("x-goog-upload-protocol"), "resumable")
             .with_header(header("x-goog-upload-command"), "start")
@@ -92,7 +92,7 @@ impl FileApi for GenerateCodec {
         match state.as_str() {
             "PROCESSING" => {
                 let parts = RequestParts::get(self.url(&name)?);
-                Ok(FileStep::Wait(PAUSE, authorized(self, ask.config, parts, ask.key)?))
+                Ok(FileStep::Wait(PAUSE, authorized(self, ask.settings, parts, ask.key)?))
             }
             "FAILED" => {
                 let why = error.map(|problem| problem.message).unwrap_or_default();
@@ -109,7 +109,7 @@ impl FileApi for GenerateCodec {
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
         let mut parts = RequestParts::get(self.url(id)?);
         parts.method = Method::DELETE;
-        authorized(self, ask.config, parts, ask.key)
+        authorized(self, ask.settings, parts, ask.key)
     }
 
     fn is_lost(&self, error: &ProviderError) -> bool {

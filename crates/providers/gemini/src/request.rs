@@ -36,7 +36,7 @@ const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     pub(crate) request: &'a ChatRequest,
-    pub(crate) config: &'a ModelSettings,
+    pub(crate) settings: &'a ModelSettings,
     pub(crate) codec: &'a GenerateCodec,
 }
 
@@ -45,13 +45,13 @@ impl GenerateCodec {
     pub(crate) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, config, codec: self };
+        let ask = Ask { request, settings, codec: self };
         let mut parts = authorized(
             self,
-            config,
+            settings,
             RequestParts::post_json(self.endpoint(!request.streaming)?, EncodedBody::default()),
             key,
         )?;
@@ -67,11 +67,11 @@ impl GenerateCodec {
 /// The key and the headers of the options on a request.
 pub(crate) fn authorized(
     codec: &GenerateCodec,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     parts: RequestParts,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
-    let extra = &config.extra_headers;
+    let extra = &settings.extra_headers;
     let google_key = HeaderName::from_static("x-goog-api-key");
     let is_set = extra.iter().any(|(name, _)| name == AUTHORIZATION.as_str() || name == google_key.as_str());
     let parts = match key.filter(|key| !key.is_empty() && !is_set) {
@@ -119,8 +119,8 @@ impl State {
         ask: Ask<'_>,
         key: Option<&Secret>,
     ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
-        let Ask { request, config, codec } = ask;
-        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        let Ask { request, settings, codec } = ask;
+        let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         check_pairing(&request.messages)?;
         let head = self.head(ask, &mut refusals)?;
         let cached = self.cached(ask, &head, key, &mut refusals)?;
@@ -145,7 +145,7 @@ impl State {
             push(&mut text, name, &value.to_string());
         }
         text.push_str(r#""contents":["#);
-        if let Some(own) = own_system(config).filter(|_| cached.is_none() && !codec.capabilities().system) {
+        if let Some(own) = own_system(settings).filter(|_| cached.is_none() && !codec.capabilities().system) {
             text.push_str(r#"{"role":"user","parts":[{"text":"#);
             text.push_str(&Value::from(format!("<system>\n{own}\n</system>")).to_string());
             text.push_str("}]},");
@@ -160,7 +160,7 @@ impl State {
 
     /// Everything but the contents.
     pub(crate) fn head(&mut self, ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Head, ProviderError> {
-        let Ask { request, config, codec } = ask;
+        let Ask { request, settings, codec } = ask;
         let generation = options::generation(ask, refusals)?;
         let own = self.tools(ask, refusals)?;
         let tool_config = tools::choice(ask, refusals)?;
@@ -169,7 +169,7 @@ impl State {
             members.insert("generationConfig".to_owned(), Value::Object(generation));
         }
         members.extend(tool_config.map(|config| ("toolConfig".to_owned(), config)));
-        let more_tools = merge(&mut members, &config.extra_body)?;
+        let more_tools = merge(&mut members, &settings.extra_body)?;
         let mut tools = String::new();
         let own = (!own.is_empty()).then(|| Cow::Borrowed(&*own));
         for tool in own.into_iter().chain(more_tools.iter().map(|tool| Cow::Owned(tool.to_string()))) {
@@ -180,7 +180,7 @@ impl State {
             tools.push(']');
         }
         let system = match codec.capabilities().system {
-            true => system(config, &request.messages),
+            true => system(settings, &request.messages),
             false => String::new(),
         };
         Ok(Head { system, tools, tool_config: members.shift_remove("toolConfig"), members })
@@ -211,7 +211,7 @@ impl State {
         key: Option<&Secret>,
         refusals: &mut Refusals<'_>,
     ) -> Result<Option<(String, Slice)>, ProviderError> {
-        if !wants_cache(ask.config) {
+        if !wants_cache(ask.settings) {
             return Ok(None);
         }
         if !can_cache(ask.codec) {
@@ -243,8 +243,8 @@ impl State {
 }
 
 /// True if the caller asks for a cached content.
-pub(crate) fn wants_cache(config: &ModelSettings) -> bool {
-    matches!(config.cache, Some(CachePolicy::Short | CachePolicy::Long))
+pub(crate) fn wants_cache(settings: &ModelSettings) -> bool {
+    matches!(settings.cache, Some(CachePolicy::Short | CachePolicy::Long))
 }
 
 /// True if a prefix can be kept for the model.
@@ -281,8 +281,8 @@ fn sync(
 }
 
 /// The instructions of the options, and those before everything else.
-fn system(config: &ModelSettings, messages: &[Arc<Message>]) -> String {
-    match system_blocks(config, messages, count_leading(messages), r#"{"text":"#) {
+fn system(settings: &ModelSettings, messages: &[Arc<Message>]) -> String {
+    match system_blocks(settings, messages, count_leading(messages), r#"{"text":"#) {
         none if none.is_empty() => none,
         blocks => [r#"{"parts":["#, &blocks, "]}"].concat(),
     }

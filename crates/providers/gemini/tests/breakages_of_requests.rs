@@ -151,15 +151,15 @@ fn a11_a_form_beside_tools_is_refused_before_the_third_generation() {
         strict: false,
     };
     let asked =
-        |config: ModelSettings| request([Message::user("go")]).with_tools(tools()).with_settings(config);
-    let config = ModelSettings::new().with_response_format(form);
-    let error = encode_for(&asked(config.clone()), &GenerateCodec::new(OLD)).unwrap_err();
+        |settings: ModelSettings| request([Message::user("go")]).with_tools(tools()).with_settings(settings);
+    let settings = ModelSettings::new().with_response_format(form);
+    let error = encode_for(&asked(settings.clone()), &GenerateCodec::new(OLD)).unwrap_err();
     assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some("response_format")));
-    let lenient = asked(config.clone().with_unsupported(Unsupported::Degrade));
+    let lenient = asked(settings.clone().with_unsupported(Unsupported::Degrade));
     let encoded = encode_for(&lenient, &GenerateCodec::new(OLD)).unwrap();
     assert_eq!(encoded.degradations.len(), 1);
     assert_eq!(body_for(&lenient, &GenerateCodec::new(OLD)).get("generationConfig"), None);
-    let body = body(&asked(config));
+    let body = body(&asked(settings));
     assert_eq!(body["generationConfig"]["responseMimeType"], "application/json");
 }
 

@@ -18,29 +18,29 @@ use attache_gemini::GenerateCodec;
 use common::*;
 use serde_json::{Value, json};
 
-fn with(config: ModelSettings) -> ChatRequest {
-    request([Message::user("go")]).with_settings(config)
+fn with(settings: ModelSettings) -> ChatRequest {
+    request([Message::user("go")]).with_settings(settings)
 }
 
-fn generation(config: ModelSettings) -> Value {
-    body(&with(config))["generationConfig"].clone()
+fn generation(settings: ModelSettings) -> Value {
+    body(&with(settings))["generationConfig"].clone()
 }
 
 /// What a model of that name is sent, strictly and with leave.
 fn thinking_of(model: &str, reasoning: Reasoning) -> (Result<Value, ErrorKind>, Value) {
-    let config = ModelSettings::new().with_reasoning(reasoning);
+    let settings = ModelSettings::new().with_reasoning(reasoning);
     let codec = GenerateCodec::new(model);
-    let member = |config: ModelSettings| {
-        encode_for(&with(config.clone()), &codec)
-            .map(|_| body_for(&with(config), &codec)["generationConfig"]["thinkingConfig"].clone())
+    let member = |settings: ModelSettings| {
+        encode_for(&with(settings.clone()), &codec)
+            .map(|_| body_for(&with(settings), &codec)["generationConfig"]["thinkingConfig"].clone())
     };
-    let strict = member(config.clone()).map_err(|error| error.kind());
-    (strict, member(config.with_unsupported(Unsupported::Degrade)).unwrap())
+    let strict = member(settings.clone()).map_err(|error| error.kind());
+    (strict, member(settings.with_unsupported(Unsupported::Degrade)).unwrap())
 }
 
 #[test]
 fn sampling_and_limits() {
-    let config = ModelSettings::new()
+    let settings = ModelSettings::new()
         .with_max_tokens(100)
         .with_temperature(0.5)
         .with_top_p(0.9)
@@ -50,7 +50,7 @@ fn sampling_and_limits() {
         .with_presence_penalty(0.5)
         .with_frequency_penalty(-0.5);
     assert_eq!(
-        generation(config),
+        generation(settings),
         json!({"maxOutputTokens": 100, "temperature": 0.5, "topP": 0.9, "topK": 40, "stopSequences": ["END", " "],
             "seed": 7, "presencePenalty": 0.5, "frequencyPenalty": -0.5})
     );
@@ -59,7 +59,7 @@ fn sampling_and_limits() {
 #[test]
 fn options_out_of_bounds_are_refused_or_clamped() {
     let stops: Vec<String> = (0..7).map(|number| number.to_string()).collect();
-    for (config, option, name, nearest) in [
+    for (settings, option, name, nearest) in [
         (ModelSettings::new().with_temperature(3.0), "temperature", "temperature", json!(2.0)),
         (ModelSettings::new().with_top_p(1.5), "top_p", "topP", json!(1.0)),
         (
@@ -71,9 +71,9 @@ fn options_out_of_bounds_are_refused_or_clamped() {
         (ModelSettings::new().with_stop(stops), "stop", "stopSequences", json!(["0", "1", "2", "3", "4"])),
         (ModelSettings::new().with_seed(1 << 40), "seed", "seed", Value::Null),
     ] {
-        let error = encode(&with(config.clone())).unwrap_err();
+        let error = encode(&with(settings.clone())).unwrap_err();
         assert_eq!((error.kind(), error.param()), (ErrorKind::Unsupported, Some(option)));
-        let lenient = with(config.with_unsupported(Unsupported::Degrade));
+        let lenient = with(settings.with_unsupported(Unsupported::Degrade));
         assert_eq!(body(&lenient)["generationConfig"][name], nearest, "{option}");
         let recorded = encode(&lenient).unwrap().degradations;
         assert_eq!(recorded.iter().map(|note| note.option.as_str()).collect::<Vec<_>>(), [option]);
@@ -181,7 +181,7 @@ fn choices_of_tools() {
 // gemini.md 5: the provider's own tools, and what has no option
 #[test]
 fn members_of_the_callers_own() {
-    let config = ModelSettings::new()
+    let settings = ModelSettings::new()
         .with_temperature(1.0)
         .with_extra_body("tools", json!([{"googleSearch": {}}]))
         .with_extra_body(
@@ -194,7 +194,7 @@ fn members_of_the_callers_own() {
         )
         .with_extra_body("toolConfig", json!({"includeServerSideToolInvocations": true}))
         .with_reasoning(Reasoning::Effort(Effort::Low));
-    let asked = with(config).with_tools(tools()).with_tool_choice(ToolChoice::Required);
+    let asked = with(settings).with_tools(tools()).with_tool_choice(ToolChoice::Required);
     let body = body(&asked);
     assert_eq!(body["tools"].as_array().unwrap().len(), 2);
     assert_eq!(body["tools"][1], json!({"googleSearch": {}}));

@@ -64,8 +64,8 @@ impl OfflineModel {
     /// Takes the capabilities from another table.
     #[must_use]
     pub fn with_matrix(self, matrix: &Matrix) -> Self {
-        let config = self.shared.state.settings();
-        Self::build(&self.shared.capabilities.model, matrix, (*config).clone())
+        let settings = self.shared.state.settings();
+        Self::build(&self.shared.capabilities.model, matrix, (*settings).clone())
     }
 
     /// Sets the settings that apply where a request sets none.
@@ -75,11 +75,11 @@ impl OfflineModel {
         self
     }
 
-    fn build(model: &str, matrix: &Matrix, config: ModelSettings) -> Self {
+    fn build(model: &str, matrix: &Matrix, settings: ModelSettings) -> Self {
         let shared = Shared {
             id: format!("{FAMILY}/{model}"),
             capabilities: capabilities::resolve(matrix, model),
-            state: StateCell::new(config),
+            state: StateCell::new(settings),
         };
         Self { shared: Arc::new(shared) }
     }

@@ -25,7 +25,7 @@ struct FileObject {
 
 impl FileApi for Server {
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
-        let parts = server::envelope(&self.profile, "files", ask.config, ask.key)?;
+        let parts = server::envelope(&self.profile, "files", ask.settings, ask.key)?;
         let purpose = match file.media_type.kind() {
             MediaKind::Image => "vision",
             _ => "user_data",
@@ -50,7 +50,7 @@ impl FileApi for Server {
     }
 
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
-        let mut parts = server::envelope(&self.profile, &format!("files/{id}"), ask.config, ask.key)?;
+        let mut parts = server::envelope(&self.profile, &format!("files/{id}"), ask.settings, ask.key)?;
         parts.method = Method::DELETE;
         Ok(parts)
     }

@@ -13,7 +13,7 @@ use crate::tools;
 pub(crate) struct Writer<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) capabilities: &'a ModelCapabilities,
-    pub(crate) config: &'a ModelSettings,
+    pub(crate) settings: &'a ModelSettings,
     /// Tools are offered, of the request or of the server's own.
     pub(crate) has_tools: bool,
     pub(crate) members: Map<String, Value>,
@@ -26,12 +26,12 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(
         profile: &'a Profile,
         capabilities: &'a ModelCapabilities,
-        config: &'a ModelSettings,
+        settings: &'a ModelSettings,
         has_tools: bool,
     ) -> Self {
-        let refusals = Refusals::new(&capabilities.model, config.unsupported).saying("left out");
+        let refusals = Refusals::new(&capabilities.model, settings.unsupported).saying("left out");
         let members = Map::new();
-        Self { profile, capabilities, config, has_tools, members, strict_answer: false, refusals }
+        Self { profile, capabilities, settings, has_tools, members, strict_answer: false, refusals }
     }
 
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
 
     /// Automatic caching needs nothing but a stable prefix; a key brings requests with the same one together.
     pub(crate) fn caching(&mut self, key: impl FnOnce() -> Value) -> Result<(), ProviderError> {
-        let policy = match self.config.cache {
+        let policy = match self.settings.cache {
             None | Some(CachePolicy::Off) => return Ok(()),
             Some(policy) => policy,
         };

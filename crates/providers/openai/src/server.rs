@@ -77,8 +77,8 @@ impl Server {
     }
 
     /// The model as the body names it, which extra members may say otherwise.
-    pub(crate) fn named_model<'a>(&'a self, config: &'a ModelSettings) -> &'a str {
-        match (config.extra_body.get("model"), self.profile.extra_body.get("model")) {
+    pub(crate) fn named_model<'a>(&'a self, settings: &'a ModelSettings) -> &'a str {
+        match (settings.extra_body.get("model"), self.profile.extra_body.get("model")) {
             (Some(Value::String(model)), _) | (None, Some(Value::String(model))) => model,
             _ => &self.model,
         }
@@ -106,8 +106,8 @@ impl Server {
     }
 
     /// What becomes of the schemas of tools, by the code that writes them.
-    pub(crate) fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        tools::check(&self.capabilities, self.profile.tool_schemas, tools, config.unsupported)
+    pub(crate) fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        tools::check(&self.capabilities, self.profile.tool_schemas, tools, settings.unsupported)
     }
 
     /// Takes base URL and key from the profile's variables.
@@ -163,7 +163,7 @@ fn configure(
 pub(crate) fn envelope(
     profile: &Profile,
     path: &str,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
     if profile.base_url.trim().is_empty() {
@@ -183,5 +183,5 @@ pub(crate) fn envelope(
     if let Some(key) = key.filter(|key| !key.is_empty()) {
         parts = parts.with_secret_header(named(&profile.key.header)?, &profile.key.prefix, key);
     }
-    parts.with_extra_headers(&config.extra_headers)
+    parts.with_extra_headers(&settings.extra_headers)
 }

@@ -89,9 +89,9 @@ fn compile(definition: &ToolDefinition, rule: ToolSchemas) -> (Cow<'_, Value>, V
 /// [`ErrorKind::Configuration`] for what is no list.
 pub(crate) fn hosted<'a>(
     profile: &'a Profile,
-    config: &'a ModelSettings,
+    settings: &'a ModelSettings,
 ) -> Result<Vec<&'a Value>, ProviderError> {
-    Ok(extra_tools(&profile.extra_body)?.iter().chain(extra_tools(&config.extra_body)?).collect())
+    Ok(extra_tools(&profile.extra_body)?.iter().chain(extra_tools(&settings.extra_body)?).collect())
 }
 
 /// Writes them behind the tools of the request, the head of which ends in the last of these.

@@ -59,8 +59,8 @@ fn body(codec: &ChatCodec, request: &ChatRequest) -> Value {
 
 /// What was left out, and the body without it.
 fn degraded(codec: &ChatCodec, request: &ChatRequest) -> (Vec<String>, Value) {
-    let config = request.settings.merged(&ModelSettings::new().with_unsupported(Unsupported::Degrade));
-    let encoded = codec.encode(request, &config, None).unwrap();
+    let settings = request.settings.merged(&ModelSettings::new().with_unsupported(Unsupported::Degrade));
+    let encoded = codec.encode(request, &settings, None).unwrap();
     let options = encoded.degradations.iter().map(|degradation| degradation.option.clone()).collect();
     (options, serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap())
 }

@@ -25,13 +25,13 @@ const LOOKBACK: usize = 20;
 /// allows it.
 pub fn cache_policy(
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     capabilities: &ModelCapabilities,
     markers: &str,
     refusals: &mut Refusals<'_>,
 ) -> Result<CachePolicy, ProviderError> {
     let explicit = capabilities.caching == Caching::Explicit;
-    Ok(match config.cache {
+    Ok(match settings.cache {
         Some(CachePolicy::Off) => CachePolicy::Off,
         Some(_) if !explicit => {
             refusals.refuse("cache", &format!("the model takes no cache {markers}"), "there are none")?;

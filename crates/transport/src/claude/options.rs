@@ -40,7 +40,7 @@ impl Thinking {
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for what the model does not know, unless the
 /// caller allows it.
 pub fn thinking(
-    config: &ModelSettings,
+    settings: &ModelSettings,
     capabilities: &ModelCapabilities,
     always: (&str, &str),
     began: impl FnOnce() -> bool,
@@ -49,7 +49,7 @@ pub fn thinking(
     let option = "reasoning";
     let knows = |way: &str| knows(capabilities, way);
     let mut thinking = Thinking::default();
-    match &config.reasoning {
+    match &settings.reasoning {
         None => {}
         // A model that cannot reason has it off already.
         Some(Reasoning::Off) if !can_reason(capabilities) => {}
@@ -76,7 +76,7 @@ pub fn thinking(
     }
     if let Some(budget) = thinking.budget {
         thinking.budget = if began() {
-            fitting_budget(budget, config, capabilities, refusals)?
+            fitting_budget(budget, settings, capabilities, refusals)?
         } else {
             let why =
                 "the open tool calls came without thinking, so that it cannot be switched on before they end";
@@ -99,11 +99,11 @@ fn adaptive(capabilities: &ModelCapabilities) -> Value {
 /// The budget within its bounds; none if thinking cannot be on here.
 fn fitting_budget(
     budget: u32,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     capabilities: &ModelCapabilities,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<u32>, ProviderError> {
-    let most = config.max_tokens.map_or(capabilities.max_output_tokens.unwrap_or(u64::MAX), u64::from);
+    let most = settings.max_tokens.map_or(capabilities.max_output_tokens.unwrap_or(u64::MAX), u64::from);
     let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
     if (MIN_BUDGET..=most).contains(&budget) {
         return Ok(Some(budget));
@@ -122,10 +122,10 @@ fn fitting_budget(
 /// # Errors
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for blank ones, unless the caller allows it.
 pub fn stops<'c>(
-    config: &'c ModelSettings,
+    settings: &'c ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Vec<&'c str>>, ProviderError> {
-    let stops = refusals.stops(config, "blank", |stop| stop.trim().is_empty())?;
+    let stops = refusals.stops(settings, "blank", |stop| stop.trim().is_empty())?;
     Ok((!stops.is_empty()).then_some(stops))
 }
 
@@ -133,11 +133,11 @@ pub fn stops<'c>(
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for any, unless the caller allows it.
-pub fn refuse_unknown(config: &ModelSettings, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
+pub fn refuse_unknown(settings: &ModelSettings, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
     let why = Some("the API has no such option");
-    refusals.keep("seed", config.seed, why)?;
-    refusals.keep("presence_penalty", config.presence_penalty, why)?;
-    refusals.keep("frequency_penalty", config.frequency_penalty, why)?;
+    refusals.keep("seed", settings.seed, why)?;
+    refusals.keep("presence_penalty", settings.presence_penalty, why)?;
+    refusals.keep("frequency_penalty", settings.frequency_penalty, why)?;
     Ok(())
 }
 
@@ -147,12 +147,12 @@ pub fn refuse_unknown(config: &ModelSettings, refusals: &mut Refusals<'_>) -> Re
 /// [`ErrorKind::Unsupported`](attache_core::ErrorKind::Unsupported) for another form, and for a model that cannot be
 /// held to a schema, unless the caller allows it.
 pub fn answer_schema<'c>(
-    config: &'c ModelSettings,
+    settings: &'c ModelSettings,
     capabilities: &ModelCapabilities,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<(&'c str, &'c Value)>, ProviderError> {
     let (option, left_out) = ("response_format", "the answer has no set form");
-    let (name, schema) = match &config.response_format {
+    let (name, schema) = match &settings.response_format {
         None | Some(ResponseFormat::Text) => return Ok(None),
         Some(ResponseFormat::JsonSchema { name, schema, .. }) => (name, schema),
         Some(_) => {

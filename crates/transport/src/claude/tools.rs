@@ -89,16 +89,16 @@ pub fn check_claude_tools(
     capabilities: &ModelCapabilities,
     model: &str,
     subset: Option<Subset>,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     compile: impl Fn(&ToolDefinition, &mut Refusals<'_>) -> Result<Vec<SchemaLoosening>, ProviderError>,
 ) -> SchemaReport {
-    let mut refusals = Refusals::new(model, config.unsupported);
+    let mut refusals = Refusals::new(model, settings.unsupported);
     if !tools.is_empty() && !capabilities.tools {
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
         return refused
             .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
     }
-    let answer = config.response_format.as_ref().and_then(ResponseFormat::schema);
+    let answer = settings.response_format.as_ref().and_then(ResponseFormat::schema);
     let forms = StrictForms::of_tools(tools, subset, answer);
     check_tools(tools, None, |definition| {
         let mut loosened = strict_loosened(tools, definition, forms.as_ref(), subset, &mut refusals)?;

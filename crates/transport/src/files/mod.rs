@@ -59,15 +59,15 @@ pub trait FileApi: Send + Sync {
 #[non_exhaustive]
 pub struct FileAsk<'a> {
     /// The options, of which headers count.
-    pub config: &'a ModelSettings,
+    pub settings: &'a ModelSettings,
     /// The key, for the codec to place.
     pub key: Option<&'a Secret>,
 }
 
 impl<'a> FileAsk<'a> {
     /// A request with these headers and key.
-    pub fn new(config: &'a ModelSettings, key: Option<&'a Secret>) -> Self {
-        Self { config, key }
+    pub fn new(settings: &'a ModelSettings, key: Option<&'a Secret>) -> Self {
+        Self { settings, key }
     }
 }
 

@@ -44,7 +44,7 @@ const ACCOUNT_HEADERS: [&str; 8] = [
 pub(crate) struct Owner {
     pub(crate) codec: Arc<dyn Codec>,
     pub(crate) network: Network,
-    pub(crate) config: ModelSettings,
+    pub(crate) settings: ModelSettings,
 }
 
 impl fmt::Debug for Owner {
@@ -55,7 +55,7 @@ impl fmt::Debug for Owner {
 
 impl Owner {
     fn ask(&self) -> FileAsk<'_> {
-        FileAsk::new(&self.config, self.network.auth().key())
+        FileAsk::new(&self.settings, self.network.auth().key())
     }
 
     fn api(&self) -> Result<&dyn FileApi, ProviderError> {
@@ -77,7 +77,7 @@ impl Owner {
             // As long as something is kept for it, it lives, and its address is no other's.
             add(&format!("{:p}", Arc::as_ptr(signer)));
         }
-        for (name, value) in self.config.extra_headers.iter() {
+        for (name, value) in self.settings.extra_headers.iter() {
             if ACCOUNT_HEADERS.contains(&name) {
                 add(name);
                 add(value.expose());

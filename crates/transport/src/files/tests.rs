@@ -55,7 +55,7 @@ impl Codec for Owning {
 
 fn owner() -> std::sync::Arc<Owner> {
     let network = Network::new(HttpClient::shared(), Auth::None, RetryPolicy::never());
-    std::sync::Arc::new(Owner { codec: std::sync::Arc::new(Owning), network, config: ModelSettings::new() })
+    std::sync::Arc::new(Owner { codec: std::sync::Arc::new(Owning), network, settings: ModelSettings::new() })
 }
 
 fn document(text: &str) -> Document {

@@ -27,20 +27,20 @@ pub(super) struct Options {
 
 /// Reads the options.
 pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options, ProviderError> {
-    let (config, capabilities) = (ask.config, ask.codec.capabilities());
+    let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let always = ("it cannot be switched off here", "it may reason");
-    let thinking = thinking(config, capabilities, always, || began_with_thinking(ask), refusals)?;
+    let thinking = thinking(settings, capabilities, always, || began_with_thinking(ask), refusals)?;
 
     let mut members = Map::new();
     set_member(&mut members, "model", Some(ask.codec.model()));
-    set_member(&mut members, "max_tokens", Some(max_tokens(config, capabilities, thinking.budget)));
+    set_member(&mut members, "max_tokens", Some(max_tokens(settings, capabilities, thinking.budget)));
     set_member(&mut members, "stream", (ask.request.streaming).then_some(true));
     sampling(ask, thinking.is_on(), &mut members, refusals)?;
-    set_member(&mut members, "stop_sequences", stops(config, refusals)?);
-    refuse_unknown(config, refusals)?;
+    set_member(&mut members, "stop_sequences", stops(settings, refusals)?);
+    refuse_unknown(settings, refusals)?;
     let manual_thinking = thinking.budget.is_some();
     set_member(&mut members, "thinking", thinking.member);
-    let schema = answer_schema(config, capabilities, refusals)?;
+    let schema = answer_schema(settings, capabilities, refusals)?;
     let mut output = Map::new();
     set_member(&mut output, "effort", thinking.effort.map(|effort| effort.as_str()));
     set_member(
@@ -52,10 +52,10 @@ pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options,
     Ok(Options { members, manual_thinking, structured: schema.is_some() })
 }
 
-fn max_tokens(config: &ModelSettings, capabilities: &ModelCapabilities, budget: Option<u32>) -> u64 {
+fn max_tokens(settings: &ModelSettings, capabilities: &ModelCapabilities, budget: Option<u32>) -> u64 {
     let wanted = u64::from(DEFAULT_MAX_TOKENS) + u64::from(budget.unwrap_or(0));
     let within = |most: u64| most.min(wanted);
-    config.max_tokens.map_or_else(|| capabilities.max_output_tokens.map_or(wanted, within), u64::from)
+    settings.max_tokens.map_or_else(|| capabilities.max_output_tokens.map_or(wanted, within), u64::from)
 }
 
 fn sampling(
@@ -64,7 +64,7 @@ fn sampling(
     members: &mut Map<String, Value>,
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {
-    let (config, capabilities) = (ask.config, ask.codec.capabilities());
+    let (settings, capabilities) = (ask.settings, ask.codec.capabilities());
     let none = if !capabilities.sampling {
         Some("the model takes no sampling options")
     } else if ask.codec.version() >= WITHOUT_SAMPLING {
@@ -72,14 +72,14 @@ fn sampling(
     } else {
         None
     };
-    let cold = thinks && config.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
+    let cold = thinks && settings.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
     let why = none.or(cold.then_some("it must be 1 while the model thinks"));
-    let temperature = refusals.number("temperature", config.temperature, why, 0.0..=1.0)?;
+    let temperature = refusals.number("temperature", settings.temperature, why, 0.0..=1.0)?;
     let either = temperature.is_some() && !capabilities.temperature_with_top_p;
     let why = none.or(either.then_some("the model takes either temperature or top_p"));
-    let top_p = refusals.number("top_p", config.top_p, why, ANY)?;
+    let top_p = refusals.number("top_p", settings.top_p, why, ANY)?;
     let why = none.or(thinks.then_some("it does not go with thinking"));
-    let top_k = refusals.keep("top_k", config.top_k, why)?;
+    let top_k = refusals.keep("top_k", settings.top_k, why)?;
     set_member(members, "temperature", temperature);
     set_member(members, "top_p", top_p);
     set_member(members, "top_k", top_k);

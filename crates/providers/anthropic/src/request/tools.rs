@@ -61,9 +61,9 @@ pub(super) fn render(
 const NOT_AT_THE_ROOT: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 /// What becomes of the schemas, by the code that writes them.
-pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
+pub(crate) fn check(codec: &MessagesCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     let (capabilities, subset) = (codec.capabilities(), codec.subset());
-    check_claude_tools(tools, capabilities, codec.model(), subset, config, |definition, refusals| {
+    check_claude_tools(tools, capabilities, codec.model(), subset, settings, |definition, refusals| {
         Ok(plain_tool(definition, &NOT_AT_THE_ROOT, tools.is_validated(), refusals)?.1)
     })
 }
@@ -74,7 +74,7 @@ pub(super) fn choice(
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {
-    let Ask { request, config, codec } = ask;
+    let Ask { request, settings, codec } = ask;
     let mut member = Map::new();
     let kind = match &request.tool_choice {
         ToolChoice::Auto => "auto",
@@ -84,7 +84,7 @@ pub(super) fn choice(
         _ => return Err(error::configuration("this choice of tools is not known here")),
     };
     let forced = forces_tool(&request.tool_choice);
-    let others = config.extra_body.get("tools").and_then(Value::as_array);
+    let others = settings.extra_body.get("tools").and_then(Value::as_array);
     if request.tools.is_empty() && others.is_none_or(Vec::is_empty) {
         return if forced {
             Err(error::configuration("a tool call is required, but no tool is offered"))
@@ -107,7 +107,7 @@ pub(super) fn choice(
             member.insert("name".to_owned(), json!(request.tools.wire_name(name)));
         }
     }
-    if kind != "none" && config.parallel_tool_calls == Some(false) {
+    if kind != "none" && settings.parallel_tool_calls == Some(false) {
         member.insert("disable_parallel_tool_use".to_owned(), json!(true));
     }
     let default = kind == "auto" && member.len() == 1;

@@ -23,17 +23,17 @@ pub(super) struct Options {
 
 /// Reads the options.
 pub(super) fn read(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Options, ProviderError> {
-    let config = ask.config;
+    let settings = ask.settings;
     let mut options = Options::default();
     let thinks = reasoning(ask, &mut options, refusals)?;
     let mut inference = Map::new();
-    set_member(&mut inference, "maxTokens", config.max_tokens);
+    set_member(&mut inference, "maxTokens", settings.max_tokens);
     sampling(ask, thinks, &mut inference, &mut options.additional, refusals)?;
-    set_member(&mut inference, "stopSequences", stops(config, refusals)?);
+    set_member(&mut inference, "stopSequences", stops(settings, refusals)?);
     set_member(&mut options.members, "inferenceConfig", (!inference.is_empty()).then_some(inference));
-    refuse_unknown(config, refusals)?;
+    refuse_unknown(settings, refusals)?;
     // The schema stands in it as a string.
-    if let Some((name, schema)) = answer_schema(config, ask.codec.capabilities(), refusals)? {
+    if let Some((name, schema)) = answer_schema(settings, ask.codec.capabilities(), refusals)? {
         options.structured = true;
         let mut definition = Map::from_iter([("schema".to_owned(), json!(schema.to_string()))]);
         set_member(&mut definition, "name", (!name.trim().is_empty()).then_some(name));
@@ -50,20 +50,20 @@ fn sampling(
     additional: &mut Map<String, Value>,
     refusals: &mut Refusals<'_>,
 ) -> Result<(), ProviderError> {
-    let (config, capabilities, family) = (ask.config, ask.codec.capabilities(), ask.codec.family());
+    let (settings, capabilities, family) = (ask.settings, ask.codec.capabilities(), ask.codec.family());
     let thinks = thinks && family.is_claude();
     let none = (!capabilities.sampling).then_some("the model takes no sampling options");
-    let cold = thinks && config.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
+    let cold = thinks && settings.temperature.is_some_and(|wanted| (wanted - 1.0).abs() > f64::EPSILON);
     let why = none.or(cold.then_some("it must be 1 while the model thinks"));
-    let temperature = refusals.number("temperature", config.temperature, why, 0.0..=1.0)?;
+    let temperature = refusals.number("temperature", settings.temperature, why, 0.0..=1.0)?;
     let either = temperature.is_some() && !capabilities.temperature_with_top_p;
     let why = none.or(either.then_some("the model takes either temperature or top_p"));
-    let top_p = refusals.number("top_p", config.top_p, why, 0.0..=1.0)?;
+    let top_p = refusals.number("top_p", settings.top_p, why, 0.0..=1.0)?;
     set_member(inference, "temperature", temperature);
     set_member(inference, "topP", top_p);
     let why = none.or(thinks.then_some("it does not go with thinking"));
     let why = why.or(family.top_k.is_empty().then_some("the model has no such option"));
-    match (refusals.keep("top_k", config.top_k, why)?, family.top_k.as_slice()) {
+    match (refusals.keep("top_k", settings.top_k, why)?, family.top_k.as_slice()) {
         (Some(top_k), [outer, inner, ..]) => {
             set_member(additional, outer, Some(json!({ inner.as_str(): top_k })))
         }
@@ -80,7 +80,7 @@ fn reasoning(
     refusals: &mut Refusals<'_>,
 ) -> Result<bool, ProviderError> {
     let (capabilities, option) = (ask.codec.capabilities(), "reasoning");
-    let Some(wanted) = &ask.config.reasoning else { return Ok(false) };
+    let Some(wanted) = &ask.settings.reasoning else { return Ok(false) };
     let fields = &ask.codec.family().reasoning;
     let always = ("the model always reasons", "it was left on");
     if capabilities.reasoning.is_empty() {
@@ -95,7 +95,7 @@ fn reasoning(
         // Claude's, as its own API has it.
         (ReasoningFields::Thinking, _) => {
             let began = || began_with_thinking(ask);
-            let thinking = thinking(ask.config, capabilities, always, began, refusals)?;
+            let thinking = thinking(ask.settings, capabilities, always, began, refusals)?;
             let thinks = thinking.is_on();
             options.manual_thinking = thinking.budget.is_some();
             let effort = thinking.effort.map(|effort| json!({"effort": effort.as_str()}));

@@ -134,9 +134,9 @@ fn constraints(schema: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
+pub(crate) fn check(codec: &ConverseCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     let (capabilities, subset, rule) = (codec.capabilities(), codec.subset(), codec.family().tool_schema);
-    check_claude_tools(tools, capabilities, codec.model(), subset, config, |definition, refusals| {
+    check_claude_tools(tools, capabilities, codec.model(), subset, settings, |definition, refusals| {
         Ok(compile(definition, rule, tools.is_validated(), refusals)?.1)
     })
 }
@@ -160,7 +160,7 @@ pub(super) fn choice(
     manual_thinking: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Choice, ProviderError> {
-    let Ask { request, config, codec } = ask;
+    let Ask { request, settings, codec } = ask;
     let (capabilities, family) = (codec.capabilities(), codec.family());
     let forced = match &request.tool_choice {
         ToolChoice::Auto | ToolChoice::None => None,
@@ -190,10 +190,10 @@ pub(super) fn choice(
     if let Some(name) = forced {
         choice.member = force(ask, name, manual_thinking, refusals)?;
     }
-    if config.parallel_tool_calls == Some(true) && !capabilities.parallel_tools {
+    if settings.parallel_tool_calls == Some(true) && !capabilities.parallel_tools {
         refusals.refuse("parallel_tool_calls", "the model makes one call at a time", "one may come")?;
     }
-    if config.parallel_tool_calls == Some(false) && capabilities.parallel_tools {
+    if settings.parallel_tool_calls == Some(false) && capabilities.parallel_tools {
         if family.own_tool_choice {
             // The two ways to choose must not meet, so the choice moves.
             let mut own = match choice.member.take() {

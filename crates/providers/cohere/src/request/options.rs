@@ -20,11 +20,12 @@ const MAX_K: u32 = 500;
 pub(super) fn members(
     codec: &CohereCodec,
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
     let has_tools = !request.tools.is_empty();
-    let mut options = Options { capabilities: codec.capabilities(), config, has_tools, members: Map::new() };
+    let mut options =
+        Options { capabilities: codec.capabilities(), settings, has_tools, members: Map::new() };
     if request.streaming {
         options.set("stream", true);
     }
@@ -39,14 +40,14 @@ pub(super) fn members(
     options.sampling(refusals)?;
     options.response_format(refusals)?;
     options.caching(refusals)?;
-    forbid(&config.extra_body, &["model", "messages", "tools"])?;
-    options.members.extend(config.extra_body.clone());
+    forbid(&settings.extra_body, &["model", "messages", "tools"])?;
+    options.members.extend(settings.extra_body.clone());
     Ok(options.members)
 }
 
 struct Options<'a> {
     capabilities: &'a ModelCapabilities,
-    config: &'a ModelSettings,
+    settings: &'a ModelSettings,
     has_tools: bool,
     members: Map<String, Value>,
 }
@@ -83,7 +84,7 @@ impl Options<'_> {
             None => {}
         }
         // The number of calls at a time is the model's own affair.
-        let asked = self.config.parallel_tool_calls.filter(|_| self.has_tools);
+        let asked = self.settings.parallel_tool_calls.filter(|_| self.has_tools);
         if asked.is_some_and(|parallel| parallel != self.capabilities.parallel_tools) {
             refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
         }
@@ -92,7 +93,7 @@ impl Options<'_> {
 
     fn reasoning(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
         let option = "reasoning";
-        match &self.config.reasoning {
+        match &self.settings.reasoning {
             None => {}
             // A model that cannot reason has it off already.
             Some(Reasoning::Off) if !can_reason(self.capabilities) => {}
@@ -116,23 +117,23 @@ impl Options<'_> {
     }
 
     fn sampling(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
-        let config = self.config;
-        set_member(&mut self.members, "max_tokens", config.max_tokens);
+        let settings = self.settings;
+        set_member(&mut self.members, "max_tokens", settings.max_tokens);
         let numbers = [
-            ("temperature", "temperature", config.temperature, 0.0..=f64::INFINITY),
-            ("top_p", "p", config.top_p, 0.01..=0.99),
-            ("frequency_penalty", "frequency_penalty", config.frequency_penalty, 0.0..=1.0),
-            ("presence_penalty", "presence_penalty", config.presence_penalty, 0.0..=1.0),
+            ("temperature", "temperature", settings.temperature, 0.0..=f64::INFINITY),
+            ("top_p", "p", settings.top_p, 0.01..=0.99),
+            ("frequency_penalty", "frequency_penalty", settings.frequency_penalty, 0.0..=1.0),
+            ("presence_penalty", "presence_penalty", settings.presence_penalty, 0.0..=1.0),
         ];
         for (option, name, value, range) in numbers {
             set_member(&mut self.members, name, refusals.number(option, value, None, range)?);
         }
-        if config.top_k.is_some_and(|k| k > MAX_K) {
+        if settings.top_k.is_some_and(|k| k > MAX_K) {
             refusals.refuse("top_k", &format!("the API takes at most {MAX_K}"), "the nearest was taken")?;
         }
-        set_member(&mut self.members, "k", config.top_k.map(|k| k.min(MAX_K)));
-        set_member(&mut self.members, "seed", config.seed);
-        if let Some(stop) = config.stop.as_ref().filter(|stop| !stop.is_empty()) {
+        set_member(&mut self.members, "k", settings.top_k.map(|k| k.min(MAX_K)));
+        set_member(&mut self.members, "seed", settings.seed);
+        if let Some(stop) = settings.stop.as_ref().filter(|stop| !stop.is_empty()) {
             if stop.len() > MAX_STOPS {
                 let why = format!("the API takes at most {MAX_STOPS}");
                 refusals.refuse("stop", &why, "the first ones were taken")?;
@@ -144,7 +145,7 @@ impl Options<'_> {
 
     /// The API knows one form, a JSON object, which may have a schema.
     fn response_format(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
-        let format = match &self.config.response_format {
+        let format = match &self.settings.response_format {
             None | Some(ResponseFormat::Text) => return Ok(()),
             Some(ResponseFormat::JsonObject) => json!({"type": "json_object"}),
             Some(ResponseFormat::JsonSchema { schema, .. }) => {
@@ -169,7 +170,7 @@ impl Options<'_> {
 
     /// Prompts are cached by the provider itself; a stable prefix is all it needs.
     fn caching(&mut self, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
-        match self.config.cache {
+        match self.settings.cache {
             Some(CachePolicy::Long) => {
                 let why = "the provider chooses itself how long it keeps prompts";
                 refusals.refuse("cache", why, "kept as long as it does")

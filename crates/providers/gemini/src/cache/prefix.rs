@@ -258,7 +258,7 @@ fn digest_of_head(ask: Ask<'_>, head: &Head, cut: Cut, key: Option<&Secret>) -> 
     add(&ask.codec.url("")?);
     add(ask.codec.model());
     add(key.map_or("", Secret::expose));
-    for (name, value) in ask.config.extra_headers.iter() {
+    for (name, value) in ask.settings.extra_headers.iter() {
         if name == "authorization" || name == "x-goog-api-key" {
             add(value.expose());
         }

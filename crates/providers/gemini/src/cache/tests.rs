@@ -5,8 +5,8 @@ use super::*;
 use crate::codec::Gemini;
 
 async fn ask(model: &Gemini, policy: CachePolicy) {
-    let config = ModelSettings::new().with_cache(policy).with_system("Read the manual. ".repeat(2_000));
-    let request = ChatRequest::new([Message::user("Well?").shared()]).with_settings(config);
+    let settings = ModelSettings::new().with_cache(policy).with_system("Read the manual. ".repeat(2_000));
+    let request = ChatRequest::new([Message::user("Well?").shared()]).with_settings(settings);
     ModelHandle::collect(model.stream(request)).await.unwrap();
 }
 

@@ -15,24 +15,24 @@ pub(super) fn generation(
     ask: Ask<'_>,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
-    let config = ask.config;
+    let settings = ask.settings;
     let mut members = Map::new();
-    set_member(&mut members, "maxOutputTokens", config.max_tokens);
+    set_member(&mut members, "maxOutputTokens", settings.max_tokens);
     let none = (!ask.codec.capabilities().sampling).then_some("the model takes no sampling options");
     set_member(
         &mut members,
         "temperature",
-        refusals.number("temperature", config.temperature, none, 0.0..=2.0)?,
+        refusals.number("temperature", settings.temperature, none, 0.0..=2.0)?,
     );
-    set_member(&mut members, "topP", refusals.number("top_p", config.top_p, none, 0.0..=1.0)?);
-    set_member(&mut members, "topK", refusals.keep("top_k", config.top_k, none)?);
-    set_member(&mut members, "stopSequences", stops(config, refusals)?);
-    let fits = config.seed.is_none_or(|seed| i32::try_from(seed).is_ok());
+    set_member(&mut members, "topP", refusals.number("top_p", settings.top_p, none, 0.0..=1.0)?);
+    set_member(&mut members, "topK", refusals.keep("top_k", settings.top_k, none)?);
+    set_member(&mut members, "stopSequences", stops(settings, refusals)?);
+    let fits = settings.seed.is_none_or(|seed| i32::try_from(seed).is_ok());
     let why = (!fits).then_some("it must be a number of 32 bits");
-    set_member(&mut members, "seed", refusals.keep("seed", config.seed, why)?);
+    set_member(&mut members, "seed", refusals.keep("seed", settings.seed, why)?);
     for (option, name, value) in [
-        ("presence_penalty", "presencePenalty", config.presence_penalty),
-        ("frequency_penalty", "frequencyPenalty", config.frequency_penalty),
+        ("presence_penalty", "presencePenalty", settings.presence_penalty),
+        ("frequency_penalty", "frequencyPenalty", settings.frequency_penalty),
     ] {
         set_member(&mut members, name, refusals.number(option, value, None, -2.0..=2.0)?);
     }
@@ -42,10 +42,10 @@ pub(super) fn generation(
 }
 
 fn stops<'c>(
-    config: &'c ModelSettings,
+    settings: &'c ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Vec<&'c str>>, ProviderError> {
-    let mut stops = refusals.stops(config, "empty", str::is_empty)?;
+    let mut stops = refusals.stops(settings, "empty", str::is_empty)?;
     if stops.len() > MAX_STOPS {
         let why = format!("there may be {MAX_STOPS} stop sequences");
         refusals.refuse("stop", &why, "the first were taken")?;
@@ -58,7 +58,7 @@ fn thinking(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, 
     let capabilities = ask.codec.capabilities();
     let takes_budget = knows(capabilities, "budget");
     let option = "reasoning";
-    let refused = match &ask.config.reasoning {
+    let refused = match &ask.settings.reasoning {
         None => return Ok(None),
         // A model that cannot reason has it off already.
         Some(Reasoning::Off) if !can_reason(capabilities) => return Ok(None),
@@ -159,7 +159,7 @@ fn format(
 ) -> Result<(), ProviderError> {
     let option = "response_format";
     let left_out = "the answer has no set form";
-    let form = match &ask.config.response_format {
+    let form = match &ask.settings.response_format {
         None | Some(ResponseFormat::Text) => return Ok(()),
         Some(form) => form,
     };

@@ -57,9 +57,9 @@ fn compile(definition: &ToolDefinition) -> (Value, Vec<SchemaLoosening>) {
 }
 
 /// What becomes of the schemas, by the code that writes them.
-pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
+pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
     if !tools.is_empty() && !codec.capabilities().tools {
-        let mut refusals = Refusals::new(codec.model(), config.unsupported);
+        let mut refusals = Refusals::new(codec.model(), settings.unsupported);
         let refused = refusals.refuse("tools", "the model calls no tools", "there are none");
         return refused
             .map_or_else(|error| SchemaReport::refusing(error.message()), |()| SchemaReport::new());
@@ -69,7 +69,7 @@ pub(crate) fn check(codec: &GenerateCodec, tools: &ToolSet, config: &ModelSettin
         let mut loosened = compile(definition).1;
         if definition.is_strict() && !enforces {
             if !tools.is_validated() {
-                may_be_loose(definition, &mut Refusals::new(codec.model(), config.unsupported))?;
+                may_be_loose(definition, &mut Refusals::new(codec.model(), settings.unsupported))?;
             }
             loosened.push(SchemaLoosening::new(definition.name(), "", "strict", NOT_ENFORCED));
         }
@@ -95,7 +95,7 @@ fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Res
 
 /// The member `toolConfig`, if one is to be sent.
 pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
-    let Ask { request, config, codec } = ask;
+    let Ask { request, settings, codec } = ask;
     let forced = forces_tool(&request.tool_choice);
     if request.tools.is_empty() {
         // A choice without declarations is refused by the API; tools of its own are not chosen this way.
@@ -109,7 +109,7 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         return Ok(None);
     }
     let several = codec.capabilities().parallel_tools;
-    match config.parallel_tool_calls.filter(|_| request.tool_choice != ToolChoice::None) {
+    match settings.parallel_tool_calls.filter(|_| request.tool_choice != ToolChoice::None) {
         Some(false) if several => {
             let why = "the API cannot keep a model from several calls in one reply";
             refusals.refuse("parallel_tool_calls", why, "several may come")?;

@@ -136,15 +136,15 @@ impl Codec for ChatCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         self.server.fits()?;
-        self.request(&note_made_documents(request, |_| false), config, key)
+        self.request(&note_made_documents(request, |_| false), settings, key)
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        self.server.check_tools(tools, config)
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        self.server.check_tools(tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

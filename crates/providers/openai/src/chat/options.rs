@@ -47,15 +47,15 @@ pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     has_hosted: bool,
     forms: Option<StrictForms>,
 ) -> Result<Options, ProviderError> {
     let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
     let has_tools = (!request.tools.is_empty() || has_hosted) && !dropped;
-    let mut writer = Writer::new(profile, capabilities, config, has_tools);
+    let mut writer = Writer::new(profile, capabilities, settings, has_tools);
     writer.members = profile.extra_body.clone();
-    let mut reasons = Reasons::new(capabilities, config, &mut writer.refusals)?;
+    let mut reasons = Reasons::new(capabilities, settings, &mut writer.refusals)?;
     let schemas = profile.tool_schemas;
     tools::may_loosen(capabilities, &request.tools, schemas, forms.as_ref(), &mut writer.refusals)?;
     // openai.md A.6, D 20
@@ -66,17 +66,17 @@ pub(super) fn options(
         reasons.switch_off();
     }
     streaming(&mut writer, reasons, !request.streaming);
-    set_member(&mut writer.members, profile.max_tokens.as_str(), config.max_tokens);
+    set_member(&mut writer.members, profile.max_tokens.as_str(), settings.max_tokens);
     reasons.write(&profile.thinking, &mut writer.members);
     sampling(&mut writer, reasons)?;
-    let stop = config.stop.as_deref().filter(|stop| !stop.is_empty());
+    let stop = settings.stop.as_deref().filter(|stop| !stop.is_empty());
     let why = stop.and_then(|_| (!capabilities.stop).then_some("the model does not know it"));
     let stop = writer.refusals.keep("stop", stop, why)?;
     set_member(&mut writer.members, "stop", stop);
     let offered = tool_choice(&mut writer, reasons, request)?;
     let instruction = response_format(&mut writer, reasons)?;
     let marker = caching(&mut writer, request)?;
-    merge_members(&mut writer.members, &config.extra_body);
+    merge_members(&mut writer.members, &settings.extra_body);
     writer.members.shift_remove("tools");
     let offered = if dropped { Offered::None } else { offered };
     let forms = if writer.strict_answer {
@@ -90,7 +90,7 @@ pub(super) fn options(
 
 fn streaming(writer: &mut Writer<'_>, reasons: Reasons<'_>, whole: bool) {
     let profile = writer.profile;
-    let has_schema = matches!(writer.config.response_format, Some(ResponseFormat::JsonSchema { .. }));
+    let has_schema = matches!(writer.settings.response_format, Some(ResponseFormat::JsonSchema { .. }));
     let must = reasons.exclude(ReasoningExcludes::WholeAnswers);
     let cannot = has_schema && profile.schemas_whole;
     // The reply is the same either way, so nothing is lost.
@@ -104,7 +104,7 @@ fn streaming(writer: &mut Writer<'_>, reasons: Reasons<'_>, whole: bool) {
 
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6).
 fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), ProviderError> {
-    let (config, profile, capabilities) = (writer.config, writer.profile, writer.capabilities);
+    let (settings, profile, capabilities) = (writer.settings, writer.profile, writer.capabilities);
     let why = if !capabilities.sampling && !capabilities.sampling_without_reasoning {
         Some("the model has a fixed one")
     } else if reasons.perhaps() && !capabilities.sampling {
@@ -116,10 +116,10 @@ fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), Provide
     let penalties = why.or(unknown);
     let top_k = why.or((!profile.top_k).then_some("the API does not know it"));
     let numbers = [
-        ("temperature", config.temperature, profile.temperature, why),
-        ("top_p", config.top_p, profile.top_p, why),
-        ("presence_penalty", config.presence_penalty, None, penalties),
-        ("frequency_penalty", config.frequency_penalty, None, penalties),
+        ("temperature", settings.temperature, profile.temperature, why),
+        ("top_p", settings.top_p, profile.top_p, why),
+        ("presence_penalty", settings.presence_penalty, None, penalties),
+        ("frequency_penalty", settings.frequency_penalty, None, penalties),
     ];
     for (name, value, bounds, why) in numbers {
         if let Some(value) = writer.refusals.number(name, value, why, ANY)? {
@@ -127,10 +127,10 @@ fn sampling(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<(), Provide
             writer.set(name, value);
         }
     }
-    let top_k = writer.refusals.keep("top_k", config.top_k, top_k)?;
+    let top_k = writer.refusals.keep("top_k", settings.top_k, top_k)?;
     set_member(&mut writer.members, "top_k", top_k);
     let unknown = profile.seed.is_empty().then_some("the API does not know it");
-    let seed = writer.refusals.keep("seed", config.seed, unknown)?;
+    let seed = writer.refusals.keep("seed", settings.seed, unknown)?;
     set_member(&mut writer.members, &profile.seed, seed);
     Ok(())
 }
@@ -184,7 +184,7 @@ fn tool_choice(
     }
     let can = capabilities.parallel_tools;
     let by_default = (profile.parallel_on_request && can).then_some(true);
-    let asked = writer.config.parallel_tool_calls.or(by_default);
+    let asked = writer.settings.parallel_tool_calls.or(by_default);
     // Several calls are what comes anyway where they cannot be chosen.
     let anyway = asked == Some(true) && can && !capabilities.parallel_choice;
     writer.parallel(asked.filter(|_| !anyway))?;
@@ -194,7 +194,7 @@ fn tool_choice(
 /// Sets the form of the answer; yields what the model must be told of it.
 fn response_format(writer: &mut Writer<'_>, reasons: Reasons<'_>) -> Result<Option<String>, ProviderError> {
     let (option, profile) = ("response_format", writer.profile);
-    let format = match &writer.config.response_format {
+    let format = match &writer.settings.response_format {
         None | Some(ResponseFormat::Text) => return Ok(None),
         Some(format) => format,
     };
@@ -254,7 +254,7 @@ fn caching(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<Option<&'st
     // Without a word of the caller the part that will be repeated is kept: writing it costs a quarter more, once.
     let goes_on = writer.has_tools
         || request.messages.iter().any(|message| matches!(&**message, Message::Assistant(_)));
-    Ok(match writer.config.cache {
+    Ok(match writer.settings.cache {
         Some(CachePolicy::Short) => Some(SHORT_MARKER),
         Some(CachePolicy::Long) => Some(LONG_MARKER),
         None if goes_on => Some(SHORT_MARKER),

@@ -30,11 +30,11 @@ impl<'a> Reasons<'a> {
     /// What a request asks for, as far as the model can do it.
     pub(crate) fn new(
         capabilities: &'a ModelCapabilities,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         refusals: &mut Refusals<'_>,
     ) -> Result<Self, ProviderError> {
         let knows = |way: &str| knows(capabilities, way);
-        let asked = match &config.reasoning {
+        let asked = match &settings.reasoning {
             None => Asked::Nothing,
             // A model that cannot reason has it off already.
             Some(Reasoning::Off) if !can_reason(capabilities) => Asked::Nothing,

@@ -47,39 +47,39 @@ impl ChatCodec {
     pub(super) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&attache_core::Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let parts = server::envelope(self.profile(), "chat/completions", config, key)?;
+        let parts = server::envelope(self.profile(), "chat/completions", settings, key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.wire_key();
         let fits = |state: &State| state.fits(self, &request.tools);
         let new = || State::new(self, &request.tools);
-        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, config, parts))
+        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, settings, parts))
     }
 
     fn body(
         &self,
         state: &mut State,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         mut parts: RequestParts,
     ) -> Result<EncodedRequest, ProviderError> {
         let leading = self.server.count_leading(&request.messages);
         self.render(&mut state.log, request, leading)?;
         let has_items = state.log.first_role().is_some();
-        let hosted = tools::hosted(self.profile(), config)?;
+        let hosted = tools::hosted(self.profile(), settings)?;
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
         let forms = StrictForms::of_tools(&request.tools, subset, None);
         let has_hosted = !hosted.is_empty();
-        let mut options = options(self.profile(), self.capabilities(), request, config, has_hosted, forms)?;
+        let mut options = options(self.profile(), self.capabilities(), request, settings, has_hosted, forms)?;
         let is_known = Arc::ptr_eq(&state.tools, &request.tools)
             && state.offered == options.offered
             && state.marker == options.marker;
         state.tools = Arc::clone(&request.tools);
         (state.offered, state.marker) = (options.offered.clone(), options.marker);
         let known = state.head.take().filter(|head| is_known && head.has(&hosted));
-        let head = state.head.insert(self.head(known, request, config, leading, &options, &hosted)?);
+        let head = state.head.insert(self.head(known, request, settings, leading, &options, &hosted)?);
         if head.system.is_empty() && !has_items {
             return Err(invalid("there is no message to send"));
         }
@@ -136,13 +136,13 @@ impl ChatCodec {
         &self,
         known: Option<Head>,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         leading: usize,
         options: &Options,
         hosted: &[&Value],
     ) -> Result<Head, ProviderError> {
-        let model = self.server.named_model(config);
-        let mut texts: Vec<&str> = system_texts(config, &request.messages, leading).collect();
+        let model = self.server.named_model(settings);
+        let mut texts: Vec<&str> = system_texts(settings, &request.messages, leading).collect();
         texts.extend(options.instruction.as_deref());
         let system = texts.join("\n\n");
         let before = match known.filter(|head| head.model == model) {

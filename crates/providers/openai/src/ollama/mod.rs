@@ -132,14 +132,14 @@ impl Codec for OllamaCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        self.request(&attache_transport::note_made_documents(request, |_| false), config, key)
+        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        request::check(self, tools, config)
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        request::check(self, tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

@@ -25,23 +25,23 @@ pub(super) struct Options {
 pub(super) fn options(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
 ) -> Result<Options, ProviderError> {
-    let mut refusals = Refusals::new(&capabilities.model, config.unsupported).saying("left out");
+    let mut refusals = Refusals::new(&capabilities.model, settings.unsupported).saying("left out");
     crate::tools::may_loosen(capabilities, &request.tools, ToolSchemas::AsGiven, None, &mut refusals)?;
     // Left out it means that the server streams.
     let mut members = Map::from_iter([("stream".to_owned(), Value::from(request.streaming))]);
-    let reasons = Reasons::new(capabilities, config, &mut refusals)?;
+    let reasons = Reasons::new(capabilities, settings, &mut refusals)?;
     reasons.write(&thinking(), &mut members);
-    set_member(&mut members, "format", format(capabilities, config, &mut refusals)?);
-    let sampling = sampling(capabilities, config, reasons.perhaps(), &mut refusals)?;
+    set_member(&mut members, "format", format(capabilities, settings, &mut refusals)?);
+    let sampling = sampling(capabilities, settings, reasons.perhaps(), &mut refusals)?;
     set_member(&mut members, "options", (!sampling.is_empty()).then_some(sampling));
-    let offers_tools = tools(capabilities, request, config, &mut refusals)?;
-    if config.cache == Some(CachePolicy::Long) {
+    let offers_tools = tools(capabilities, request, settings, &mut refusals)?;
+    if settings.cache == Some(CachePolicy::Long) {
         let why = "it keeps prompts as long as the model is loaded";
         refusals.refuse("cache", why, "kept as long as it does")?;
     }
-    merge_members(&mut members, &config.extra_body);
+    merge_members(&mut members, &settings.extra_body);
     Ok(Options { members, offers_tools, degradations: refusals.into_recorded() })
 }
 
@@ -56,26 +56,26 @@ fn thinking() -> Thinking {
 
 fn sampling(
     capabilities: &ModelCapabilities,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     reasons: bool,
     refusals: &mut Refusals<'_>,
 ) -> Result<Map<String, Value>, ProviderError> {
     let mut options = Map::new();
     let numbers = [
-        ("temperature", config.temperature),
-        ("top_p", config.top_p),
-        ("presence_penalty", config.presence_penalty),
-        ("frequency_penalty", config.frequency_penalty),
+        ("temperature", settings.temperature),
+        ("top_p", settings.top_p),
+        ("presence_penalty", settings.presence_penalty),
+        ("frequency_penalty", settings.frequency_penalty),
     ];
     let why = (reasons && !capabilities.sampling).then_some("it has none while the model reasons");
     for (name, value) in numbers {
         set_member(&mut options, name, refusals.number(name, value, why, ANY)?);
     }
-    let stop = config.stop.as_ref().filter(|stop| !stop.is_empty());
-    set_member(&mut options, "top_k", config.top_k);
-    set_member(&mut options, "seed", config.seed);
+    let stop = settings.stop.as_ref().filter(|stop| !stop.is_empty());
+    set_member(&mut options, "top_k", settings.top_k);
+    set_member(&mut options, "seed", settings.seed);
     set_member(&mut options, "stop", stop.map(Vec::as_slice));
-    set_member(&mut options, "num_predict", config.max_tokens);
+    set_member(&mut options, "num_predict", settings.max_tokens);
     // The server's own default is small, and what is longer is cut in silence.
     set_member(&mut options, "num_ctx", capabilities.context_window);
     Ok(options)
@@ -85,7 +85,7 @@ fn sampling(
 fn tools(
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<bool, ProviderError> {
     let has_tools = !request.tools.is_empty();
@@ -106,7 +106,7 @@ fn tools(
         }
         _ => refusals.refuse("tool_choice", "this choice is unknown here", "the model decides")?,
     }
-    if has_tools && config.parallel_tool_calls == Some(false) {
+    if has_tools && settings.parallel_tool_calls == Some(false) {
         refusals.leave_out("parallel_tool_calls", "it cannot be chosen")?;
     }
     Ok(has_tools)
@@ -118,11 +118,11 @@ fn force(refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
 
 fn format(
     capabilities: &ModelCapabilities,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {
     let takes = capabilities.structured_output;
-    Ok(match &config.response_format {
+    Ok(match &settings.response_format {
         None | Some(ResponseFormat::Text) => None,
         Some(ResponseFormat::JsonObject) if takes != StructuredOutput::None => Some(json!("json")),
         Some(ResponseFormat::JsonSchema { schema, .. }) if takes == StructuredOutput::JsonSchema => {

@@ -43,15 +43,15 @@ struct Head {
 }
 
 /// What becomes of the schemas: they are sent as they are.
-pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-    tools::check(codec.capabilities(), ToolSchemas::AsGiven, tools, config.unsupported)
+pub(super) fn check(codec: &OllamaCodec, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+    tools::check(codec.capabilities(), ToolSchemas::AsGiven, tools, settings.unsupported)
 }
 
 /// The request to a path of the server, without its body.
 pub(super) fn addressed(
     codec: &OllamaCodec,
     path: &str,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     key: Option<&Secret>,
 ) -> Result<RequestParts, ProviderError> {
     let mut parts =
@@ -59,7 +59,7 @@ pub(super) fn addressed(
     if let Some(key) = key.filter(|key| !key.is_empty()) {
         parts = parts.with_secret_header(AUTHORIZATION, "Bearer ", key);
     }
-    parts.with_extra_headers(&config.extra_headers)
+    parts.with_extra_headers(&settings.extra_headers)
 }
 
 impl OllamaCodec {
@@ -67,10 +67,10 @@ impl OllamaCodec {
     pub(super) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let parts = addressed(self, "api/chat", config, key)?;
+        let parts = addressed(self, "api/chat", settings, key)?;
         check_pairing(&request.messages)?;
         let wire_key = self.model_id();
         let fits = |state: &State| {
@@ -88,7 +88,7 @@ impl OllamaCodec {
                 state.head = None;
             }
             self.render(&mut state.log, request)?;
-            self.body(state, request, config, parts)
+            self.body(state, request, settings, parts)
         })
     }
 
@@ -119,10 +119,10 @@ impl OllamaCodec {
         &self,
         state: &mut State,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         mut parts: RequestParts,
     ) -> Result<EncodedRequest, ProviderError> {
-        let mut options = options(self.capabilities(), request, config)?;
+        let mut options = options(self.capabilities(), request, settings)?;
         let offered = if options.offers_tools { Offered::All } else { Offered::None };
         let model = options.members.remove("model");
         let model = model.as_ref().and_then(serde_json::Value::as_str).unwrap_or(self.model());
@@ -137,7 +137,7 @@ impl OllamaCodec {
         };
         let mut head = state.head.insert(known).text.clone();
         let has_items = state.log.first_role().is_some();
-        match own_system(config) {
+        match own_system(settings) {
             Some(system) => {
                 head.push_str(r#"{"role":"system","content":"#);
                 write_json(system, &mut head)?;

@@ -78,7 +78,7 @@ impl ResponsesCodec {
     fn counting(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<CountRequest, ProviderError> {
         const KNOWN: [&str; 8] = [
@@ -92,7 +92,7 @@ impl ResponsesCodec {
             "text",
         ];
         let url = join_url(&self.server.profile.base_url, "responses/input_tokens")?;
-        CountRequest::of(self.encode(request, config, key)?, url, "/input_tokens", |mut members| {
+        CountRequest::of(self.encode(request, settings, key)?, url, "/input_tokens", |mut members| {
             members.retain(|name, _| KNOWN.contains(&name.as_str()));
             serde_json::Value::Object(members)
         })
@@ -134,7 +134,7 @@ impl Codec for ResponsesCodec {
     fn encode(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
         let goes_back = |made: &MadeDocument| {
@@ -142,20 +142,20 @@ impl Codec for ResponsesCodec {
             made.replay.as_ref().is_some_and(is_own) && made.document.bytes().is_some()
         };
         self.server.fits()?;
-        self.request(&note_made_documents(request, goes_back), config, key)
+        self.request(&note_made_documents(request, goes_back), settings, key)
     }
 
     fn count(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Option<Result<CountRequest, ProviderError>> {
-        self.server.profile.responses.counts_tokens.then(|| self.counting(request, config, key))
+        self.server.profile.responses.counts_tokens.then(|| self.counting(request, settings, key))
     }
 
-    fn check_tools(&self, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {
-        self.server.check_tools(tools, config)
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        self.server.check_tools(tools, settings)
     }
 
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {

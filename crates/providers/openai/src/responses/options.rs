@@ -26,13 +26,13 @@ pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
-    config: &ModelSettings,
+    settings: &ModelSettings,
     has_hosted: bool,
     forms: Option<&StrictForms>,
     cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
     let has_tools = !request.tools.is_empty() || has_hosted;
-    let mut writer = Writer::new(profile, capabilities, config, has_tools);
+    let mut writer = Writer::new(profile, capabilities, settings, has_tools);
     tools::may_loosen(capabilities, &request.tools, profile.tool_schemas, forms, &mut writer.refusals)?;
     // Nothing is kept at the server, so reasoning comes to us, encrypted, and goes back (openai.md B.7, D 24).
     if profile.responses.stores {
@@ -51,20 +51,20 @@ pub(super) fn options(
     format(&mut writer)?;
     writer.caching(|| Value::from(cache_key()))?;
     merge_members(&mut writer.members, &profile.extra_body);
-    merge_members(&mut writer.members, &config.extra_body);
+    merge_members(&mut writer.members, &settings.extra_body);
     writer.members.shift_remove("tools");
     let Writer { members, strict_answer, refusals, .. } = writer;
     Ok(Options { members, strict_answer, degradations: refusals.into_recorded() })
 }
 
 /// Whether answers are kept at the server, as only members from outside can say.
-pub(super) fn is_stored(profile: &Profile, config: &ModelSettings) -> bool {
-    let said = config.extra_body.get("store").or_else(|| profile.extra_body.get("store"));
+pub(super) fn is_stored(profile: &Profile, settings: &ModelSettings) -> bool {
+    let said = settings.extra_body.get("store").or_else(|| profile.extra_body.get("store"));
     profile.responses.stores && said == Some(&Value::Bool(true))
 }
 
 fn limits(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
-    let Some(tokens) = writer.config.max_tokens else { return Ok(()) };
+    let Some(tokens) = writer.settings.max_tokens else { return Ok(()) };
     let least = writer.profile.responses.least_tokens;
     if tokens < least {
         let why = format!("the API knows no limit below {least}");
@@ -79,7 +79,7 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
     let (option, capabilities) = ("reasoning", writer.capabilities);
     let knows_off = knows(capabilities, "off");
     let mut effort = None;
-    match &writer.config.reasoning {
+    match &writer.settings.reasoning {
         None => {}
         // A model that cannot reason has it off already.
         Some(Reasoning::Off) if !can_reason(capabilities) => {}
@@ -110,20 +110,20 @@ fn reasoning(writer: &mut Writer<'_>) -> Result<bool, ProviderError> {
 /// A model that takes no sampling options while it reasons takes them while it does not (openai.md A.6, D 21). The
 /// others only Chat Completions has.
 fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError> {
-    let config = writer.config;
+    let settings = writer.settings;
     let refuses = reasons && !writer.capabilities.sampling;
     let why = refuses.then_some("it has none while the model reasons");
-    for (name, value) in [("temperature", config.temperature), ("top_p", config.top_p)] {
+    for (name, value) in [("temperature", settings.temperature), ("top_p", settings.top_p)] {
         let value = writer.refusals.number(name, value, why, ANY)?;
         set_member(&mut writer.members, name, value);
     }
     let unknown = Some("the API does not know it");
     let refusals = &mut writer.refusals;
-    refusals.number("presence_penalty", config.presence_penalty, unknown, ANY)?;
-    refusals.number("frequency_penalty", config.frequency_penalty, unknown, ANY)?;
-    refusals.keep("top_k", config.top_k, unknown)?;
-    refusals.keep("seed", config.seed, unknown)?;
-    refusals.keep("stop", config.stop.as_ref().filter(|stop| !stop.is_empty()), unknown)?;
+    refusals.number("presence_penalty", settings.presence_penalty, unknown, ANY)?;
+    refusals.number("frequency_penalty", settings.frequency_penalty, unknown, ANY)?;
+    refusals.keep("top_k", settings.top_k, unknown)?;
+    refusals.keep("seed", settings.seed, unknown)?;
+    refusals.keep("stop", settings.stop.as_ref().filter(|stop| !stop.is_empty()), unknown)?;
     Ok(())
 }
 
@@ -141,7 +141,7 @@ fn tool_choice(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<(), Pro
     } else {
         set_member(&mut writer.members, "tool_choice", choice);
     }
-    writer.parallel(writer.config.parallel_tool_calls)
+    writer.parallel(writer.settings.parallel_tool_calls)
 }
 
 fn format(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
@@ -153,7 +153,7 @@ fn format(writer: &mut Writer<'_>) -> Result<(), ProviderError> {
         takes => takes,
     };
     let takes_object = takes != StructuredOutput::None;
-    let format = match &writer.config.response_format {
+    let format = match &writer.settings.response_format {
         None | Some(ResponseFormat::Text) => return Ok(()),
         Some(ResponseFormat::JsonObject) if takes_object => any_object(),
         Some(ResponseFormat::JsonSchema { name, schema, strict })

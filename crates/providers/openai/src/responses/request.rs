@@ -69,23 +69,23 @@ impl ResponsesCodec {
     pub(super) fn request(
         &self,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         key: Option<&Secret>,
     ) -> Result<EncodedRequest, ProviderError> {
-        let parts = server::envelope(self.profile(), "responses", config, key)?;
+        let parts = server::envelope(self.profile(), "responses", settings, key)?;
         check_pairing(&request.messages)?;
         let wire_key = format!("responses/{}", self.model_id());
-        let stored = is_stored(self.profile(), config);
+        let stored = is_stored(self.profile(), settings);
         let fits = |state: &State| state.fits(self, &request.tools, stored);
         let new = || State::new(self, &request.tools, stored);
-        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, config, parts))
+        with_kept(request, &wire_key, fits, new, |state| self.body(state, request, settings, parts))
     }
 
     fn body(
         &self,
         state: &mut State,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         mut parts: RequestParts,
     ) -> Result<EncodedRequest, ProviderError> {
         let leading = self.server.count_leading(&request.messages);
@@ -93,11 +93,11 @@ impl ResponsesCodec {
         let has_items = state.log.first_role().is_some();
         let same_tools = Arc::ptr_eq(&state.tools, &request.tools);
         state.tools = Arc::clone(&request.tools);
-        let hosted = tools::hosted(self.profile(), config)?;
+        let hosted = tools::hosted(self.profile(), settings)?;
         // An answer of JSON without a schema is given only if an item asks for it, and `instructions` are none.
         // (openai.md A.4)
         let as_item = !self.profile().responses.instructions
-            || matches!(config.response_format, Some(ResponseFormat::JsonObject));
+            || matches!(settings.response_format, Some(ResponseFormat::JsonObject));
         let is_known = same_tools && std::mem::replace(&mut state.as_item, as_item) == as_item;
         let known = state.head.take().filter(|head| is_known && head.has(&hosted));
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
@@ -105,7 +105,7 @@ impl ResponsesCodec {
         let head = state.head.insert(self.head(
             known,
             request,
-            config,
+            settings,
             (leading, as_item),
             &hosted,
             forms.as_ref(),
@@ -117,7 +117,7 @@ impl ResponsesCodec {
         let key = || head.cache_key.clone();
         let has_hosted = !hosted.is_empty();
         let mut options =
-            options(self.profile(), self.capabilities(), request, config, has_hosted, forms.as_ref(), key)?;
+            options(self.profile(), self.capabilities(), request, settings, has_hosted, forms.as_ref(), key)?;
         options.members.remove("model");
         forbid(&options.members, &["input", "instructions"])?;
         let tail = tail(&options.members)?;
@@ -174,13 +174,13 @@ impl ResponsesCodec {
         &self,
         known: Option<Head>,
         request: &ChatRequest,
-        config: &ModelSettings,
+        settings: &ModelSettings,
         (leading, as_item): (usize, bool),
         hosted: &[&Value],
         forms: Option<&StrictForms>,
     ) -> Result<Head, ProviderError> {
-        let model = self.server.named_model(config);
-        let texts: Vec<&str> = system_texts(config, &request.messages, leading).collect();
+        let model = self.server.named_model(settings);
+        let texts: Vec<&str> = system_texts(settings, &request.messages, leading).collect();
         let system = texts.join("\n\n");
         let before = match known.filter(|head| head.model == model) {
             Some(head) if head.system == system => return Ok(head),
