@@ -51,6 +51,15 @@ impl ChunkSink {
         }
     }
 
+    /// Adds what of a text that grows was not handed out: `shown` is how many bytes of it were. One that is blank so
+    /// far waits, since it may turn out to be no text of the message.
+    pub fn content_behind(&mut self, text: &str, shown: &mut usize) {
+        if *shown > 0 || !text.trim().is_empty() {
+            self.content(text.get(*shown..).unwrap_or_default());
+            *shown = text.len();
+        }
+    }
+
     /// Adds a piece of reasoning, unless it is empty.
     pub fn thinking(&mut self, text: impl Into<String>) {
         let text = text.into();

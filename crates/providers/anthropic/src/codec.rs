@@ -4,21 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::schema::Subset;
-use attache_core::{
-    ChatRequest, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings, ProviderError,
-    SchemaReport, Secret, StructuredOutput, ToolSet,
-};
-use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ModelApi, Reading, ReplyDecoder, shown_url,
-};
+use attache_core::{ErrorKind, ModelCapabilities, ProviderError, StructuredOutput};
+use attache_transport::{HttpModel, shown_url};
 
-use crate::capabilities::FAMILY;
+use crate::capabilities;
 use crate::platform::Platform;
-use crate::stream::Events;
-use crate::{capabilities, error, request};
 
-/// One model behind the Messages API. Gateways that want no key get [`Auth::None`].
+/// The flag of requests to the Files API, and of those that name a file.
+pub(crate) const FILES_BETA: &str = "files-api-2025-04-14";
+
+/// One model behind the Messages API. Gateways that want no key get [`Auth::None`](attache_transport::Auth::None).
 ///
 /// ```
 /// use attache_anthropic::Anthropic;
@@ -79,12 +74,12 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// ```
 #[derive(Clone)]
 pub struct MessagesCodec {
-    model: Arc<str>,
-    platform: Platform,
-    base_url: Option<String>,
-    version: String,
-    betas: Vec<String>,
-    capabilities: Arc<ModelCapabilities>,
+    pub(crate) model: Arc<str>,
+    pub(crate) platform: Platform,
+    pub(crate) base_url: Option<String>,
+    pub(crate) version: String,
+    pub(crate) betas: Vec<String>,
+    pub(crate) capabilities: Arc<ModelCapabilities>,
 }
 
 impl MessagesCodec {
@@ -135,7 +130,7 @@ impl MessagesCodec {
         self
     }
 
-    /// Sends requests elsewhere, as [`set_base_url`](Codec::set_base_url). `/v1/messages` is added, or `/messages` if the URL ends in `/v1`.
+    /// Sends requests elsewhere, as [`set_base_url`](attache_transport::Codec::set_base_url). `/v1/messages` is added, or `/messages` if the URL ends in `/v1`.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
@@ -210,84 +205,6 @@ impl MessagesCodec {
 impl From<&str> for MessagesCodec {
     fn from(model: &str) -> Self {
         Self::new(model)
-    }
-}
-
-impl Codec for MessagesCodec {
-    fn model_id(&self) -> String {
-        format!("{}/{}", self.platform.name(), self.model)
-    }
-
-    fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
-    }
-
-    fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(self.platform.fitted(matrix.resolve(FAMILY, &self.model)));
-    }
-
-    fn set_base_url(&mut self, url: String) {
-        self.base_url = Some(url);
-    }
-
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        if let Some(url) = environment.get(self.platform.url_variable()) {
-            self.base_url = Some(url);
-        }
-        self.platform.configure(environment)
-    }
-
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
-        if self.model.is_empty() {
-            return Err(error::configuration("the model has no name"));
-        }
-        let _ = auth;
-        self.platform.check()
-    }
-
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
-    }
-
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
-        Some(request::count(self, request, settings, key))
-    }
-
-    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-        request::check_tools(self, tools, settings)
-    }
-
-    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
-        Box::new(ReplyDecoder::new(Events::new(reading)))
-    }
-
-    fn error_reader(&self) -> ErrorReader {
-        error::read
-    }
-
-    fn models(&self) -> Option<&dyn ModelApi> {
-        match self.platform {
-            Platform::Anthropic => Some(self),
-            Platform::Vertex { .. } => None,
-        }
-    }
-
-    fn files(&self) -> Option<&dyn FileApi> {
-        match self.platform {
-            Platform::Anthropic => Some(self),
-            Platform::Vertex { .. } => None,
-        }
     }
 }
 

@@ -9,12 +9,9 @@ use attache_transport::{
 use http::Method;
 use serde::Deserialize;
 
-use crate::codec::MessagesCodec;
+use crate::codec::{FILES_BETA, MessagesCodec};
 use crate::error;
 use crate::request::addressed;
-
-/// The flag of requests to the API, and of those that name a file.
-pub(crate) const BETA: &str = "files-api-2025-04-14";
 
 /// The shortest and the longest time that a file is kept for.
 const LIFETIMES: (u64, u64) = (3_600, 90 * 24 * 3_600);
@@ -32,7 +29,7 @@ struct Metadata {
 impl FileApi for MessagesCodec {
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError> {
         let parts = RequestParts::post_json(self.url_of("files")?, EncodedBody::default());
-        let parts = addressed(self, parts, ask.settings, ask.key, Some(BETA))?;
+        let parts = addressed(self, parts, ask.settings, ask.key, Some(FILES_BETA))?;
         let lifetime = file.lifetime.map(|time| time.as_secs().clamp(LIFETIMES.0, LIFETIMES.1).to_string());
         let fields: Vec<_> =
             lifetime.as_deref().map(|seconds| ("expires_in_seconds", seconds)).into_iter().collect();
@@ -51,7 +48,7 @@ impl FileApi for MessagesCodec {
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError> {
         let mut parts = RequestParts::get(self.url_of(&format!("files/{id}"))?);
         parts.method = Method::DELETE;
-        addressed(self, parts, ask.settings, ask.key, Some(BETA))
+        addressed(self, parts, ask.settings, ask.key, Some(FILES_BETA))
     }
 
     fn is_lost(&self, error: &ProviderError) -> bool {

@@ -10,6 +10,7 @@
 //! - Thinking goes back byte for byte with its signature, to the model that signed it and to no other.
 //! - Prompt caching is asked for by markers, which are placed for the caller.
 
+mod api;
 mod capabilities;
 mod codec;
 mod error;

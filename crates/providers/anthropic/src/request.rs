@@ -1,5 +1,6 @@
 //! Encodes a request of the Messages API.
 
+mod ask;
 mod history;
 mod messages;
 mod options;
@@ -19,23 +20,15 @@ use attache_transport::{
 use http::HeaderName;
 use serde_json::{Map, Value, json};
 
+use self::ask::Ask;
 use self::history::{Plan, container, is_block};
 use self::messages::{ASSISTANT, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
-use crate::codec::MessagesCodec;
+use crate::codec::{FILES_BETA, MessagesCodec};
 use crate::error;
-use crate::files::BETA;
 use crate::platform::Platform;
 use crate::response::CONTAINER;
-
-/// What is to be encoded.
-#[derive(Clone, Copy, Debug)]
-struct Ask<'a> {
-    request: &'a ChatRequest,
-    settings: &'a ModelSettings,
-    codec: &'a MessagesCodec,
-}
 
 impl MessagesCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).
@@ -291,7 +284,7 @@ fn list(out: &mut String, own: &str, more: &[Value], marker: &str) {
 /// The request without its body.
 fn parts(ask: Ask<'_>, key: Option<&Secret>) -> Result<RequestParts, ProviderError> {
     let parts = RequestParts::post_json(ask.codec.url(!ask.request.streaming)?, EncodedBody::default());
-    let beta = (!ask.request.files.is_empty()).then_some(BETA);
+    let beta = (!ask.request.files.is_empty()).then_some(FILES_BETA);
     addressed(ask.codec, parts, ask.settings, key, beta)
 }
 

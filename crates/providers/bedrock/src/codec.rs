@@ -4,24 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::schema::Subset;
-use attache_core::{
-    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
-    StructuredOutput, ToolSet,
-};
-use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, HttpModel, ModelApi,
-    Reading, join_url, percent_encoded, shown_url,
-};
-use serde_json::json;
+use attache_core::{ModelCapabilities, ProviderError, StructuredOutput};
+use attache_transport::{HttpModel, join_url, percent_encoded, shown_url};
 
-use crate::capabilities::{self, FAMILY, Family, PROVIDER};
-use crate::credentials::{self, Profiles};
-use crate::stream::ReplyReader;
+use crate::capabilities::{self, FAMILY, Family};
 use crate::{error, region};
-
-/// The variables that hold a region, and another base URL.
-const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
-const URLS: [&str; 2] = ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"];
 
 /// The region in which requests are shown that are never sent.
 const SHOWN_REGION: &str = "us-east-1";
@@ -93,14 +80,14 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 /// ```
 #[derive(Clone)]
 pub struct ConverseCodec {
-    model: Arc<str>,
-    region: Option<String>,
-    base_url: Option<String>,
-    plain_slashes: bool,
-    capabilities: Arc<ModelCapabilities>,
-    family: Arc<Family>,
+    pub(crate) model: Arc<str>,
+    pub(crate) region: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) plain_slashes: bool,
+    pub(crate) capabilities: Arc<ModelCapabilities>,
+    pub(crate) family: Arc<Family>,
     /// The reason why the rules of the family cannot be read.
-    problem: Option<Arc<str>>,
+    pub(crate) problem: Option<Arc<str>>,
 }
 
 impl ConverseCodec {
@@ -127,7 +114,7 @@ impl ConverseCodec {
         self
     }
 
-    /// Sends requests elsewhere, as [`set_base_url`](Codec::set_base_url). `/model/…` is added.
+    /// Sends requests elsewhere, as [`set_base_url`](attache_transport::Codec::set_base_url). `/model/…` is added.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
@@ -173,7 +160,7 @@ impl ConverseCodec {
         &self.family
     }
 
-    fn set_capabilities(&mut self, capabilities: Arc<ModelCapabilities>) {
+    pub(crate) fn set_capabilities(&mut self, capabilities: Arc<ModelCapabilities>) {
         (self.family, self.problem) = match Family::of(&capabilities) {
             Ok(family) => (Arc::new(family), None),
             Err(problem) => (Arc::default(), Some(Arc::from(problem))),
@@ -181,7 +168,7 @@ impl ConverseCodec {
         self.capabilities = capabilities;
     }
 
-    fn fits(&self) -> Result<(), ProviderError> {
+    pub(crate) fn fits(&self) -> Result<(), ProviderError> {
         self.problem.as_deref().map_or(Ok(()), |problem| Err(error::configuration(problem)))
     }
 
@@ -206,7 +193,7 @@ impl ConverseCodec {
         join_url(&base, path)
     }
 
-    fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
+    pub(crate) fn url_of(&self, model: &str, method: &str) -> Result<String, ProviderError> {
         let base = match &self.base_url {
             Some(url) => url.clone(),
             None => region::endpoint(self.region.as_deref().unwrap_or(SHOWN_REGION))?,
@@ -217,109 +204,12 @@ impl ConverseCodec {
         }
         join_url(&base, &format!("model/{model}/{method}"))
     }
-
-    /// The request that counts the tokens of another (bedrock.md 9). It wants the model without the regions that its
-    /// profile stands for.
-    fn counting(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<CountRequest, ProviderError> {
-        const KNOWN: [&str; 4] = ["messages", "system", "toolConfig", "additionalModelRequestFields"];
-        let own = self.model.find("anthropic.").filter(|_| !self.model.starts_with("arn:"));
-        let model = own.and_then(|at| self.model.get(at..)).unwrap_or(&self.model);
-        let url = self.url_of(model, "count-tokens")?;
-        CountRequest::of(self.encode(request, settings, key)?, url, "/inputTokens", |mut members| {
-            members.retain(|name, _| KNOWN.contains(&name.as_str()));
-            json!({"input": {"converse": members}})
-        })
-    }
 }
 
 impl From<&str> for ConverseCodec {
     fn from(model: &str) -> Self {
         Self::new(model)
     }
-}
-
-impl Codec for ConverseCodec {
-    fn model_id(&self) -> String {
-        format!("{PROVIDER}/{}", self.model)
-    }
-
-    fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
-    }
-
-    fn set_matrix(&mut self, matrix: &Matrix) {
-        self.set_capabilities(Arc::new(matrix.resolve(FAMILY, &self.model)));
-    }
-
-    fn set_base_url(&mut self, url: String) {
-        self.base_url = Some(url);
-    }
-
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        let profiles = Profiles::load(environment);
-        let profile = |name: &str| profiles.get(name).map(str::to_owned);
-        self.region = self.region.take().or_else(|| environment.first(REGIONS)).or_else(|| profile("region"));
-        self.base_url = environment.first(URLS).or_else(|| profile("endpoint_url")).or(self.base_url.take());
-        let region = self.region.as_deref().ok_or_else(no_region)?;
-        region::endpoint(region)?;
-        credentials::find(environment, &profiles, region)
-    }
-
-    fn check(&self, _: &Auth) -> Result<(), ProviderError> {
-        if self.model.is_empty() {
-            return Err(error::configuration("the model has no name"));
-        }
-        if self.region.is_none() && self.base_url.is_none() {
-            return Err(no_region());
-        }
-        self.fits()
-    }
-
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        self.fits()?;
-        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
-    }
-
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
-        // Of others the API counts none.
-        self.family.counts_tokens.then(|| self.counting(request, settings, key))
-    }
-
-    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-        crate::request::check_tools(self, tools, settings)
-    }
-
-    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
-        Box::new(ReplyReader::new(reading))
-    }
-
-    fn models(&self) -> Option<&dyn ModelApi> {
-        Some(self)
-    }
-
-    fn error_reader(&self) -> ErrorReader {
-        error::read
-    }
-}
-
-fn no_region() -> ProviderError {
-    error::configuration("no AWS region for bedrock: set AWS_REGION, or name one in the model's ARN")
 }
 
 impl fmt::Debug for ConverseCodec {

@@ -15,6 +15,7 @@
 //! # Features
 //! - `aws-config`: the whole chain of AWS credentials (single sign-on, roles, web identity, containers, machines).
 
+mod api;
 mod capabilities;
 mod codec;
 mod credentials;

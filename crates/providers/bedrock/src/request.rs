@@ -1,5 +1,6 @@
 //! Encodes a request of Converse or ConverseStream.
 
+mod ask;
 mod history;
 mod ids;
 mod media;
@@ -22,20 +23,13 @@ use attache_transport::{
 use http::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Map, Value};
 
+use self::ask::Ask;
 use self::history::{ASSISTANT, Plan};
 use self::messages::{APART, PLACEHOLDER, Renderer};
 pub(crate) use self::tools::check as check_tools;
 use crate::capabilities::{FAMILY, takes_prefill};
 use crate::codec::ConverseCodec;
 use crate::error;
-
-/// What is to be encoded.
-#[derive(Clone, Copy, Debug)]
-struct Ask<'a> {
-    request: &'a ChatRequest,
-    settings: &'a ModelSettings,
-    codec: &'a ConverseCodec,
-}
 
 impl ConverseCodec {
     /// [`Codec::encode`](attache_transport::Codec::encode).

@@ -2,126 +2,16 @@
 
 mod block;
 mod usage;
-
-use std::borrow::Cow;
+mod wire;
 
 use attache_core::{AssistantMessage, AssistantPart, Completion, FinishReason, ProviderError, Usage};
 use attache_transport::claude::{self, MAX_BLOCKS, append_blank};
 pub(crate) use attache_transport::malformed;
 use attache_transport::{ChunkSink, JsonStr, Reading};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use self::block::{Block, Kind};
-
-/// A whole reply.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Whole<'a> {
-    #[serde(borrow, default)]
-    output: Option<Output<'a>>,
-    #[serde(borrow, default, rename = "stopReason")]
-    pub(crate) stop_reason: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
-    pub(crate) usage: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Output<'a> {
-    #[serde(borrow, default)]
-    message: Option<Message<'a>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Message<'a> {
-    #[serde(borrow, default)]
-    content: Option<Vec<&'a RawValue>>,
-}
-
-impl<'a> Whole<'a> {
-    /// The content blocks, if this is a reply at all.
-    pub(crate) fn blocks(&self) -> Option<Vec<&'a RawValue>> {
-        let message = self.output.as_ref()?.message.as_ref();
-        Some(message.and_then(|message| message.content.clone()).unwrap_or_default())
-    }
-}
-
-/// The `delta` of an event: a union, of which one member is set.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Delta<'a> {
-    #[serde(borrow, default)]
-    text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
-    tool_use: Option<InputDelta<'a>>,
-    #[serde(borrow, default)]
-    reasoning_content: Option<ReasoningDelta<'a>>,
-    #[serde(borrow, default)]
-    tool_result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    citation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    image: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Deserialize)]
-struct InputDelta<'a> {
-    /// A piece of JSON as a string; some models send the object itself.
-    #[serde(borrow, default)]
-    input: Option<&'a RawValue>,
-}
-
-/// Flat, where a block nests it in `reasoningText`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReasoningDelta<'a> {
-    #[serde(borrow, default)]
-    text: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
-    signature: Option<JsonStr<'a>>,
-    #[serde(borrow, default)]
-    redacted_content: Option<JsonStr<'a>>,
-}
-
-/// One piece of a block.
-#[derive(Debug)]
-pub(crate) enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
-    Signature(Cow<'a, str>),
-    /// Base64.
-    Redacted(Cow<'a, str>),
-    /// Of the text of a JSON object.
-    Json(Cow<'a, str>),
-    /// A list of result contents.
-    Results(&'a RawValue),
-    Citation(&'a RawValue),
-    Image(&'a RawValue),
-}
-
-impl<'a> Delta<'a> {
-    fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {
-        let thought = self.reasoning_content;
-        let (thinking, signature, redacted) = match thought {
-            Some(ReasoningDelta { text, signature, redacted_content }) => (text, signature, redacted_content),
-            None => (None, None, None),
-        };
-        let input = self.tool_use.and_then(|delta| delta.input).map(|raw| {
-            // Not a string: the object itself.
-            serde_json::from_str::<JsonStr<'_>>(raw.get()).map_or(Cow::Borrowed(raw.get()), |text| text.0)
-        });
-        let pieces = [
-            self.text.map(|text| Piece::Text(text.0)),
-            thinking.map(|text| Piece::Thinking(text.0)),
-            signature.map(|text| Piece::Signature(text.0)),
-            redacted.map(|text| Piece::Redacted(text.0)),
-            input.map(Piece::Json),
-            self.tool_result.map(Piece::Results),
-            self.citation.map(Piece::Citation),
-            self.image.map(Piece::Image),
-        ];
-        pieces.into_iter().flatten()
-    }
-}
+pub(crate) use self::wire::{Delta, Piece, Whole};
 
 /// A reply as far as it has come.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use http_body::Body as _;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
-use crate::credentials::{CredentialSource, Credentials};
+use crate::credentials::source::{CredentialSource, Credentials};
 use crate::error;
 
 /// What signatures are made for; not the name in the address.

@@ -6,13 +6,12 @@
 //! This crate is also the worked example of the guide page `docs/guide/your-own-provider.md`. It uses nothing that
 //! an author outside attache's workspace has not, and no registry of ours knows it.
 
+mod api;
 mod capabilities;
 mod codec;
 mod error;
-mod model;
-mod parts;
 mod request;
 mod response;
 mod stream;
 
-pub use model::{Cohere, CohereCodec};
+pub use codec::{Cohere, CohereCodec};

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use self::messages::Renderer;
 use crate::capabilities::FAMILY;
-use crate::model::CohereCodec;
+use crate::codec::CohereCodec;
 
 /// Every item is a message of its own, so the roles make no difference.
 const ROLE: RoleTag = RoleTag::new(0);

@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::parts::{CITATIONS, TOOL_PLAN};
+/// The kind of the part that holds what the model plans to do with its tools.
+pub(crate) const TOOL_PLAN: &str = "tool_plan";
+/// The kind of the part that holds what the answer rests on.
+pub(crate) const CITATIONS: &str = "citations";
 
 /// The most content blocks of a reply.
 const MAX_BLOCKS: usize = 1_000;
@@ -146,20 +149,13 @@ impl Reply {
             _ => None,
         });
         let Some((text, shown)) = known else {
-            let visible = !piece.trim().is_empty();
-            let shown = if visible { piece.len() } else { 0 };
-            let content = Content::Text { text: piece.to_owned(), shown };
-            self.blocks.push(Block { index, content });
-            if visible {
-                out.content(piece);
-            }
+            let mut shown = 0;
+            out.content_behind(piece, &mut shown);
+            self.blocks.push(Block { index, content: Content::Text { text: piece.to_owned(), shown } });
             return;
         };
         text.push_str(piece);
-        if *shown > 0 || !text.trim().is_empty() {
-            out.content(text.get(*shown..).unwrap_or_default());
-            *shown = text.len();
-        }
+        out.content_behind(text, shown);
     }
 
     /// Takes a piece of thinking.

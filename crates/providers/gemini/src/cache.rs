@@ -1,26 +1,25 @@
 //! Prefixes that are kept at the provider as cached contents (gemini.md 10).
 
-mod entries;
+pub(crate) mod cut;
+pub(crate) mod entries;
 mod prefix;
 
 use std::time::{Duration, Instant};
 
 use attache_core::{
-    BoxFuture, CachePolicy, ChatRequest, ErrorKind, ModelSettings, ProviderError, Secret, ToolChoice,
-    Unsupported,
+    BoxFuture, CachePolicy, Caching, ChatRequest, ErrorKind, ModelSettings, ProviderError, Secret,
+    ToolChoice, Unsupported,
 };
 use attache_transport::{EncodedBody, Network, Refusals, RequestParts, check_pairing};
 use bytes::Bytes;
 use http::Method;
 use serde::Deserialize;
 
-pub(crate) use self::entries::Caches;
-use self::entries::Step;
-use self::prefix::Key;
-pub(crate) use self::prefix::{Prefix, Slice};
+use self::cut::Held;
+use self::entries::{Key, Step};
 use crate::codec::GenerateCodec;
 use crate::error::{self, malformed};
-use crate::request::{Ask, Head, State, authorized, can_cache, wants_cache};
+use crate::request::{Ask, Head, State, authorized};
 
 /// How long prefixes are kept after they were asked for.
 const SHORT: Duration = Duration::from_secs(300);
@@ -58,6 +57,16 @@ pub(crate) fn prepare<'a>(
     }))
 }
 
+/// True if the caller asks for a cached content.
+fn wants_cache(settings: &ModelSettings) -> bool {
+    matches!(settings.cache, Some(CachePolicy::Short | CachePolicy::Long))
+}
+
+/// True if a prefix can be kept for the model.
+fn can_cache(codec: &GenerateCodec) -> bool {
+    codec.capabilities.caching == Caching::Resource && codec.platform().caches_path().is_some()
+}
+
 /// The name of the cached content that holds a prefix of the request, and what it leaves of the request.
 pub(crate) fn find(
     state: &mut State,
@@ -65,10 +74,18 @@ pub(crate) fn find(
     head: &Head,
     key: Option<&Secret>,
     refusals: &mut Refusals<'_>,
-) -> Result<Option<(String, Slice)>, ProviderError> {
+) -> Result<Option<Held>, ProviderError> {
+    if !wants_cache(ask.settings) {
+        return Ok(None);
+    }
+    if !can_cache(ask.codec) {
+        let why = "nothing can be kept at the provider for this model";
+        refusals.refuse("cache", why, "nothing is kept")?;
+        return Ok(None);
+    }
     let Some(found) = state.find_prefix(ask, head, key)? else { return Ok(None) };
     match ask.codec.caches().name_of(&found.key) {
-        Ok(name) => Ok(name.map(|name| (name, found.rest(ask)))),
+        Ok(name) => Ok(name.map(|name| Held { name, rest: found.rest(ask) })),
         Err(why) => {
             refusals.note("cache", format!("the prefix could not be kept at the provider: {why}"));
             Ok(None)
@@ -76,8 +93,22 @@ pub(crate) fn find(
     }
 }
 
+impl GenerateCodec {
+    /// Deletes what this codec and its clones keep at the provider, and says how much that was. What is gone already
+    /// is no error.
+    ///
+    /// # Errors
+    /// The first failure; the others have been deleted nevertheless.
+    ///
+    /// # Cancellation
+    /// What was not deleted by then ends by itself, at the latest an hour after its last use.
+    pub async fn delete_caches(&self, network: &Network) -> Result<usize, ProviderError> {
+        delete_all(self, network).await
+    }
+}
+
 /// Deletes all that is kept.
-pub(crate) async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
+async fn delete_all(codec: &GenerateCodec, network: &Network) -> Result<usize, ProviderError> {
     let request = ChatRequest::default();
     let settings = ModelSettings::new();
     let keeper = Keeper { ask: Ask { request: &request, settings: &settings, codec }, network };

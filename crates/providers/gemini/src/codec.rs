@@ -3,20 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{
-    BoxFuture, ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError,
-    SchemaReport, Secret, ToolSet,
-};
-use attache_transport::{
-    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, HttpModel,
-    ModelApi, Network, Reading, ReplyDecoder, shown_url,
-};
-use serde_json::{Value, json};
+use attache_core::{Matrix, ModelCapabilities, ProviderError};
+use attache_transport::{HttpModel, shown_url};
 
-use crate::cache::Caches;
-use crate::error::{self, configuration};
+use crate::cache::entries::Caches;
+use crate::error::configuration;
 use crate::platform::Platform;
-use crate::stream::Events;
 
 /// One Gemini model. The key goes into `x-goog-api-key`; on Vertex AI it is an access token, or an
 /// [`Authorizer`](attache_transport::Authorizer) that fetches one.
@@ -82,11 +74,11 @@ pub type Gemini = HttpModel<GenerateCodec>;
 /// ```
 #[derive(Clone)]
 pub struct GenerateCodec {
-    model: Arc<str>,
-    platform: Platform,
-    base_url: Option<String>,
-    capabilities: Arc<ModelCapabilities>,
-    caches: Arc<Caches>,
+    pub(crate) model: Arc<str>,
+    pub(crate) platform: Platform,
+    pub(crate) base_url: Option<String>,
+    pub(crate) capabilities: Arc<ModelCapabilities>,
+    pub(crate) caches: Arc<Caches>,
 }
 
 impl GenerateCodec {
@@ -125,7 +117,7 @@ impl GenerateCodec {
         self
     }
 
-    /// Sends requests elsewhere, as [`set_base_url`](Codec::set_base_url): the version of the API is added unless the
+    /// Sends requests elsewhere, as [`set_base_url`](attache_transport::Codec::set_base_url): the version of the API is added unless the
     /// path ends in one.
     #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
@@ -143,18 +135,6 @@ impl GenerateCodec {
     /// The model's id at the API.
     pub fn model(&self) -> &str {
         &self.model
-    }
-
-    /// Deletes what this codec and its clones keep at the provider, and says how much that was. What is gone already
-    /// is no error.
-    ///
-    /// # Errors
-    /// The first failure; the others have been deleted nevertheless.
-    ///
-    /// # Cancellation
-    /// What was not deleted by then ends by itself, at the latest an hour after its last use.
-    pub async fn delete_caches(&self, network: &Network) -> Result<usize, ProviderError> {
-        crate::cache::delete_all(self, network).await
     }
 
     pub(crate) fn platform(&self) -> &Platform {
@@ -179,30 +159,6 @@ impl GenerateCodec {
         self.platform.upload_url(self.base_url.as_deref())
     }
 
-    /// The request that counts the tokens of another (gemini.md 11).
-    fn counting(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<CountRequest, ProviderError> {
-        let model = self.platform.model_path(&self.model)?;
-        let url = self.url(&format!("{model}:countTokens"))?;
-        CountRequest::of(self.request(request, settings, key)?, url, "/totalTokens", |mut members| match self
-            .platform
-        {
-            Platform::Gemini => {
-                members.insert("model".to_owned(), Value::from(model));
-                json!({"generateContentRequest": members})
-            }
-            Platform::Vertex { .. } => {
-                const KNOWN: [&str; 4] = ["contents", "systemInstruction", "tools", "generationConfig"];
-                members.retain(|name, _| KNOWN.contains(&name.as_str()));
-                Value::Object(members)
-            }
-        })
-    }
-
     /// The address of the model's method.
     pub(crate) fn endpoint(&self, whole: bool) -> Result<String, ProviderError> {
         if self.model.is_empty() {
@@ -218,101 +174,6 @@ impl GenerateCodec {
 impl From<&str> for GenerateCodec {
     fn from(model: &str) -> Self {
         Self::new(model)
-    }
-}
-
-impl Codec for GenerateCodec {
-    fn model_id(&self) -> String {
-        format!("{}/{}", self.family(), self.model)
-    }
-
-    fn capabilities(&self) -> &ModelCapabilities {
-        &self.capabilities
-    }
-
-    fn set_matrix(&mut self, matrix: &Matrix) {
-        self.capabilities = Arc::new(matrix.resolve(self.family(), &self.model));
-    }
-
-    fn set_base_url(&mut self, url: String) {
-        self.base_url = Some(url);
-    }
-
-    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
-        let variable = match self.platform {
-            Platform::Gemini => "GOOGLE_GEMINI_BASE_URL",
-            Platform::Vertex { .. } => "GOOGLE_VERTEX_BASE_URL",
-        };
-        if let Some(url) = environment.get(variable) {
-            self.base_url = Some(url);
-        }
-        self.platform.configure(environment)
-    }
-
-    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
-        if self.model.is_empty() {
-            return Err(configuration("the model has no name"));
-        }
-        self.platform.model_path(&self.model)?;
-        self.platform.check(auth)
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        request: &'a ChatRequest,
-        settings: &'a ModelSettings,
-        network: &'a Network,
-    ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
-        crate::cache::prepare(self, request, settings, network)
-    }
-
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        self.request(request, settings, key)
-    }
-
-    fn count(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Option<Result<CountRequest, ProviderError>> {
-        Some(self.counting(request, settings, key))
-    }
-
-    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
-        crate::request::check_tools(self, tools, settings)
-    }
-
-    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
-        let reading = Reading::new(self.family(), Arc::clone(&self.model), tools, degradations);
-        Box::new(ReplyDecoder::new(Events::new(reading)))
-    }
-
-    fn error_reader(&self) -> ErrorReader {
-        error::read
-    }
-
-    fn models(&self) -> Option<&dyn ModelApi> {
-        match self.platform {
-            Platform::Gemini => Some(self),
-            Platform::Vertex { .. } => None,
-        }
-    }
-
-    fn files(&self) -> Option<&dyn FileApi> {
-        match self.platform {
-            Platform::Gemini => Some(self),
-            Platform::Vertex { .. } => None,
-        }
-    }
-
-    fn recovers(&self, error: &ProviderError) -> bool {
-        self.caches.recovers(error)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Encodes a request of generateContent.
 
+mod ask;
 mod documents;
 mod messages;
 mod options;
@@ -10,59 +11,24 @@ mod tools;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use attache_core::{
-    CachePolicy, Caching, ChatRequest, Degradation, Message, ModelSettings, ProviderError, Secret, ToolSet,
-    merge_members,
-};
+use attache_core::{Message, ModelSettings, ProviderError, Secret, ToolSet, merge_members};
 use attache_transport::{
-    Codec as _, EncodedBody, EncodedLog, EncodedRequest, Refusals, RequestParts, check_pairing,
-    count_leading, extra_tools, own_system, system_blocks,
+    EncodedBody, EncodedLog, Refusals, RequestParts, count_leading, extra_tools, own_system, system_blocks,
 };
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use serde_json::{Map, Value};
 
+pub(crate) use self::ask::Ask;
 pub(crate) use self::documents::wire_type;
 use self::messages::{ENVELOPE, Renderer, USER, epoch};
 pub(crate) use self::tools::check as check_tools;
-use crate::cache::{Prefix, Slice};
+use crate::cache::cut::{Held, Prefix};
 use crate::codec::GenerateCodec;
 use crate::error::{configuration, invalid_history, unsupported};
 
 /// What the user says in a conversation that begins with the model, which the API does not take.
 const PRELUDE: &str = r#"{"role":"user","parts":[{"text":"(The assistant speaks first.)"}]},"#;
-
-/// What is to be encoded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask<'a> {
-    pub(crate) request: &'a ChatRequest,
-    pub(crate) settings: &'a ModelSettings,
-    pub(crate) codec: &'a GenerateCodec,
-}
-
-impl GenerateCodec {
-    /// [`Codec::encode`](attache_transport::Codec::encode).
-    pub(crate) fn request(
-        &self,
-        request: &ChatRequest,
-        settings: &ModelSettings,
-        key: Option<&Secret>,
-    ) -> Result<EncodedRequest, ProviderError> {
-        let ask = Ask { request, settings, codec: self };
-        let mut parts = authorized(
-            self,
-            settings,
-            RequestParts::post_json(self.endpoint(!request.streaming)?, EncodedBody::default()),
-            key,
-        )?;
-        let mut state = State::taken(ask);
-        let encoded = state.encode(ask, key);
-        state.put_back(ask);
-        let (body, degradations) = encoded?;
-        parts.body = body;
-        Ok(EncodedRequest::new(parts, degradations))
-    }
-}
 
 /// The key and the headers of the options on a request.
 pub(crate) fn authorized(
@@ -114,25 +80,22 @@ impl State {
         }
     }
 
-    fn encode(
+    /// The body. `cached` names the cached content that holds what stands before the rest of the messages.
+    pub(crate) fn encode(
         &mut self,
         ask: Ask<'_>,
-        key: Option<&Secret>,
-    ) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+        head: Head,
+        cached: Option<&Held>,
+    ) -> Result<EncodedBody, ProviderError> {
         let Ask { request, settings, codec } = ask;
-        let mut refusals = Refusals::new(codec.model(), settings.unsupported);
-        check_pairing(&request.messages)?;
-        let head = self.head(ask, &mut refusals)?;
-        let cached = self.cached(ask, &head, key, &mut refusals)?;
-
         let mut members = head.members;
-        match &cached {
-            Some((name, _)) => {
-                members.insert("cachedContent".to_owned(), Value::String(name.clone()));
+        match cached {
+            Some(held) => {
+                members.insert("cachedContent".to_owned(), Value::String(held.name.clone()));
             }
             None => members.extend(head.tool_config.map(|config| ("toolConfig".to_owned(), config))),
         }
-        let messages = cached.as_ref().map_or(&*request.messages, |(_, slice)| slice.rest());
+        let messages = cached.map_or(&*request.messages, |held| &held.rest);
         let leading = if cached.is_some() { 0 } else { count_leading(messages) };
         sync(&mut self.log, ask, messages, leading, self.epoch)?;
 
@@ -145,7 +108,7 @@ impl State {
             push(&mut text, name, &value.to_string());
         }
         text.push_str(r#""contents":["#);
-        if let Some(own) = own_system(settings).filter(|_| cached.is_none() && !codec.capabilities().system) {
+        if let Some(own) = own_system(settings).filter(|_| cached.is_none() && !codec.capabilities.system) {
             text.push_str(r#"{"role":"user","parts":[{"text":"#);
             text.push_str(&Value::from(format!("<system>\n{own}\n</system>")).to_string());
             text.push_str("}]},");
@@ -155,7 +118,7 @@ impl State {
             Some(USER) => {}
             Some(_) => text.push_str(PRELUDE),
         }
-        Ok((self.log.body(text, &b"]}"[..], &[]), refusals.into_recorded()))
+        Ok(self.log.body(text, &b"]}"[..], &[]))
     }
 
     /// Everything but the contents.
@@ -179,7 +142,7 @@ impl State {
         if !tools.is_empty() {
             tools.push(']');
         }
-        let system = match codec.capabilities().system {
+        let system = match codec.capabilities.system {
             true => system(settings, &request.messages),
             false => String::new(),
         };
@@ -196,33 +159,11 @@ impl State {
             }
             self.tools = Arc::clone(&request.tools);
         }
-        if !request.tools.is_empty() && !codec.capabilities().tools {
+        if !request.tools.is_empty() && !codec.capabilities.tools {
             refusals.refuse("tools", "the model calls no tools", "there are none")?;
             return Ok(Arc::default());
         }
         Ok(Arc::clone(&self.written_tools))
-    }
-
-    /// The name of the cached content that holds a prefix of the request, and what it does not hold.
-    fn cached(
-        &mut self,
-        ask: Ask<'_>,
-        head: &Head,
-        key: Option<&Secret>,
-        refusals: &mut Refusals<'_>,
-    ) -> Result<Option<(String, Slice)>, ProviderError> {
-        if !wants_cache(ask.settings) {
-            return Ok(None);
-        }
-        if !can_cache(ask.codec) {
-            refusals.refuse(
-                "cache",
-                "nothing can be kept at the provider for this model",
-                "nothing is kept",
-            )?;
-            return Ok(None);
-        }
-        crate::cache::find(self, ask, head, key, refusals)
     }
 
     /// The contents of `messages` as a list, rendered for a cached content; `None` if there are none.
@@ -240,16 +181,6 @@ impl State {
         };
         Ok(Some(log.body(open, &b"]"[..], &[])))
     }
-}
-
-/// True if the caller asks for a cached content.
-pub(crate) fn wants_cache(settings: &ModelSettings) -> bool {
-    matches!(settings.cache, Some(CachePolicy::Short | CachePolicy::Long))
-}
-
-/// True if a prefix can be kept for the model.
-pub(crate) fn can_cache(codec: &GenerateCodec) -> bool {
-    codec.capabilities().caching == Caching::Resource && codec.platform().caches_path().is_some()
 }
 
 /// What stands before the contents.

@@ -1,6 +1,7 @@
 //! A reply, streamed or whole, put together into one message.
 
 mod candidate;
+mod endings;
 mod message;
 mod usage;
 mod wire;
@@ -8,7 +9,8 @@ mod wire;
 use attache_core::{Completion, Degradation, ErrorKind, FinishReason, ProviderError, ToolSet};
 use attache_transport::{ChunkSink, Reading};
 
-use self::candidate::{Candidate, Piece, is_known};
+use self::candidate::Candidate;
+use self::endings::finish_reason;
 use self::message::Message;
 use self::usage::Tokens;
 use self::wire::Feedback;
@@ -195,29 +197,5 @@ impl Reply {
         completion.response_id = self.id.take();
         completion.degradations = degradations;
         completion
-    }
-}
-
-/// What a `finishReason` means. Unknown ones are kept in the provider's word.
-fn finish_reason(word: &str) -> FinishReason {
-    match word {
-        "STOP" => FinishReason::Stop,
-        // The reply hit the limit of one request, and is not complete.
-        "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
-        "SAFETY"
-        | "RECITATION"
-        | "BLOCKLIST"
-        | "PROHIBITED_CONTENT"
-        | "SPII"
-        | "IMAGE_SAFETY"
-        | "IMAGE_PROHIBITED_CONTENT"
-        | "IMAGE_RECITATION"
-        | "MODEL_ARMOR"
-        | "ESCALATION"
-        | "LANGUAGE" => FinishReason::ContentFilter,
-        "OTHER" | "TOO_MANY_TOOL_CALLS" | "IMAGE_OTHER" | "NO_IMAGE" | "FINISH_REASON_UNSPECIFIED" => {
-            FinishReason::Error
-        }
-        other => FinishReason::Other(other.to_owned()),
     }
 }

@@ -16,6 +16,7 @@
 //! - A failed result has no flag: its text is the JSON object `{"error": …}`.
 //! - OpenAI takes no reasoning back. Servers that do get theirs in the member that it came in.
 
+mod address;
 mod chat;
 mod error;
 mod files;
@@ -34,11 +35,12 @@ mod usage;
 pub use chat::{ChatCodec, OpenAiChat};
 pub use ollama::{Ollama, OllamaCodec};
 pub use profile::{
-    Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Profile,
-    Replayed, SystemPlace, SystemRole, ThinkTags, Thinking, ToolSchemas, ToolsOff,
+    Api, AudioForm, CallIds, EmptyContent, FileForm, ItemIds, JsonObject, KeyRules, MaxTokens, NamedTool,
+    Profile, ReasoningItems, Replayed, ResponsesRules, SystemPlace, SystemRole, ThinkTags, Thinking,
+    ToolSchemas, ToolsOff,
 };
 pub use profiles::{ProfileError, Profiles};
-pub use responses::{ItemIds, OpenAi, ReasoningItems, ResponsesCodec, ResponsesRules};
+pub use responses::{OpenAi, ResponsesCodec};
 
 #[doc(inline)]
 pub use attache_transport::{UploadedFile, Uploads};

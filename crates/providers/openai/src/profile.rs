@@ -1,6 +1,6 @@
 //! What a server does in its own way, as data.
 
-mod address;
+mod responses;
 mod thinking;
 mod words;
 
@@ -11,15 +11,12 @@ use attache_core::merge_members;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(crate) use address::{from_environment, missing};
+pub use responses::{ItemIds, ReasoningItems, ResponsesRules};
 pub use thinking::Thinking;
 pub use words::{
     Api, AudioForm, CallIds, EmptyContent, FileForm, JsonObject, KeyRules, MaxTokens, NamedTool, Replayed,
     SystemPlace, SystemRole, ThinkTags, ToolSchemas, ToolsOff,
 };
-
-use crate::profiles::Profiles;
-use crate::responses::ResponsesRules;
 
 /// The quirks of a server. Every field is a named behaviour that any server may have; no server's name is ever
 /// tested. It can be read from configuration, where what is not set is as in [`Profile::compatible`]:
@@ -180,21 +177,6 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// OpenAI's own Responses: `openai/<model>`. (openai.md B)
-    pub fn openai() -> Arc<Self> {
-        Self::named("openai")
-    }
-
-    /// OpenAI's own Chat Completions: `openai-chat/<model>`. (openai.md A)
-    pub fn openai_chat() -> Arc<Self> {
-        Self::named("openai-chat")
-    }
-
-    /// A bundled profile; under a name that is not there, a server of which nothing is known and which has no address.
-    pub(crate) fn named(name: &str) -> Arc<Self> {
-        Profiles::bundled_alone(name).unwrap_or_else(|| Arc::new(Self::compatible(name, "")))
-    }
-
     /// A server of which nothing is known but that it imitates Chat Completions: text only, instructions in one
     /// message at the start, no key demanded.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {

@@ -183,6 +183,23 @@ fn merge(into: &mut Table, over: &Table) {
     }
 }
 
+impl Profile {
+    /// OpenAI's own Responses: `openai/<model>`. (openai.md B)
+    pub fn openai() -> Arc<Self> {
+        Self::named("openai")
+    }
+
+    /// OpenAI's own Chat Completions: `openai-chat/<model>`. (openai.md A)
+    pub fn openai_chat() -> Arc<Self> {
+        Self::named("openai-chat")
+    }
+
+    /// A bundled profile; under a name that is not there, a server of which nothing is known and which has no address.
+    pub(crate) fn named(name: &str) -> Arc<Self> {
+        Profiles::bundled_alone(name).unwrap_or_else(|| Arc::new(Self::compatible(name, "")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,8 @@ use bytes::Bytes;
 use http::HeaderName;
 use serde_json::Value;
 
-use crate::profile::{Profile, SystemPlace, from_environment, missing};
+use crate::address::{from_environment, missing};
+use crate::profile::{Profile, SystemPlace};
 use crate::{error, tools};
 
 /// One model of one server.

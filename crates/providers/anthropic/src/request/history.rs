@@ -12,7 +12,7 @@ use attache_transport::{Codec as _, count_seen, invalid_history};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Ask;
+use super::ask::Ask;
 use crate::capabilities::{FAMILY, is_same_model};
 use crate::codec::MessagesCodec;
 use crate::response::CONTAINER;

@@ -5,7 +5,7 @@ use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
 use attache_transport::{ANY, Codec as _, Refusals, set_member};
 use serde_json::{Map, Value, json};
 
-use super::Ask;
+use super::ask::Ask;
 use super::history::began_with_thinking;
 
 /// What may be written where the caller sets no limit, thinking budget apart. The API demands a number; this one

@@ -9,7 +9,7 @@ use attache_transport::{Codec as _, Refusals, StrictForms, forces_tool, strict_l
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Ask;
+use super::ask::Ask;
 use crate::codec::MessagesCodec;
 use crate::error;
 

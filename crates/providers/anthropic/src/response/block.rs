@@ -2,11 +2,11 @@
 
 use attache_core::{AssistantPart, OpaquePart, ProviderCallId, ProviderError};
 use attache_transport::claude::{CallBlock, TextBlock, ThinkingBlock, read_block};
-use attache_transport::{ChunkSink, JsonStr, Members, Reading};
+use attache_transport::{ChunkSink, JsonStr, Members, Reading, malformed};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Piece, malformed};
+use super::wire::Piece;
 
 /// A block and its place.
 #[derive(Debug)]

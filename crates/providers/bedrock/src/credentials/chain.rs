@@ -11,7 +11,7 @@ use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use tokio::sync::OnceCell;
 
-use super::{CredentialSource, Credentials};
+use super::source::{CredentialSource, Credentials};
 
 /// The chain of the AWS configuration crate, set up at the first fetch. It looks at the variables of the process.
 pub(super) struct Chain {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use attache_core::{BoxFuture, ErrorKind, ProviderError};
 use attache_transport::Environment;
 
-use super::{CredentialSource, Credentials};
+use super::source::{CredentialSource, Credentials};
 use crate::error;
 
 /// The most of a file that is read.

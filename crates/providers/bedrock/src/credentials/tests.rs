@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use attache_core::ErrorKind;
+use attache_core::{ErrorKind, Secret};
 
 use super::*;
 

@@ -5,7 +5,7 @@ use attache_transport::claude::{answer_schema, refuse_unknown, stops, thinking};
 use attache_transport::{Codec as _, Refusals, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use super::Ask;
+use super::ask::Ask;
 use super::history::began_with_thinking;
 use crate::capabilities::ReasoningFields;
 

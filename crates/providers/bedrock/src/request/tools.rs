@@ -11,7 +11,7 @@ use attache_transport::{Codec as _, Refusals, StrictForms, described, strict_loo
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Ask;
+use super::ask::Ask;
 use super::roots::bare_root;
 use crate::capabilities::ToolSchema;
 use crate::codec::ConverseCodec;

@@ -8,7 +8,7 @@ use attache_transport::{ChunkSink, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::Piece;
+use super::wire::Piece;
 
 /// A block and its place.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use attache_transport::{
 use serde_json::{Map, json};
 
 use crate::capabilities::FAMILY;
-use crate::model::CohereCodec;
-use crate::parts::{CITATIONS, TOOL_PLAN};
+use crate::codec::CohereCodec;
+use crate::response::{CITATIONS, TOOL_PLAN};
 
 /// The text that the model reads where a failed call left none.
 const FAILED: &str = "\"the tool failed\"";

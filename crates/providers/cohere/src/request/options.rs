@@ -9,7 +9,7 @@ use attache_transport::{Codec as _, Refusals, can_reason, check_choice, forbid, 
 use serde_json::{Map, Value, json};
 
 use super::tools::loosened;
-use crate::model::CohereCodec;
+use crate::codec::CohereCodec;
 
 /// The most stop sequences of a request.
 const MAX_STOPS: usize = 5;

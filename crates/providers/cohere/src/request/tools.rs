@@ -3,7 +3,7 @@
 use attache_core::{ModelSettings, ProviderError, SchemaLoosening, SchemaReport, ToolDefinition, ToolSet};
 use attache_transport::{Codec as _, Refusals, check_tools, strict_loosened};
 
-use crate::model::CohereCodec;
+use crate::codec::CohereCodec;
 
 /// Holds tools against the model; their schemas are sent as they are.
 pub(crate) fn check(codec: &CohereCodec, tools: &ToolSet, config: &ModelSettings) -> SchemaReport {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use attache_core::{ErrorKind, ProviderError};
 
-use super::prefix::Key;
+/// What identifies a prefix: its content, model, address and credentials.
+pub(crate) type Key = [u8; 32];
 
 /// The most prefixes that are remembered. One that is forgotten ends at the provider by itself.
 const MOST: usize = 64;

@@ -6,43 +6,13 @@ use attache_core::{Document, MediaKind, Message, ProviderError, Routed, Secret, 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::cut::{Cut, Prefix};
+use super::entries::Key;
 use crate::request::{Ask, Head, State};
 
 /// About how many tokens are worth keeping. Below this the provider's own caching serves as well, and most models take
 /// no less.
 const LEAST_TOKENS: u64 = 4_096;
-
-/// What identifies a prefix: its content, model, address and credentials.
-pub(crate) type Key = [u8; 32];
-
-/// A prefix that was looked at, so that it is rendered and hashed once.
-#[derive(Debug)]
-pub(crate) struct Prefix {
-    cut: Cut,
-    messages: Vec<Arc<Message>>,
-    /// Of what stands before the contents, and of the credentials.
-    head: Key,
-    key: Key,
-}
-
-/// A place in a conversation: what stands before it may be kept. The rest begins with the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cut {
-    /// The first message of the rest.
-    message: usize,
-    /// The first part of it, where the parts before it are kept.
-    part: usize,
-}
-
-/// What a prefix leaves of a conversation.
-#[derive(Debug)]
-pub(crate) struct Slice(Vec<Arc<Message>>);
-
-impl Slice {
-    pub(crate) fn rest(&self) -> &[Arc<Message>] {
-        &self.0
-    }
-}
 
 /// A prefix of a request.
 #[derive(Debug)]
@@ -122,7 +92,7 @@ impl State {
 
 impl Found {
     /// What the prefix leaves of the request.
-    pub(super) fn rest(&self, ask: Ask<'_>) -> Slice {
+    pub(super) fn rest(&self, ask: Ask<'_>) -> Vec<Arc<Message>> {
         let Cut { message, part } = self.cut;
         let mut rest: Vec<_> = ask.request.messages.iter().skip(message).map(Arc::clone).collect();
         if let Some(first) = rest.first_mut()
@@ -131,14 +101,7 @@ impl Found {
         {
             *first = Arc::new(part_of(user, part.., "rest"));
         }
-        Slice(rest)
-    }
-}
-
-impl Cut {
-    /// How many messages the prefix depends on.
-    fn until(self) -> usize {
-        self.message + usize::from(self.part > 0)
+        rest
     }
 }
 

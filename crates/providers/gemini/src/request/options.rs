@@ -4,7 +4,7 @@ use attache_core::{Effort, ModelSettings, ProviderError, Reasoning, ResponseForm
 use attache_transport::{Codec as _, Refusals, can_reason, knows, set_member};
 use serde_json::{Map, Value, json};
 
-use super::Ask;
+use super::ask::Ask;
 use super::schema::fit;
 
 /// The most stop sequences that the API takes.

@@ -8,7 +8,7 @@ use attache_transport::{Codec as _, Refusals, check_tools, described, forces_too
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Ask;
+use super::ask::Ask;
 use super::schema::fit;
 use crate::codec::GenerateCodec;
 use crate::error::configuration;

@@ -8,8 +8,8 @@ use attache_transport::{ChunkSink, Reading};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::candidate::{Call, Words};
-use super::{Candidate, Piece, finish_reason, is_known};
+use super::candidate::{Call, Candidate, Piece, Words, is_known};
+use super::endings::finish_reason;
 
 /// What goes back with a part: its signature and, where the part reads differently here, its own text.
 #[derive(Serialize)]

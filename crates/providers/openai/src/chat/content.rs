@@ -170,10 +170,8 @@ impl Body {
         }
         let Some(Segment::Text { text, shown }) = self.segments.last_mut() else { return };
         text.push_str(piece);
-        let Some(out) = out else { return };
-        if *shown > 0 || !text.trim().is_empty() {
-            out.content(text.get(*shown..).unwrap_or_default());
-            *shown = text.len();
+        if let Some(out) = out {
+            out.content_behind(text, shown);
         }
     }
 

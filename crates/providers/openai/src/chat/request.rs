@@ -10,7 +10,7 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ChatCodec;
+use super::codec::ChatCodec;
 use super::messages::Renderer;
 use super::options::{Offered, Options, options};
 use super::turns::{Place, Turns};

@@ -9,7 +9,7 @@ use attache_transport::{
     unknown_part,
 };
 
-use super::NAME;
+use super::codec::NAME;
 use crate::chat::{NOT_HERE, result_content, text_of};
 
 /// Writes messages for one model.

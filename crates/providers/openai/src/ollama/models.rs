@@ -6,7 +6,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::OllamaCodec;
+use super::codec::OllamaCodec;
 use super::request::addressed;
 use crate::error;
 

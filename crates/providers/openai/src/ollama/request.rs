@@ -12,7 +12,7 @@ use attache_transport::{
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 
-use super::OllamaCodec;
+use super::codec::OllamaCodec;
 use super::messages::Renderer;
 use super::options::options;
 use crate::chat::{Offered, before_messages};

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::messages::Renderer;
-use super::rules::{ItemIds, ReasoningItems, ResponsesRules};
+use crate::profile::{ItemIds, ReasoningItems, ResponsesRules};
 
 /// The member that a text has for itself among those of its message.
 const ANNOTATIONS: &str = "annotations";

@@ -1,14 +1,13 @@
 //! One item of an answer while it is read.
 
 use attache_core::{
-    Arguments, AssembledCall, AssistantPart, MadeDocument, OpaquePart, ProviderCallId, ProviderError,
-    ReasoningPart, ReplayData, TextPart, ToolCall,
+    Arguments, AssembledCall, AssistantPart, ErrorKind, MadeDocument, OpaquePart, ProviderCallId,
+    ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
 };
 use attache_transport::lenient::{List, Object};
 use attache_transport::{ChunkSink, Members, Reading, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::response::too_many;
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
 
 /// The most parts of an item.
@@ -384,11 +383,11 @@ impl Written {
 
     /// Hands out what was not, once it is visible.
     fn show(&mut self, out: &mut ChunkSink) {
-        let rest = self.text.get(self.shown..).unwrap_or_default();
         match self.field {
-            Field::Text if self.shown == 0 && rest.trim().is_empty() => return,
-            Field::Text => out.content(rest),
-            Field::Summary | Field::Thought => out.thinking(rest),
+            Field::Text => return out.content_behind(&self.text, &mut self.shown),
+            Field::Summary | Field::Thought => {
+                out.thinking(self.text.get(self.shown..).unwrap_or_default());
+            }
             Field::Refusal | Field::Arguments => {}
         }
         self.shown = self.text.len();
@@ -440,3 +439,7 @@ const CONTENT: &str = "content";
 const ANNOTATIONS: &str = "annotations";
 /// The kinds of parts whose texts are read.
 const TEXTS: [&str; 4] = ["output_text", "text", "refusal", "reasoning_text"];
+
+pub(super) fn too_many(what: &str) -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}"))
+}

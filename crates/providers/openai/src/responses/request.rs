@@ -13,7 +13,7 @@ use attache_transport::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ResponsesCodec;
+use super::codec::ResponsesCodec;
 use super::ids::WireIds;
 use super::messages::Renderer;
 use super::options::{is_stored, options};

@@ -1,45 +1,17 @@
 //! One answer while it is read.
 
 use attache_core::{
-    AssembledCall, AssistantMessage, Completion, ErrorKind, FinishReason, ProviderError, StreamChunk,
-    ToolCallAssembler, ToolCallFragment, Usage,
+    AssembledCall, AssistantMessage, Completion, FinishReason, ProviderError, StreamChunk, ToolCallFragment,
+    Usage,
 };
 use attache_transport::lenient::List;
 use attache_transport::{ChunkSink, Reading};
 use serde_json::value::RawValue;
 
-use super::output::{Field, Item};
+use super::items::{Items, MAX_ITEMS, Place};
+use super::output::{Field, too_many};
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING, Response, object};
 use crate::usage;
-
-/// The most items of an answer.
-const MAX_ITEMS: usize = 4096;
-
-/// Where a piece belongs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
-    /// The item's index. Some servers leave it out, others give every item the same.
-    pub(super) index: Option<u64>,
-    /// The item's id. Some servers change it on the way, others give every item the same.
-    pub(super) id: Option<&'a str>,
-    /// The part of its content, or of its summary.
-    pub(super) part: u64,
-}
-
-impl Place<'_> {
-    /// True if it is said to be in this item.
-    fn is_of(&self, item: &Item) -> bool {
-        self.has_id_of(item) || self.has_index_of(item)
-    }
-
-    fn has_id_of(&self, item: &Item) -> bool {
-        self.id.is_some() && item.id.as_deref() == self.id
-    }
-
-    fn has_index_of(&self, item: &Item) -> bool {
-        self.index.is_some() && item.index == self.index
-    }
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Reply {
@@ -47,10 +19,7 @@ pub(super) struct Reply {
     id: Option<String>,
     model: Option<String>,
     usage: Usage,
-    items: Vec<Item>,
-    calls: ToolCallAssembler,
-    /// The item that was written to last.
-    last: usize,
+    items: Items,
 }
 
 impl Reply {
@@ -82,8 +51,8 @@ impl Reply {
         if delta.is_empty() {
             return Ok(());
         }
-        let at = self.at(place, field)?;
-        match self.items.get_mut(at) {
+        let at = self.items.at(place, field)?;
+        match self.items.list.get_mut(at) {
             Some(item) => item.write(field, place.part, delta, out),
             None => Ok(()),
         }
@@ -100,9 +69,9 @@ impl Reply {
         if text.is_empty() {
             return Ok(());
         }
-        let at = self.said(place, |_, item| item.takes(field) && item.has(field, text));
-        let at = at.map_or_else(|| self.at(place, field), Ok)?;
-        match self.items.get_mut(at) {
+        let at = self.items.said(place, |_, item| item.takes(field) && item.has(field, text));
+        let at = at.map_or_else(|| self.items.at(place, field), Ok)?;
+        match self.items.list.get_mut(at) {
             Some(item) => item.complete(field, place.part, text, out),
             None => Ok(()),
         }
@@ -135,7 +104,7 @@ impl Reply {
         delta: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let at = self.at(place, Field::Arguments)?;
+        let at = self.items.at(place, Field::Arguments)?;
         self.call(at, ToolCallFragment::new().with_arguments(delta), out);
         Ok(())
     }
@@ -147,10 +116,12 @@ impl Reply {
         arguments: &str,
         out: &mut ChunkSink,
     ) -> Result<(), ProviderError> {
-        let at = self.said(place, |at, item| {
-            item.is_call() && self.begins(at, arguments) && (place.is_of(item) || self.says(at, item))
+        let at = self.items.said(place, |at, item| {
+            item.is_call()
+                && self.items.begins(at, arguments)
+                && (place.is_of(item) || self.items.says(at, item))
         });
-        let at = at.map_or_else(|| self.at(place, Field::Arguments), Ok)?;
+        let at = at.map_or_else(|| self.items.at(place, Field::Arguments), Ok)?;
         self.complete_arguments(at, arguments, out);
         Ok(())
     }
@@ -164,7 +135,8 @@ impl Reply {
     ) -> Result<(), ProviderError> {
         let Some(wire) = object::<wire::Item<'_>>(raw.get()) else { return Ok(()) };
         let id = wire.id.get().or(place.id);
-        let at = self.begun(place.index, id, &wire).map_or_else(|| self.open(place.index, id), Ok)?;
+        let at =
+            self.items.begun(place.index, id, &wire).map_or_else(|| self.items.open(place.index, id), Ok)?;
         self.name(at, &wire, out);
         Ok(())
     }
@@ -179,15 +151,15 @@ impl Reply {
         let Some(wire) = object::<wire::Item<'_>>(raw.get()) else { return Ok(()) };
         let id = wire.id.get().or(place.id);
         let place = Place { id, ..place };
-        if self.is_repeated(&wire, raw) {
+        if self.items.is_repeated(&wire, raw) {
             return Ok(());
         }
-        let known = self.ended(place, &wire);
-        if known.is_none() && self.is_said_again(&wire) {
+        let known = self.items.ended(place, &wire);
+        if known.is_none() && self.items.is_said_again(&wire) {
             return Ok(());
         }
-        let known = known.or_else(|| self.ended_somewhere(place, &wire));
-        let at = known.map_or_else(|| self.open(place.index, id), Ok)?;
+        let known = known.or_else(|| self.items.ended_somewhere(place, &wire));
+        let at = known.map_or_else(|| self.items.open(place.index, id), Ok)?;
         self.complete(at, &wire, raw, out)
     }
 
@@ -203,44 +175,20 @@ impl Reply {
             return Err(too_many("items"));
         }
         let items: Vec<_> = output.0.into_iter().filter_map(|raw| Some((raw, object(raw.get())?))).collect();
-        let known = self.identify(&items);
+        let known = self.items.identify(&items);
         for (index, ((raw, wire), known)) in (0_u64..).zip(items.iter().zip(known)) {
             let at = match known {
                 Some(at) => at,
-                None => self.open(None, wire.id.get())?,
+                None => self.items.open(None, wire.id.get())?,
             };
             // This is the order that counts.
-            let Some(item) = self.items.get_mut(at) else { continue };
+            let Some(item) = self.items.list.get_mut(at) else { continue };
             item.index = Some(index);
             if item.done.is_none() {
                 self.complete(at, wire, raw, out)?;
             }
         }
         Ok(())
-    }
-
-    /// Which of the items of the final output are known: those of the same id, those that read the same as far as they
-    /// came or, since ids may differ, the next of the same kind.
-    fn identify(&self, items: &[(&RawValue, wire::Item<'_>)]) -> Vec<Option<usize>> {
-        type Sign<'s> = &'s dyn Fn(usize, &Item, &wire::Item<'_>) -> bool;
-        let mut known = vec![None; items.len()];
-        let mut taken = vec![false; self.items.len()];
-        let mut find = |sign: Sign<'_>| {
-            for (slot, (_, wire)) in known.iter_mut().zip(items).filter(|(slot, _)| slot.is_none()) {
-                let mut all = self.items.iter().zip(&mut taken).enumerate();
-                if let Some((at, (_, taken))) =
-                    all.find(|(at, (item, taken))| !**taken && sign(*at, item, wire))
-                {
-                    *taken = true;
-                    *slot = Some(at);
-                }
-            }
-        };
-        find(&|at, item, wire| item.is_identified_by(wire) && self.fits(at, item, wire));
-        find(&|_, item, wire| item.is_identified_by(wire));
-        find(&|at, item, wire| self.says(at, item) && self.fits(at, item, wire));
-        find(&|_, item, wire| item.may_be(wire.kind()));
-        known
     }
 
     /// Ends the answer, which its last event calls `ended`.
@@ -267,9 +215,9 @@ impl Reply {
 
     fn completion(&mut self, reason: FinishReason, raw: Option<String>, cut: bool) -> Completion {
         let cut = cut || matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
-        let calls = std::mem::take(&mut self.calls).finish();
+        let calls = std::mem::take(&mut self.items.calls).finish();
         let mut calls: Vec<Option<AssembledCall>> = calls.into_iter().map(Some).collect();
-        let mut items = std::mem::take(&mut self.items);
+        let mut items = std::mem::take(&mut self.items.list);
         items.sort_by_key(|item| item.index.unwrap_or(u64::MAX));
         let mut parts = Vec::new();
         for item in items {
@@ -294,144 +242,10 @@ impl Reply {
         completion
     }
 
-    /// The item of a piece.
-    fn at(&mut self, place: Place<'_>, field: Field) -> Result<usize, ProviderError> {
-        // Nearly always the last one.
-        if let Some(item) = self.items.get(self.last)
-            && place.index.is_some()
-            && item.index == place.index
-            && (place.id.is_none() || item.id.as_deref() == place.id)
-            && item.takes(field)
-        {
-            return Ok(self.last);
-        }
-        let known = self.written(place, field);
-        let at = known.map_or_else(|| self.open(place.index, place.id), Ok)?;
-        self.last = at;
-        Ok(at)
-    }
-
-    /// The item that a piece may be of, by the most reliable sign first.
-    fn written(&self, place: Place<'_>, field: Field) -> Option<usize> {
-        let find = |sign: &dyn Fn(&Item) -> bool| {
-            self.items.iter().rposition(|item| item.takes(field) && sign(item))
-        };
-        let by_id = |item: &Item| place.has_id_of(item);
-        let by_index = |item: &Item| place.has_index_of(item);
-        find(&|item| by_id(item) && by_index(item))
-            .or_else(|| find(&|item| by_id(item) && item.done.is_none()))
-            .or_else(|| find(&by_index))
-            // A piece without an index, of an id that is unknown: that of an item which was begun was changed.
-            .or_else(|| {
-                let is_open = |item: &Item| {
-                    item.done.is_none() && (place.id.is_none() || !item.kind.is_empty() || item.id.is_none())
-                };
-                if place.index.is_none() { find(&is_open) } else { None }
-            })
-    }
-
-    /// The item that is begun now, where pieces opened it before or it is begun once more.
-    fn begun(&self, index: Option<u64>, id: Option<&str>, wire: &wire::Item<'_>) -> Option<usize> {
-        let call = wire.call_id.get();
-        self.items.iter().rposition(|item| {
-            let same_id = item.id.is_none() || id.is_none() || item.id.as_deref() == id;
-            let opened = item.kind.is_empty() && item.may_be(wire.kind()) && item.index == index && same_id;
-            opened || item.done.is_none() && call.is_some() && item.called.id.as_deref() == call
-        })
-    }
-
-    /// The item of something that is whole now, among those that `reads` finds it in, by the most reliable sign first.
-    /// Indexes of such events may differ from those of the pieces.
-    fn said(&self, place: Place<'_>, reads: impl Fn(usize, &Item) -> bool) -> Option<usize> {
-        let find = |sign: &dyn Fn(&Item) -> bool| {
-            let mut items = self.items.iter().enumerate().rev();
-            items.find(|(at, item)| sign(item) && reads(*at, item)).map(|(at, _)| at)
-        };
-        let by_id = |item: &Item| place.has_id_of(item);
-        let by_index = |item: &Item| place.has_index_of(item);
-        find(&|item| by_id(item) && by_index(item))
-            .or_else(|| find(&by_id))
-            .or_else(|| find(&by_index))
-            .or_else(|| find(&|_| true))
-    }
-
-    /// The item that is complete now, where it reads the same as far as it came.
-    fn ended(&self, place: Place<'_>, wire: &wire::Item<'_>) -> Option<usize> {
-        self.said(place, |at, item| {
-            item.done.is_none()
-                && (item.is_identified_by(wire) || place.is_of(item) || self.says(at, item))
-                && self.fits(at, item, wire)
-        })
-    }
-
-    /// The item that is complete now by its id or index, whatever it says.
-    fn ended_somewhere(&self, place: Place<'_>, wire: &wire::Item<'_>) -> Option<usize> {
-        let is_open = |item: &Item| item.done.is_none() && item.may_be(wire.kind());
-        let find =
-            |sign: &dyn Fn(&Item) -> bool| self.items.iter().rposition(|item| is_open(item) && sign(item));
-        let by_id =
-            |item: &Item| item.is_identified_by(wire) || place.id.is_some() && item.id.as_deref() == place.id;
-        let by_index = |item: &Item| place.index.is_some() && item.index == place.index;
-        find(&|item| by_id(item) && by_index(item))
-            .or_else(|| find(&by_id))
-            .or_else(|| find(&by_index))
-            .or_else(|| if place.index.is_none() { find(&|_| true) } else { None })
-    }
-
-    /// True if an item that is complete comes once more as it was.
-    fn is_repeated(&self, wire: &wire::Item<'_>, raw: &RawValue) -> bool {
-        let same = |item: &Item| item.done.as_deref().is_some_and(|done| done.get() == raw.get());
-        wire.id.get().or(wire.call_id.get()).is_some() && self.items.iter().any(same)
-    }
-
-    /// The same in other words.
-    fn is_said_again(&self, wire: &wire::Item<'_>) -> bool {
-        self.items.iter().enumerate().any(|(at, item)| {
-            item.done.is_some()
-                && item.is_identified_by(wire)
-                && self.says(at, item)
-                && self.fits(at, item, wire)
-        })
-    }
-
-    /// True if the pieces of an item are in a whole one.
-    fn fits(&self, at: usize, item: &Item, wire: &wire::Item<'_>) -> bool {
-        let same =
-            |known: Option<&str>, given: Option<&str>| known.is_none() || given.is_none() || known == given;
-        item.may_be(wire.kind())
-            && if item.is_call() {
-                same(item.called.id.as_deref(), wire.call_id.get())
-                    && same(item.called.name.as_deref(), wire.name.get())
-                    && self.begins(at, &wire.given())
-            } else {
-                item.fits(wire)
-            }
-    }
-
-    /// True if anything came of an item that tells it from others.
-    fn says(&self, at: usize, item: &Item) -> bool {
-        item.has_texts()
-            || item.called.id.is_some()
-            || self.calls.arguments_of(at as u64).is_some_and(|own| !own.is_empty())
-    }
-
-    /// True if the arguments of a call so far are the beginning of `whole`.
-    fn begins(&self, at: usize, whole: &str) -> bool {
-        whole.starts_with(self.calls.arguments_of(at as u64).unwrap_or_default())
-    }
-
-    fn open(&mut self, index: Option<u64>, id: Option<&str>) -> Result<usize, ProviderError> {
-        if self.items.len() >= MAX_ITEMS {
-            return Err(too_many("items"));
-        }
-        self.items.push(Item::new(index, id));
-        Ok(self.items.len() - 1)
-    }
-
     /// Takes what an item says of itself as soon as it is begun.
     fn name(&mut self, at: usize, wire: &wire::Item<'_>, out: &mut ChunkSink) {
-        self.last = at;
-        let Some(item) = self.items.get_mut(at) else { return };
+        self.items.last = at;
+        let Some(item) = self.items.list.get_mut(at) else { return };
         if !wire.kind().is_empty() {
             wire.kind().clone_into(&mut item.kind);
         }
@@ -462,7 +276,7 @@ impl Reply {
         if matches!(wire.kind(), FUNCTION_CALL | CUSTOM_CALL) {
             self.complete_arguments(at, &wire.given(), out);
         }
-        let Some(item) = self.items.get_mut(at) else { return Ok(()) };
+        let Some(item) = self.items.list.get_mut(at) else { return Ok(()) };
         if matches!(wire.kind(), MESSAGE | REASONING | "") {
             item.take(wire, out)?;
         }
@@ -476,8 +290,8 @@ impl Reply {
 
     /// Hands a fragment of the call of an item to the assembler, which knows it by the item's position.
     fn call(&mut self, at: usize, fragment: ToolCallFragment<'_>, out: &mut ChunkSink) {
-        let delta = self.calls.push(&fragment.with_index(at as u64));
-        if let (Some(item), StreamChunk::ToolCallDelta { slot, .. }) = (self.items.get_mut(at), &delta) {
+        let delta = self.items.calls.push(&fragment.with_index(at as u64));
+        if let (Some(item), StreamChunk::ToolCallDelta { slot, .. }) = (self.items.list.get_mut(at), &delta) {
             item.slot = Some(*slot);
             if item.kind.is_empty() {
                 FUNCTION_CALL.clone_into(&mut item.kind);
@@ -492,12 +306,12 @@ impl Reply {
         if arguments.is_empty() {
             return;
         }
-        let known = self.calls.arguments_of(at as u64).unwrap_or_default();
+        let known = self.items.calls.arguments_of(at as u64).unwrap_or_default();
         match arguments.strip_prefix(known) {
             Some("") => {}
             Some(rest) => self.call(at, ToolCallFragment::new().with_arguments(rest), out),
             None => {
-                if let Some(item) = self.items.get_mut(at) {
+                if let Some(item) = self.items.list.get_mut(at) {
                     item.called.arguments = Some(arguments.to_owned());
                 }
             }
@@ -505,20 +319,7 @@ impl Reply {
     }
 }
 
-impl Item {
-    /// True if both have the same id, or are the same call.
-    fn is_identified_by(&self, wire: &wire::Item<'_>) -> bool {
-        let same = |known: &Option<String>, given: Option<&str>| given.is_some() && known.as_deref() == given;
-        self.may_be(wire.kind())
-            && (same(&self.id, wire.id.get()) || same(&self.called.id, wire.call_id.get()))
-    }
-}
-
 /// True if a status says that the answer goes on.
 pub(super) fn is_open(status: &str) -> bool {
     matches!(status, "queued" | "in_progress")
-}
-
-pub(super) fn too_many(what: &str) -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed, format!("the reply has too many {what}"))
 }

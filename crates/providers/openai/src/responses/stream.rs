@@ -3,8 +3,9 @@
 use attache_core::{Completion, ProviderError};
 use attache_transport::{ChunkSink, EventDecoder, Reading, SseEvent};
 
+use super::items::Place;
 use super::output::Field;
-use super::response::{Place, Reply, is_open};
+use super::response::{Reply, is_open};
 use super::wire::{Piece, Response, Whole, is_set, object, text};
 use crate::error;
 use attache_transport::lenient::Object;

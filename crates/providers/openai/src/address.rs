@@ -2,7 +2,7 @@
 
 use attache_transport::Environment;
 
-use super::Profile;
+use crate::profile::Profile;
 
 /// The base URL that variables give.
 pub(crate) fn from_environment(profile: &Profile, model: &str, environment: &Environment) -> Option<String> {

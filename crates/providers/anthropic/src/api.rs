@@ -1,0 +1,96 @@
+//! The codec behind the trait of the transport: what each call of it comes to.
+
+use std::sync::Arc;
+
+use attache_core::{
+    ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError, SchemaReport, Secret,
+    ToolSet,
+};
+use attache_transport::{
+    Auth, Codec, CountRequest, Decoder, EncodedRequest, Environment, ErrorReader, FileApi, ModelApi, Reading,
+    ReplyDecoder,
+};
+
+use crate::capabilities::FAMILY;
+use crate::codec::MessagesCodec;
+use crate::platform::Platform;
+use crate::stream::Events;
+use crate::{error, request};
+
+impl Codec for MessagesCodec {
+    fn model_id(&self) -> String {
+        format!("{}/{}", self.platform.name(), self.model)
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(self.platform.fitted(matrix.resolve(FAMILY, &self.model)));
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        self.base_url = Some(url);
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        if let Some(url) = environment.get(self.platform.url_variable()) {
+            self.base_url = Some(url);
+        }
+        self.platform.configure(environment)
+    }
+
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        if self.model.is_empty() {
+            return Err(error::configuration("the model has no name"));
+        }
+        let _ = auth;
+        self.platform.check()
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        settings: &ModelSettings,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        self.request(&attache_transport::note_made_documents(request, |_| false), settings, key)
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        settings: &ModelSettings,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        Some(request::count(self, request, settings, key))
+    }
+
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        request::check_tools(self, tools, settings)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        let reading = Reading::new(FAMILY, Arc::clone(&self.model), tools, degradations);
+        Box::new(ReplyDecoder::new(Events::new(reading)))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        match self.platform {
+            Platform::Anthropic => Some(self),
+            Platform::Vertex { .. } => None,
+        }
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        match self.platform {
+            Platform::Anthropic => Some(self),
+            Platform::Vertex { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A reply as it is on the wire, borrowed from its bytes.
+
+use std::borrow::Cow;
+
+use attache_transport::JsonStr;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What stands around the blocks: the `message` of a `message_start`, a whole reply, or the `delta` of a
+/// `message_delta`.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Envelope<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    pub(super) model: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    pub(super) stop_sequence: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    pub(super) stop_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) container: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+}
+
+/// One piece of a block.
+#[derive(Debug)]
+pub(crate) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    /// Of the text of a JSON object.
+    Json(Cow<'a, str>),
+    /// Whole: it replaces what came before.
+    Signature(Cow<'a, str>),
+    Citation(&'a RawValue),
+    /// Whole: the content of a block that only the provider understands.
+    Content(&'a RawValue),
+}
+
+/// The `delta` of an event. What is set in it tells what it is.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Delta<'a> {
+    #[serde(borrow, default)]
+    text: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    thinking: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    partial_json: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    signature: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    citation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+impl<'a> Delta<'a> {
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Piece<'a>> {
+        let pieces = [
+            self.text.map(|text| Piece::Text(text.0)),
+            self.thinking.map(|text| Piece::Thinking(text.0)),
+            self.partial_json.map(|text| Piece::Json(text.0)),
+            self.signature.map(|text| Piece::Signature(text.0)),
+            self.citation.map(Piece::Citation),
+            self.content.map(Piece::Content),
+        ];
+        pieces.into_iter().flatten()
+    }
+}

@@ -1,0 +1,164 @@
+//! The codec behind the trait of the transport: what each call of it comes to.
+
+use std::sync::Arc;
+
+use attache_core::{
+    BoxFuture, ChatRequest, Degradation, Matrix, ModelCapabilities, ModelSettings, ProviderError,
+    SchemaReport, Secret, ToolSet,
+};
+use attache_transport::{
+    Auth, Codec, CountRequest, Decoder, EncodedBody, EncodedRequest, Environment, ErrorReader, FileApi,
+    ModelApi, Network, Reading, Refusals, ReplyDecoder, RequestParts, check_pairing,
+};
+use serde_json::{Value, json};
+
+use crate::cache;
+use crate::codec::GenerateCodec;
+use crate::error::{self, configuration};
+use crate::platform::Platform;
+use crate::request::{self, Ask, State, authorized};
+use crate::stream::Events;
+
+impl Codec for GenerateCodec {
+    fn model_id(&self) -> String {
+        format!("{}/{}", self.family(), self.model)
+    }
+
+    fn capabilities(&self) -> &ModelCapabilities {
+        &self.capabilities
+    }
+
+    fn set_matrix(&mut self, matrix: &Matrix) {
+        self.capabilities = Arc::new(matrix.resolve(self.family(), &self.model));
+    }
+
+    fn set_base_url(&mut self, url: String) {
+        self.base_url = Some(url);
+    }
+
+    fn configure(&mut self, environment: &Environment) -> Result<Auth, ProviderError> {
+        let variable = match self.platform {
+            Platform::Gemini => "GOOGLE_GEMINI_BASE_URL",
+            Platform::Vertex { .. } => "GOOGLE_VERTEX_BASE_URL",
+        };
+        if let Some(url) = environment.get(variable) {
+            self.base_url = Some(url);
+        }
+        self.platform.configure(environment)
+    }
+
+    fn check(&self, auth: &Auth) -> Result<(), ProviderError> {
+        if self.model.is_empty() {
+            return Err(configuration("the model has no name"));
+        }
+        self.platform.model_path(&self.model)?;
+        self.platform.check(auth)
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        settings: &'a ModelSettings,
+        network: &'a Network,
+    ) -> Option<BoxFuture<'a, Result<(), ProviderError>>> {
+        cache::prepare(self, request, settings, network)
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        settings: &ModelSettings,
+        key: Option<&Secret>,
+    ) -> Result<EncodedRequest, ProviderError> {
+        let ask = Ask { request, settings, codec: self };
+        let url = self.endpoint(!request.streaming)?;
+        let mut parts =
+            authorized(self, settings, RequestParts::post_json(url, EncodedBody::default()), key)?;
+        let mut state = State::taken(ask);
+        let encoded = encode(&mut state, ask, key);
+        state.put_back(ask);
+        let (body, degradations) = encoded?;
+        parts.body = body;
+        Ok(EncodedRequest::new(parts, degradations))
+    }
+
+    fn count(
+        &self,
+        request: &ChatRequest,
+        settings: &ModelSettings,
+        key: Option<&Secret>,
+    ) -> Option<Result<CountRequest, ProviderError>> {
+        Some(self.counting(request, settings, key))
+    }
+
+    fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
+        request::check_tools(self, tools, settings)
+    }
+
+    fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder> {
+        let reading = Reading::new(self.family(), Arc::clone(&self.model), tools, degradations);
+        Box::new(ReplyDecoder::new(Events::new(reading)))
+    }
+
+    fn error_reader(&self) -> ErrorReader {
+        error::read
+    }
+
+    fn models(&self) -> Option<&dyn ModelApi> {
+        match self.platform {
+            Platform::Gemini => Some(self),
+            Platform::Vertex { .. } => None,
+        }
+    }
+
+    fn files(&self) -> Option<&dyn FileApi> {
+        match self.platform {
+            Platform::Gemini => Some(self),
+            Platform::Vertex { .. } => None,
+        }
+    }
+
+    fn recovers(&self, error: &ProviderError) -> bool {
+        self.caches.recovers(error)
+    }
+}
+
+impl GenerateCodec {
+    /// The request that counts the tokens of another (gemini.md 11).
+    fn counting(
+        &self,
+        request: &ChatRequest,
+        settings: &ModelSettings,
+        key: Option<&Secret>,
+    ) -> Result<CountRequest, ProviderError> {
+        let model = self.platform.model_path(&self.model)?;
+        let url = self.url(&format!("{model}:countTokens"))?;
+        CountRequest::of(self.encode(request, settings, key)?, url, "/totalTokens", |mut members| match self
+            .platform
+        {
+            Platform::Gemini => {
+                members.insert("model".to_owned(), Value::from(model));
+                json!({"generateContentRequest": members})
+            }
+            Platform::Vertex { .. } => {
+                const KNOWN: [&str; 4] = ["contents", "systemInstruction", "tools", "generationConfig"];
+                members.retain(|name, _| KNOWN.contains(&name.as_str()));
+                Value::Object(members)
+            }
+        })
+    }
+}
+
+/// The body, and what it leaves out.
+fn encode(
+    state: &mut State,
+    ask: Ask<'_>,
+    key: Option<&Secret>,
+) -> Result<(EncodedBody, Vec<Degradation>), ProviderError> {
+    let mut refusals = Refusals::new(ask.codec.model(), ask.settings.unsupported);
+    check_pairing(&ask.request.messages)?;
+    let head = state.head(ask, &mut refusals)?;
+    let cached = cache::find(state, ask, &head, key, &mut refusals)?;
+    let body = state.encode(ask, head, cached.as_ref())?;
+    Ok((body, refusals.into_recorded()))
+}
