@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::compiled::StructuredError;
 use crate::id::{ProviderCallId, ToolCallId};
 use crate::message::AssistantMessage;
+use crate::response::ResponseInfo;
 use crate::usage::Usage;
 
 /// One piece of a reply while it is made. Whether the wire streams or answers whole, the chunks are the same: any
@@ -58,6 +59,9 @@ pub struct Completion {
     /// The answer as a value of the schema that was asked for, or why it is none. `None` if no schema was asked for,
     /// and for a reply that calls tools, refuses or says nothing.
     pub structured: Option<Result<Value, StructuredError>>,
+    /// The head of the provider's answer: the request's id, rate limits, headers. `None` where no provider was asked over
+    /// HTTP.
+    pub response: Option<Box<ResponseInfo>>,
 }
 
 impl Completion {
@@ -72,6 +76,7 @@ impl Completion {
             response_id: None,
             degradations: Vec::new(),
             structured: None,
+            response: None,
         }
     }
 }

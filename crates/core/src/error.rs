@@ -4,6 +4,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
+use crate::response::ResponseInfo;
+
 /// The kind of problem at a provider, as far as a caller acts on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -105,6 +107,7 @@ struct Inner {
     param: Option<String>,
     request_id: Option<String>,
     response_body: Option<String>,
+    response: Option<Box<ResponseInfo>>,
     streamed: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -122,6 +125,7 @@ impl ProviderError {
             param: None,
             request_id: None,
             response_body: None,
+            response: None,
             streamed: false,
             source: None,
         }))
@@ -173,6 +177,13 @@ impl ProviderError {
     #[must_use]
     pub fn with_response_body(mut self, body: impl Into<Option<String>>) -> Self {
         self.0.response_body = body.into();
+        self
+    }
+
+    /// Keeps the head of the answer.
+    #[must_use]
+    pub fn with_response(mut self, response: impl Into<Option<Box<ResponseInfo>>>) -> Self {
+        self.0.response = response.into();
         self
     }
 
@@ -233,6 +244,11 @@ impl ProviderError {
     /// The response body, bounded; never part of `Display`.
     pub fn response_body(&self) -> Option<&str> {
         self.0.response_body.as_deref()
+    }
+
+    /// The head of the provider's answer, if one came: rate limits, headers.
+    pub fn response(&self) -> Option<&ResponseInfo> {
+        self.0.response.as_deref()
     }
 
     /// True if chunks had been handed out before.

@@ -33,6 +33,7 @@
 
 mod assembler;
 mod blocking;
+pub mod calendar;
 mod capability;
 mod capture;
 mod chunk;
@@ -54,6 +55,7 @@ mod message;
 mod persist;
 mod provider;
 mod repair;
+mod response;
 mod secret;
 mod settings;
 mod tool;
@@ -89,6 +91,7 @@ pub use message::{
 };
 pub use provider::{ChatRequest, ChunkStream, LlmProvider, ModelHandle, ProviderState, StateCell};
 pub use repair::{Repair, RepairKind, Repaired, repair};
+pub use response::{RateLimitStatus, ResponseInfo};
 pub use secret::Secret;
 pub use settings::{
     CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,

@@ -11,8 +11,14 @@ use attache_core::Matrix;
 
 use crate::registry::Registry;
 
-/// Adds the providers whose features are enabled.
-pub(crate) fn add(registry: Registry) -> Registry {
+impl Registry {
+    /// The providers whose features of this crate are enabled, and with `openai` every bundled profile.
+    pub fn bundled() -> Self {
+        add(Self::empty())
+    }
+}
+
+fn add(registry: Registry) -> Registry {
     #[cfg(feature = "openai")]
     let registry = {
         let profiles = Arc::clone(&registry.profiles);

@@ -19,14 +19,18 @@
 mod bundled;
 mod config;
 mod error;
+mod http;
 mod layer;
 mod registry;
 mod uploads;
 
 pub use config::ConfigError;
 pub use error::{RegistryError, Unresolved};
+pub use http::HttpSettings;
 pub use layer::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, SwitchRule, layered};
 pub use registry::{Registry, Settings};
 
 #[doc(inline)]
-pub use attache_transport::{UploadedFile, Uploads};
+pub use attache_transport::{
+    Auth, EndedExchange, Hook, HttpClient, RequestParts, RetryPolicy, Timeouts, UploadedFile, Uploads,
+};

@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{Matrix, ModelCapabilities, ModelHandle, ProviderError};
-use attache_transport::{
-    Codec, Environment, HttpClient, HttpModel, ListedModel, Network, RetryPolicy, Uploads,
-};
+use attache_transport::{Codec, Environment, HttpModel, ListedModel, Network, Uploads};
 
 use crate::error::{RegistryError, Unresolved};
+use crate::http::HttpSettings;
 
 /// How alike a name must be to be offered for another, of 1.
 const LIKENESS: f64 = 0.75;
@@ -31,6 +30,9 @@ pub struct Registry {
     environment: Environment,
     base_url: Option<String>,
     uploads: Option<Uploads>,
+    http: HttpSettings,
+    /// By provider, in the place of those of all.
+    http_of: BTreeMap<String, HttpSettings>,
     #[cfg(feature = "openai")]
     pub(crate) profiles: Arc<attache_openai::Profiles>,
 }
@@ -47,6 +49,8 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// What uploads large documents, if that is wanted.
     pub uploads: Option<Uploads>,
+    /// How its servers are reached. A provider of one's own may leave it alone.
+    pub http: HttpSettings,
 }
 
 type MakeModel = dyn Fn(&str, &Settings) -> Result<ModelHandle, ProviderError> + Send + Sync;
@@ -66,7 +70,14 @@ impl Entry {
         Self {
             family,
             model: Arc::new(move |model, settings| {
-                let model = HttpModel::<C>::from_environment(make(model), &settings.environment)?;
+                let (mut codec, http) = (make(model), &settings.http);
+                // It says that a key is missing after it has read the address.
+                let auth = http.credentials(codec.configure(&settings.environment))?;
+                let model = HttpModel::<C>::new(codec, auth)?.with_http(http.connection());
+                let model = match &http.retry {
+                    Some(retry) => model.with_retry(retry.clone()),
+                    None => model,
+                };
                 let model = model.with_matrix(&settings.matrix).with_uploads(settings.uploads.clone());
                 Ok(match &settings.base_url {
                     Some(url) => model.with_base_url(url).into(),
@@ -116,14 +127,11 @@ impl Registry {
             environment: Environment::process(),
             base_url: None,
             uploads: None,
+            http: HttpSettings::default(),
+            http_of: BTreeMap::new(),
             #[cfg(feature = "openai")]
             profiles: Arc::new(attache_openai::Profiles::bundled().clone()),
         }
-    }
-
-    /// The providers whose features of this crate are enabled, and with `openai` every bundled profile.
-    pub fn bundled() -> Self {
-        crate::bundled::add(Self::empty())
     }
 
     /// Adds a provider over HTTP: what makes a codec for a model of that name. `family` is its section of the matrix.
@@ -206,6 +214,24 @@ impl Registry {
         self
     }
 
+    /// Sets how models reach their servers: client, time limits, retries, credentials.
+    #[must_use]
+    pub fn with_http(mut self, http: HttpSettings) -> Self {
+        self.http = http;
+        self
+    }
+
+    /// Sets that for the models of one provider, by its name. What is not set here is as for all.
+    #[must_use]
+    pub fn with_http_of(mut self, provider: impl Into<String>, http: HttpSettings) -> Self {
+        self.http_of.insert(provider.into(), http);
+        self
+    }
+
+    fn http_settings(&self, provider: &str) -> HttpSettings {
+        self.http_of.get(provider).map_or_else(|| self.http.clone(), |http| http.or(&self.http))
+    }
+
     /// What uploads large documents, if that is wanted.
     pub fn uploads(&self) -> Option<&Uploads> {
         self.uploads.as_ref()
@@ -240,6 +266,7 @@ impl Registry {
             environment: self.environment.clone(),
             base_url: self.base_url.clone(),
             uploads: self.uploads.clone(),
+            http: self.http_settings(provider_of(whole)),
         };
         (entry.model)(model, &settings).map_err(|error| self.error(whole, Unresolved::Setup(error)))
     }
@@ -279,13 +306,15 @@ impl Registry {
         let Some(make) = &entry.codec else { return Err(self.error(provider, Unresolved::NoWire)) };
         let setup = |error| self.error(provider, Unresolved::Setup(error));
         let mut codec = make(ANY);
-        let auth = codec.configure(&self.environment).map_err(setup)?;
+        let http = self.http_settings(provider);
+        let auth = http.credentials(codec.configure(&self.environment)).map_err(setup)?;
         codec.check(&auth).map_err(setup)?;
         if let Some(url) = &self.base_url {
             codec.set_base_url(url.clone());
         }
-        let network = Network::new(HttpClient::shared(), auth, RetryPolicy::default());
-        network.list_models(&*codec).await.map_err(setup)
+        let network = Network::new(http.connection(), auth, http.retry.unwrap_or_default());
+        let Some(api) = codec.models() else { return Ok(None) };
+        network.list_models(api, codec.error_reader()).await.map(Some).map_err(setup)
     }
 
     /// What is known of that model. No key is needed.
@@ -341,4 +370,9 @@ impl Registry {
     fn error(&self, name: &str, reason: Unresolved) -> RegistryError {
         RegistryError { name: name.to_owned(), reason, providers: self.providers.keys().cloned().collect() }
     }
+}
+
+/// The provider's name in `provider/model`.
+fn provider_of(name: &str) -> &str {
+    name.split('/').next().unwrap_or_default()
 }

@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use attache_core::{
     BoxFuture, ChatRequest, Completion, Degradation, ErrorKind, Matrix, ModelCapabilities, ModelSettings,
-    ProviderError, SchemaReport, Secret, StreamChunk, ToolSet,
+    ProviderError, ResponseInfo, SchemaReport, Secret, StreamChunk, ToolSet,
 };
 use http::{HeaderMap, StatusCode};
 
 use crate::auth::{Auth, Environment};
 use crate::count::CountRequest;
-use crate::error::{ErrorReader, ErrorResponse, request_id};
+use crate::encoded::EncodedRequest;
+use crate::error::{ErrorReader, ErrorResponse, with_response};
 use crate::files::FileApi;
 use crate::listing::ModelApi;
-use crate::model::Network;
+use crate::network::Network;
 use crate::reply::{ChunkSink, Decoder};
-use crate::request::RequestParts;
-use crate::strict::StrictForms;
 
 /// One API, spoken to one model, without I/O: requests to HTTP, replies to chunks.
 ///
@@ -126,32 +125,6 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A request as a codec makes it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct EncodedRequest {
-    /// The HTTP request.
-    pub parts: RequestParts,
-    /// Options that were left out or changed because the caller allowed it.
-    pub degradations: Vec<Degradation>,
-    /// The schemas of the request in a subset that the API enforces. The reply is brought back from there.
-    pub strict: Option<StrictForms>,
-}
-
-impl EncodedRequest {
-    /// A request, and what it leaves out.
-    pub fn new(parts: RequestParts, degradations: Vec<Degradation>) -> Self {
-        Self { parts, degradations, strict: None }
-    }
-
-    /// Says what is said in a strict subset.
-    #[must_use]
-    pub fn with_strict(mut self, strict: Option<StrictForms>) -> Self {
-        self.strict = strict;
-        self
-    }
-}
-
 /// A recorded reply as a decoder understood it.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -191,8 +164,7 @@ pub fn replay<B: AsRef<[u8]>>(
         (Ok(()), _) => ProviderError::new(ErrorKind::StreamCut, "the reply ended before its end"),
         (Err(error), _) => error,
     };
-    let id = error.request_id().map(str::to_owned).or_else(|| request_id(headers));
-    let error = error.with_request_id(id);
+    let error = with_response(error, ResponseInfo::new(headers.clone()));
     let error = if chunks.is_empty() { error } else { error.after_output() };
     Replay { chunks, completion: decoder.partial(), error: Some(error) }
 }

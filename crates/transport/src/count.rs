@@ -3,7 +3,7 @@
 use attache_core::{ErrorKind, ProviderError};
 use serde_json::{Map, Value};
 
-use crate::codec::EncodedRequest;
+use crate::encoded::EncodedRequest;
 use crate::request::RequestParts;
 
 /// The most bytes of an answer with a number.

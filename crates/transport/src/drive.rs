@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::auth::Authorizer;
 use crate::client::{HttpClient, Reply};
-use crate::error::{ErrorReader, ErrorResponse};
+use crate::error::{ErrorReader, ErrorResponse, with_response};
 use crate::redact::shown_url;
 use crate::reply::{ChunkSink, Decoder};
 use crate::request::RequestParts;
@@ -218,7 +218,7 @@ impl Stream for Chunks {
                         }
                     };
                     if this.sink.is_done() {
-                        this.complete();
+                        this.complete(context);
                     } else if let Err(error) = step {
                         this.failed(error);
                     }
@@ -230,18 +230,22 @@ impl Stream for Chunks {
 }
 
 impl Chunks {
-    fn complete(&mut self) {
-        if let Phase::Reading(open) = std::mem::replace(&mut self.phase, Phase::Ended) {
+    fn complete(&mut self, context: &mut Context<'_>) {
+        if let Phase::Reading(mut open) = std::mem::replace(&mut self.phase, Phase::Ended) {
             open.call.ended(None);
-            open.reply.discard();
+            if let Some(completion) = self.sink.completion() {
+                completion.response = Some(Box::new(open.reply.take_info(&open.call.exchange.request)));
+            }
+            open.reply.discard(context);
         }
     }
 
     /// Asks again if nothing was handed out and the policy allows it; ends otherwise.
     fn failed(&mut self, error: ProviderError) {
         let Phase::Reading(open) = std::mem::replace(&mut self.phase, Phase::Ended) else { return };
-        let Open { mut call, reply, .. } = *open;
-        let error = with_request_id(call.exchange.request.redactor().redact_error(error), &reply);
+        let Open { mut call, mut reply, .. } = *open;
+        let response = reply.take_info(&call.exchange.request);
+        let error = with_response(call.exchange.request.redactor().redact_error(error), response);
         drop(reply);
         if !self.handed_out
             && let Some(wait) = call.trying.next_wait(&error)
@@ -253,16 +257,6 @@ impl Chunks {
         call.ended(Some(&error));
         let has_output = self.handed_out || !self.sink.is_empty();
         self.failure = Some(if has_output { error.after_output() } else { error });
-    }
-}
-
-fn with_request_id(error: ProviderError, reply: &Reply) -> ProviderError {
-    match error.request_id() {
-        Some(_) => error,
-        None => {
-            let id = crate::error::request_id(reply.headers());
-            error.with_request_id(id)
-        }
     }
 }
 

@@ -27,7 +27,7 @@
 //! | the files that such replies are recorded in | [`cassette`] |
 //! | a request with secrets that nobody sees | [`RequestParts`], [`Redactor`], [`shown_url`] |
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
-//! | listening to a client, or answering in the network's place | [`Tap`] |
+//! | metrics, headers of a gateway, recordings: what stands between a client and the network | [`Hook`] |
 //! | documents from addresses that anybody may have written | [`GuardedFetcher`] |
 //! | an error body as a [`ProviderError`](attache_core::ProviderError) | [`ErrorResponse`], [`ErrorBody`] |
 //! | all of it as one [`ChunkStream`](attache_core::ChunkStream) | [`Exchange`], [`stream`] |
@@ -37,7 +37,6 @@
 
 mod auth;
 mod body;
-mod calendar;
 pub mod cassette;
 pub mod claude;
 mod client;
@@ -46,6 +45,7 @@ mod conversation;
 mod count;
 mod cursor;
 mod drive;
+mod encoded;
 mod error;
 mod fetch;
 mod files;
@@ -58,6 +58,7 @@ mod listing;
 mod log;
 mod made;
 mod model;
+mod network;
 mod options;
 mod reading;
 mod redact;
@@ -73,8 +74,8 @@ mod tool_schema;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
-pub use client::{HttpClient, Reply, Tap, Timeouts};
-pub use codec::{Codec, EncodedRequest, Replay, replay};
+pub use client::{EndedExchange, Hook, HttpClient, Reply, Timeouts};
+pub use codec::{Codec, Replay, replay};
 pub use conversation::{
     asked, behind, comma, count_leading, count_seen, extra_tools, forbid, head, is_same, joined, own_system,
     same_names, separate, system_blocks, system_texts, tail, with_kept,
@@ -82,6 +83,7 @@ pub use conversation::{
 pub use count::CountRequest;
 pub use cursor::JsonCursor;
 pub use drive::{Exchange, stream};
+pub use encoded::EncodedRequest;
 pub use error::{
     ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
     kind_of_status, malformed, unsupported,
@@ -97,7 +99,8 @@ pub use json::{JsonStr, Members, write_json};
 pub use listing::{ListedModel, ModelApi, ModelPage};
 pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
-pub use model::{HttpModel, Network};
+pub use model::HttpModel;
+pub use network::Network;
 pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, set_member};
 pub use reading::Reading;
 pub use redact::{Redactor, shown_url};

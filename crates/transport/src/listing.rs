@@ -4,8 +4,8 @@ use attache_core::{
     Effort, ErrorKind, ModelCapabilities, PlaceCapabilities, ProviderError, Secret, StructuredOutput,
 };
 
-use crate::codec::Codec;
-use crate::model::Network;
+use crate::error::ErrorReader;
+use crate::network::Network;
 use crate::request::{RequestParts, percent_encoded};
 
 /// Pages that are asked for, and models that are asked for by name.
@@ -147,7 +147,7 @@ fn takes(known: &mut ModelCapabilities, told: Option<bool>, kind: &str, media: &
 }
 
 impl Network {
-    /// The models that a codec's server has; `None` if its API lists none.
+    /// The models that a server has, asked for as its API says ([`Codec::models`](crate::Codec::models)).
     ///
     /// # Errors
     /// The provider's errors, and [`ErrorKind::Malformed`] for a list without end. A model that is gone when it is
@@ -155,13 +155,16 @@ impl Network {
     ///
     /// # Cancellation
     /// Dropping the future aborts the request.
-    pub async fn list_models(&self, codec: &dyn Codec) -> Result<Option<Vec<ListedModel>>, ProviderError> {
-        let Some(api) = codec.models() else { return Ok(None) };
+    pub async fn list_models(
+        &self,
+        api: &dyn ModelApi,
+        read_error: ErrorReader,
+    ) -> Result<Vec<ListedModel>, ProviderError> {
         let key = self.auth().key();
         let (mut models, mut after) = (Vec::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let request = api.list(after.as_deref(), key)?;
-            let page = api.listed(&self.answer(&request, codec).await?)?;
+            let page = api.listed(&self.answer(&request, read_error).await?)?;
             models.extend(page.models);
             after = page.next.map(|next| percent_encoded(next.as_bytes()));
             if after.is_none() {
@@ -174,17 +177,21 @@ impl Network {
         }
         for model in models.iter_mut().take(MAX_DETAILS) {
             let Some(request) = api.detail(model, key) else { break };
-            match self.answer(&request?, codec).await {
+            match self.answer(&request?, read_error).await {
                 Ok(body) => api.detailed(&body, model),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(models))
+        Ok(models)
     }
 
-    async fn answer(&self, request: &RequestParts, codec: &dyn Codec) -> Result<bytes::Bytes, ProviderError> {
-        self.send(request, codec.error_reader()).await?.bytes(ANSWER_LIMIT).await
+    async fn answer(
+        &self,
+        request: &RequestParts,
+        read_error: ErrorReader,
+    ) -> Result<bytes::Bytes, ProviderError> {
+        self.send(request, read_error).await?.bytes(ANSWER_LIMIT).await
     }
 }
 

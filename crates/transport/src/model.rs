@@ -9,13 +9,12 @@ use attache_core::{
 };
 
 use crate::auth::{Auth, Environment};
-use crate::client::{HttpClient, Reply, Timeouts};
+use crate::client::{HttpClient, Timeouts};
 use crate::codec::Codec;
 use crate::count::ANSWER_LIMIT;
 use crate::drive::{Exchange, stream};
-use crate::error::ErrorReader;
 use crate::files::{Owner, Prepared, Uploading, Uploads};
-use crate::request::RequestParts;
+use crate::network::Network;
 use crate::retry::RetryPolicy;
 use crate::strict::Restoring;
 
@@ -53,41 +52,6 @@ impl Switched {
         }
         capabilities.files.upload_from = Some(uploads.from_bytes());
         Some(Self { uploads, capabilities: Arc::new(capabilities) })
-    }
-}
-
-/// What a call reaches the world through.
-#[derive(Clone, Debug)]
-pub struct Network {
-    http: HttpClient,
-    auth: Auth,
-    retry: RetryPolicy,
-}
-
-impl Network {
-    /// The network of a model: what a codec that does more than one request at a time sends through.
-    pub fn new(http: HttpClient, auth: Auth, retry: RetryPolicy) -> Self {
-        Self { http, auth, retry }
-    }
-
-    /// What requests are authorized with. A key is for the codec to place.
-    pub fn auth(&self) -> &Auth {
-        &self.auth
-    }
-
-    /// Sends a request that is no model call, with the model's credentials, time limits and retries.
-    ///
-    /// # Errors
-    /// As for [`HttpClient::send`].
-    ///
-    /// # Cancellation
-    /// Dropping the future aborts the request.
-    pub async fn send(
-        &self,
-        request: &RequestParts,
-        read_error: ErrorReader,
-    ) -> Result<Reply, ProviderError> {
-        self.http.send_authorized(request, &self.retry, read_error, self.auth.signer()).await
     }
 }
 
@@ -148,14 +112,15 @@ impl<C: Codec> HttpModel<C> {
     /// Sets the connections to use; by default all providers share the process's.
     #[must_use]
     pub fn with_http(mut self, http: HttpClient) -> Self {
-        self.network.http = http;
+        self.network.set_http(http);
         self
     }
 
     /// Sets the time limits.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.network.http = self.network.http.with_timeouts(timeouts);
+        let http = self.network.http().with_timeouts(timeouts);
+        self.network.set_http(http);
         self
     }
 
@@ -176,7 +141,7 @@ impl<C: Codec> HttpModel<C> {
     /// Sets when to ask again.
     #[must_use]
     pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
-        self.network.retry = retry;
+        self.network.set_retry(retry);
         self
     }
 
@@ -199,7 +164,7 @@ impl<C: Codec> HttpModel<C> {
         let mut request = request.clone();
         // The transcript is for calls.
         request.transcript = None;
-        let Some(count) = self.codec.count(&request, &settings, self.network.auth.key()) else {
+        let Some(count) = self.codec.count(&request, &settings, self.network.auth().key()) else {
             return Ok(None);
         };
         let count = count?;
@@ -282,7 +247,7 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
             Uploading::new(switched.uploads.clone(), capabilities, owner, request.files.clone())
         });
         let call = Call { codec, network, request, settings, uploading };
-        let (http, state) = (self.network.http.clone(), Arc::clone(&self.state));
+        let (http, state) = (self.network.http().clone(), Arc::clone(&self.state));
         stream(http, state, call.exchange())
     }
 }
@@ -304,7 +269,7 @@ impl<C: Codec> Call<C> {
             Some(preparing) => preparing.await.map(|()| true)?,
             None => uploading.is_some(),
         };
-        let mut encoded = codec.encode(request, settings, network.auth.key())?;
+        let mut encoded = codec.encode(request, settings, network.auth().key())?;
         encoded.degradations.extend(notes);
         encoded.parts.whole |= !request.streaming;
         let (tools, degradations) = (Arc::clone(&request.tools), encoded.degradations);
@@ -320,8 +285,8 @@ impl<C: Codec> Call<C> {
         };
         let exchange = Exchange::new(encoded.parts, decoder)
             .with_error_reader(codec.error_reader())
-            .with_retry(network.retry.clone())
-            .with_authorizer(network.auth.signer().cloned());
+            .with_retry(network.retry().clone())
+            .with_authorizer(network.auth().signer().cloned());
         Ok(if is_prepared { exchange.with_recovery(move |error| self.again(error)) } else { exchange })
     }
 

@@ -10,7 +10,7 @@ use attache_core::ProviderError;
 pub(crate) const MASK: &str = "***";
 
 /// Secrets shorter than this are left alone, since removing them would blot out ordinary words.
-const SHORTEST_SECRET: usize = 6;
+pub(crate) const SHORTEST_SECRET: usize = 6;
 
 /// How the keys and tokens of well-known services begin.
 const KEY_PREFIXES: [&str; 22] = [
@@ -94,6 +94,7 @@ impl Redactor {
             .with_code(clean(error.code()))
             .with_param(clean(error.param()))
             .with_request_id(error.request_id().map(str::to_owned))
+            .with_response(error.response().cloned().map(Box::new))
             .with_response_body(clean(error.response_body()));
         let safe = match error.is_after_output() {
             true => safe.after_output(),

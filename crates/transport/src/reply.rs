@@ -83,6 +83,14 @@ impl ChunkSink {
         self.queue.pop_front()
     }
 
+    /// The end, once it is there and not yet taken out.
+    pub(crate) fn completion(&mut self) -> Option<&mut Completion> {
+        match self.queue.back_mut()? {
+            StreamChunk::Done(completion) => Some(completion),
+            _ => None,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -5,10 +5,10 @@ use std::fmt;
 use attache_core::{ErrorKind, ProviderError, RequestHeaders, Secret};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::{Authority, Uri};
-use http::{HeaderName, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
 use crate::body::EncodedBody;
-use crate::redact::{MASK, Redactor, shown_url, url_secrets};
+use crate::redact::{MASK, Redactor, SHORTEST_SECRET, shown_url, url_secrets};
 
 /// One HTTP request, ready to be sent or shown. Its `Debug` shows no body, no secret header and no secret of the
 /// URL.
@@ -82,6 +82,11 @@ impl RequestParts {
         Ok(self)
     }
 
+    /// The URL without its secrets, as [`shown_url`](crate::shown_url) shows it.
+    pub fn shown_url(&self) -> String {
+        shown_url(&self.url)
+    }
+
     /// Names and values in order, secret ones as `***`.
     pub fn shown_headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| match value {
@@ -105,6 +110,24 @@ impl RequestParts {
         match user.split_once(':') {
             Some((_, password)) => redactor.with_secret(&user).with_secret(password),
             None => redactor.with_secret(&user),
+        }
+    }
+
+    /// Masks headers of an answer that repeat a secret header of this request. Most are too short to.
+    pub(crate) fn mask_secrets(&self, answer: &mut HeaderMap) {
+        for value in answer.values_mut() {
+            let repeats = self.headers.iter().any(|(_, header)| match header {
+                HeaderText::Secret { secret, .. } => {
+                    let secret = secret.expose().as_bytes();
+                    secret.len() >= SHORTEST_SECRET
+                        && value.len() >= secret.len()
+                        && memchr::memmem::find(value.as_bytes(), secret).is_some()
+                }
+                HeaderText::Plain(_) => false,
+            });
+            if repeats {
+                *value = HeaderValue::from_static(MASK);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use attache_core::{ErrorKind, ProviderError};
 use attache_transport::cassette::{Cassette, CassetteError, Interaction, RecordedBody};
-use attache_transport::{HttpClient, Redactor, RequestParts, Tap};
+use attache_transport::{Hook, HttpClient, Redactor, RequestParts};
 use bytes::Bytes;
 use http::Response;
 
@@ -128,11 +128,11 @@ impl Player {
 
     /// The client to give to a model.
     pub fn client(&self) -> HttpClient {
-        HttpClient::shared().with_tap(self.tape.clone())
+        HttpClient::shared().with_hook(self.tape.clone())
     }
 }
 
-impl Tap for Tape {
+impl Hook for Tape {
     fn answer(&self, request: &RequestParts) -> Option<Result<Response<Bytes>, ProviderError>> {
         let answer = self.0.find(request).map(|at| self.0.interactions.get(at).map(response));
         Some(match answer {

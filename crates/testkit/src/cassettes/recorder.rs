@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use attache_transport::cassette::{
     Cassette, CassetteError, Interaction, RecordedBody, RecordedCall, RecordedResponse,
 };
-use attache_transport::{HttpClient, Redactor, RequestParts, Tap};
+use attache_transport::{Hook, HttpClient, Redactor, RequestParts};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
@@ -92,7 +92,7 @@ impl Recorder {
 
     /// That client, recorded.
     pub fn over(&self, client: &HttpClient) -> HttpClient {
-        client.with_tap(self.tape.clone())
+        client.with_hook(self.tape.clone())
     }
 
     /// All that was answered so far, as it is written.
@@ -145,7 +145,7 @@ fn kept<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>, clean: impl Fn(&s
     headers.collect()
 }
 
-impl Tap for Tape {
+impl Hook for Tape {
     fn answered(&self, request: &RequestParts, status: StatusCode, headers: &HeaderMap) -> usize {
         let mut recorded = lock(&self.0);
         let taken = Taken { request: request.clone(), status, headers: headers.clone(), body: Vec::new() };

@@ -18,10 +18,10 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::guard::{Guard, NotPublic};
 use super::lanes::Origins;
 use super::proxies::Proxies;
 use super::settings::Watched;
-use crate::fetch::{Guard, NotPublic};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
@@ -48,8 +48,8 @@ impl Connector {
 
     /// What a proxy wants with each plain request that it forwards.
     pub(super) fn proxy_authorization(&self, target: &Uri) -> Option<HeaderValue> {
-        let proxy = self.route.proxies.of(target).filter(|_| target.scheme_str() == Some("http"))?;
-        proxy.basic_auth().cloned()
+        let is_plain = target.scheme_str() == Some("http");
+        is_plain.then(|| self.route.proxies.of(target))??.basic_auth().cloned()
     }
 
     /// The proxy on the way to a target, as host and port.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use attache_core::{ErrorKind, ProviderError};
 use tokio::time::{Instant, Sleep};
 
-use super::Timeouts;
+use super::timeouts::Timeouts;
 
 /// A deadline that activity moves. The timer itself moves only when it goes off too early, so that a read costs
 /// no more than a look at the clock.
@@ -25,12 +25,9 @@ pub(super) struct Deadline {
 impl Deadline {
     /// The deadline of a request that starts now and whose every limit ends at `end`.
     pub(super) fn new(timeouts: &Timeouts, end: Instant) -> Self {
-        let sleep = Box::pin(tokio::time::sleep_until(end));
-        let last_activity = Instant::now();
-        let mut this = Self { sleep, quiet: timeouts.first_byte, last_activity, end, started: false };
-        let due = this.due();
-        this.sleep.as_mut().reset(due);
-        this
+        let (quiet, last_activity) = (timeouts.first_byte, Instant::now());
+        let sleep = Box::pin(tokio::time::sleep_until(due(last_activity, quiet, end)));
+        Self { sleep, quiet, last_activity, end, started: false }
     }
 
     /// The response begins: from now on `idle` may pass between two reads.
@@ -39,7 +36,10 @@ impl Deadline {
         self.started = true;
         self.moved();
         let due = self.due();
-        self.sleep.as_mut().reset(due);
+        // A timer that goes off too early finds out by itself, and most never do.
+        if due < self.sleep.deadline() {
+            self.sleep.as_mut().reset(due);
+        }
     }
 
     /// Bytes came.
@@ -62,7 +62,7 @@ impl Deadline {
     }
 
     fn due(&self) -> Instant {
-        self.last_activity.checked_add(self.quiet).map_or(self.end, |due| due.min(self.end))
+        due(self.last_activity, self.quiet, self.end)
     }
 
     fn passed(&self, due: Instant) -> ProviderError {
@@ -77,6 +77,10 @@ impl Deadline {
         };
         ProviderError::new(ErrorKind::Timeout, message)
     }
+}
+
+fn due(last_activity: Instant, quiet: Duration, end: Instant) -> Instant {
+    last_activity.checked_add(quiet).map_or(end, |due| due.min(end))
 }
 
 #[cfg(test)]

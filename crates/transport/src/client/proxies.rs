@@ -8,13 +8,14 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 /// Which proxy a request goes through.
 #[derive(Debug)]
 pub(super) struct Proxies {
-    matcher: Matcher,
+    /// `None` where there are none.
+    matcher: Option<Matcher>,
 }
 
 impl Proxies {
     /// Every request goes straight.
     pub(super) fn none() -> Self {
-        Self { matcher: Matcher::builder().build() }
+        Self { matcher: None }
     }
 
     /// What the environment says, read with curl's rules: `http_proxy`, `https_proxy` and `all_proxy` name proxies,
@@ -33,25 +34,25 @@ impl Proxies {
             .split(|c: char| c == ',' || c.is_whitespace())
             .map(|entry| entry.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(entry))
             .collect();
-        let matcher = Matcher::builder()
-            .http(http)
-            .https(first(["https_proxy", "HTTPS_PROXY"]))
-            .all(first(["all_proxy", "ALL_PROXY"]))
-            .no(exceptions.join(","))
-            .build();
-        Self { matcher }
+        let (https, all) = (first(["https_proxy", "HTTPS_PROXY"]), first(["all_proxy", "ALL_PROXY"]));
+        if http.is_empty() && https.is_empty() && all.is_empty() {
+            return Self::none();
+        }
+        let matcher = Matcher::builder().http(http).https(https).all(all).no(exceptions.join(",")).build();
+        Self { matcher: Some(matcher) }
     }
 
     /// The proxy for a request. This machine is reached without one: no proxy elsewhere can.
     pub(super) fn of(&self, target: &Uri) -> Option<Intercept> {
-        if is_loopback(target.host()?) { None } else { self.matcher.intercept(target) }
+        let matcher = self.matcher.as_ref()?;
+        if is_loopback(target.host()?) { None } else { matcher.intercept(target) }
     }
 }
 
 #[cfg(test)]
 impl From<Matcher> for Proxies {
     fn from(matcher: Matcher) -> Self {
-        Self { matcher }
+        Self { matcher: Some(matcher) }
     }
 }
 

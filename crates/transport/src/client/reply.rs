@@ -1,19 +1,20 @@
 //! Responses, read under their deadline.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use attache_core::{ErrorKind, ProviderError};
+use attache_core::{ErrorKind, ProviderError, ResponseInfo};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, StatusCode, response};
-use http_body::Body;
-use hyper::body::Incoming;
 
+use super::connections::Answer;
 use super::deadline::Deadline;
+use super::hook::Listener;
+use super::idle::Idle;
 use super::lanes::Place;
-use super::tap::Listener;
+use super::source::Source;
+use crate::request::RequestParts;
 
 /// How much of a body that nobody wants is read, and for how long, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
@@ -25,40 +26,27 @@ pub struct Reply {
     head: response::Parts,
     body: Source,
     deadline: Deadline,
-    listener: Option<Listener>,
+    listener: Option<Box<Listener>>,
     /// Where its connection counts it until it is read.
     _place: Option<Place>,
-}
-
-/// The source of a body.
-#[derive(Debug)]
-enum Source {
-    Network(Incoming),
-    /// A tap gave it.
-    Given(Bytes),
-}
-
-impl Source {
-    fn has_ended(&self) -> bool {
-        match self {
-            Self::Network(body) => body.is_end_stream(),
-            Self::Given(body) => body.is_empty(),
-        }
-    }
+    /// What puts the connection back then.
+    idle: Option<Idle>,
 }
 
 impl Reply {
-    pub(super) fn new(response: Response<Incoming>, deadline: Deadline, place: Option<Place>) -> Self {
+    pub(super) fn new(answer: Answer, deadline: Deadline) -> Self {
+        let Answer { response, place, idle } = answer;
         let (head, body) = response.into_parts();
-        Self { head, body: Source::Network(body), deadline, listener: None, _place: place }
+        Self { head, body, deadline, listener: None, _place: place, idle }
     }
 
     pub(super) fn given(response: Response<Bytes>, deadline: Deadline) -> Self {
-        let (head, body) = response.into_parts();
-        Self { head, body: Source::Given(body), deadline, listener: None, _place: None }
+        let response = response.map(Source::Given);
+        Self::new(Answer { response, place: None, idle: None }, deadline)
     }
 
-    pub(super) fn with_listener(mut self, listener: Listener) -> Self {
+    pub(super) fn with_listener(mut self, mut listener: Box<Listener>) -> Self {
+        listener.answered(self.head.status, &self.head.headers);
         self.listener = Some(listener);
         self
     }
@@ -71,6 +59,13 @@ impl Reply {
     /// The headers.
     pub fn headers(&self) -> &HeaderMap {
         &self.head.headers
+    }
+
+    /// The head, without values that repeat a secret of `request`. Afterwards there are no headers.
+    pub(crate) fn take_info(&mut self, request: &RequestParts) -> ResponseInfo {
+        let mut headers = std::mem::take(&mut self.head.headers);
+        request.mask_secrets(&mut headers);
+        ResponseInfo::new(headers)
     }
 
     /// The next bytes of the body, never empty; `None` at its end.
@@ -108,17 +103,20 @@ impl Reply {
 
     /// The first `limit` bytes of the body, or what came of them within `time`.
     pub(crate) async fn excerpt(mut self, limit: usize, time: Duration) -> Vec<u8> {
-        let mut excerpt = Vec::new();
+        let (mut excerpt, mut ended) = (Vec::new(), false);
         let read = async {
-            while excerpt.len() < limit
-                && let Ok(Some(chunk)) = self.chunk().await
-            {
-                let room = limit.saturating_sub(excerpt.len()).min(chunk.len());
-                excerpt.extend_from_slice(chunk.get(..room).unwrap_or_default());
+            while excerpt.len() < limit && !ended {
+                match self.chunk().await {
+                    Ok(Some(chunk)) => {
+                        let room = limit.saturating_sub(excerpt.len()).min(chunk.len());
+                        excerpt.extend_from_slice(chunk.get(..room).unwrap_or_default());
+                    }
+                    _ => ended = true,
+                }
             }
         };
-        if tokio::time::timeout(time, read).await.is_ok() {
-            self.discard();
+        if tokio::time::timeout(time, read).await.is_ok() && !ended {
+            self.discard_later(0);
         }
         excerpt
     }
@@ -128,18 +126,14 @@ impl Reply {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, ProviderError>>> {
         loop {
-            let body = match &mut self.body {
-                Source::Network(body) => body,
-                Source::Given(body) if body.is_empty() => return Poll::Ready(None),
-                Source::Given(body) => return Poll::Ready(Some(Ok(std::mem::take(body)))),
-            };
-            return match Pin::new(body).poll_frame(context) {
+            return match self.body.poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     self.deadline.moved();
+                    self.put_back(context);
                     match frame.into_data() {
                         Ok(data) if !data.is_empty() => {
-                            if let Some(listener) = &self.listener {
-                                listener.tap.read(listener.answer, &data);
+                            if let Some(listener) = &mut self.listener {
+                                listener.read(&data);
                             }
                             Poll::Ready(Some(Ok(data)))
                         }
@@ -147,28 +141,55 @@ impl Reply {
                         _ => continue,
                     }
                 }
-                Poll::Ready(Some(Err(error))) => {
-                    let message = "the connection broke before the reply ended";
-                    Poll::Ready(Some(Err(
-                        ProviderError::new(ErrorKind::StreamCut, message).with_source(error)
-                    )))
+                Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(self.failed(error)))),
+                Poll::Ready(None) => {
+                    self.put_back(context);
+                    if let Some(listener) = &mut self.listener {
+                        listener.complete();
+                    }
+                    Poll::Ready(None)
                 }
-                Poll::Ready(None) => Poll::Ready(None),
-                Poll::Pending => self.deadline.poll(context).map(|error| Some(Err(error))),
+                Poll::Pending => self.deadline.poll(context).map(|error| Some(Err(self.failed(error)))),
             };
         }
     }
 
-    /// Reads the rest of the body in the background, bounded in bytes and time, so that its connection is used
-    /// again. A body that has ended costs nothing.
-    pub(crate) fn discard(mut self) {
-        if self.body.has_ended() {
-            return;
+    fn failed(&mut self, error: ProviderError) -> ProviderError {
+        if let Some(listener) = &mut self.listener {
+            listener.failed(&error);
         }
+        error
+    }
+
+    /// Puts the connection back, if nothing is left to read.
+    fn put_back(&mut self, context: &mut Context<'_>) {
+        if self.body.has_ended()
+            && let Some(idle) = self.idle.take()
+        {
+            idle.put_back(context);
+        }
+    }
+
+    /// Reads the rest of the body, bounded in bytes and time, so that its connection is used again: at once if it is
+    /// there, in the background otherwise.
+    pub(crate) fn discard(mut self, context: &mut Context<'_>) {
+        let mut read = 0_usize;
+        while read < DRAIN_BYTES {
+            match self.poll_chunk(context) {
+                Poll::Ready(Some(Ok(chunk))) => read = read.saturating_add(chunk.len()),
+                Poll::Ready(_) => return,
+                Poll::Pending => {
+                    self.discard_later(read);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn discard_later(mut self, mut read: usize) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let rest = async {
-                    let mut read = 0_usize;
                     while read < DRAIN_BYTES
                         && let Ok(Some(chunk)) = self.chunk().await
                     {

@@ -13,10 +13,10 @@ fn client(proxy: &str) -> HttpClient {
 }
 
 fn guarded_client(proxy: &str, guard: Option<Guard>) -> HttpClient {
-    let client = HttpClient::new(Timeouts::new());
-    let proxies = Matcher::builder().all(proxy.to_owned()).no("direct.test").build();
-    client.pool.open.set(open(client.pool.connect, proxies.into(), guard)).unwrap();
-    client
+    let pool = Pool::new(Timeouts::new().connect, guard, true);
+    pool.open_with(Matcher::builder().all(proxy.to_owned()).no("direct.test").build().into());
+    let connections = Connections::Pool(Arc::new(pool));
+    HttpClient { timeouts: Timeouts::new(), connections, hooks: None }
 }
 
 /// Asks for `target` through a proxy that answers with `answer`; what the proxy was sent, and what came of it.

@@ -2,19 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use attache_core::ResponseInfo;
+use attache_core::calendar::days_since_1970;
 use http::{HeaderMap, StatusCode};
-
-use crate::calendar::days_since_1970;
 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
-}
-
-/// The provider's id of the request, by the names that providers use.
-pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    const NAMES: [&str; 5] =
-        ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-goog-request-id"];
-    NAMES.iter().find_map(|name| text(headers, name)).map(str::to_owned)
 }
 
 /// What the server itself says about asking again.
@@ -28,50 +21,23 @@ pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
 
 /// How long the server asks to wait: `retry-after-ms`, then `retry-after` in seconds or as a date, then, for 429, the
 /// reset of a limit of which nothing is left. (openai.md 0.3)
-pub(super) fn retry_after(headers: &HeaderMap, status: StatusCode, now: SystemTime) -> Option<Duration> {
+pub(super) fn retry_after(response: &ResponseInfo, status: StatusCode) -> Option<Duration> {
+    let headers = response.headers();
     let number = |name| text(headers, name).and_then(|text| text.parse::<f64>().ok());
     let millis = number("retry-after-ms").and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
     let seconds = || number("retry-after").and_then(|s| Duration::try_from_secs_f64(s).ok());
     let date = || {
         let then = http_date(text(headers, "retry-after")?)?;
         // The server's own clock, where it tells the time, spares us the difference to ours.
-        let now = text(headers, "date").and_then(http_date).unwrap_or(now);
+        let now = text(headers, "date").and_then(http_date).unwrap_or(response.received());
         Some(then.duration_since(now).unwrap_or_default())
     };
     let reset = || {
-        let limits = (status == StatusCode::TOO_MANY_REQUESTS).then_some(["requests", "tokens"])?;
-        let resets = limits.iter().filter_map(|limit| {
-            let left = text(headers, &format!("x-ratelimit-remaining-{limit}"))?;
-            let reset = text(headers, &format!("x-ratelimit-reset-{limit}"))?;
-            (left == "0").then(|| go_duration(reset)).flatten()
-        });
-        resets.max()
+        let limits = (status == StatusCode::TOO_MANY_REQUESTS).then(|| response.rate_limits())?;
+        let used_up = limits.iter().filter(|limit| limit.remaining == Some(0));
+        used_up.filter_map(|limit| limit.reset?.duration_since(response.received()).ok()).max()
     };
     millis.or_else(seconds).or_else(date).or_else(reset)
-}
-
-/// `1h2m3.5s`, `6m0s`, `20ms`; a bare number counts as seconds.
-fn go_duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut seconds = 0.0_f64;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (number, tail) = rest.split_at_checked(digits)?;
-        let unit_end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at_checked(unit_end)?;
-        let scale = match unit {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" | "" => 1.0,
-            "ms" => 1e-3,
-            "us" | "µs" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * scale;
-        rest = tail;
-    }
-    Duration::try_from_secs_f64(seconds).ok().filter(|_| !text.is_empty())
 }
 
 /// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, the form that is sent today).
@@ -105,9 +71,11 @@ mod tests {
     }
 
     fn wait(pairs: &[(&'static str, &'static str)]) -> Option<Duration> {
-        // Sun, 06 Nov 1994 08:49:37 GMT
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        retry_after(&headers(pairs), StatusCode::TOO_MANY_REQUESTS, now)
+        let clock = [("date", "Sun, 06 Nov 1994 08:49:37 GMT")];
+        let told = pairs.iter().any(|(name, _)| *name == "date");
+        let headers = headers(if told { &[] } else { &clock }).into_iter().chain(headers(pairs));
+        let headers = headers.filter_map(|(name, value)| Some((name?, value))).collect();
+        retry_after(&ResponseInfo::new(headers), StatusCode::TOO_MANY_REQUESTS)
     }
 
     // openai.md 0.3
@@ -124,7 +92,7 @@ mod tests {
         for nonsense in ["-1", "NaN", "inf", "soon", "1e300", "Sun, 99 Nov 1994 08:50:37 GMT"] {
             let value = HeaderValue::from_static(nonsense);
             let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, value)]);
-            assert_eq!(retry_after(&headers, StatusCode::OK, SystemTime::now()), None, "{nonsense}");
+            assert_eq!(retry_after(&ResponseInfo::new(headers), StatusCode::OK), None, "{nonsense}");
         }
     }
 
@@ -142,19 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn go_durations() {
-        let seconds = |s| Some(Duration::from_secs_f64(s));
-        assert_eq!(go_duration("1h2m3.5s"), seconds(3723.5));
-        assert_eq!(go_duration("20ms"), seconds(0.02));
-        assert_eq!(go_duration("7"), seconds(7.0));
-        for nonsense in ["", "s", "1x", "m5", "-1s", "1.2.3s", "99999999999999999999999h"] {
-            assert_eq!(go_duration(nonsense), None, "{nonsense}");
-        }
-    }
-
-    #[test]
-    fn ids_and_orders() {
-        assert_eq!(request_id(&headers(&[("request-id", "req_1")])).as_deref(), Some("req_1"));
+    fn orders() {
         assert_eq!(should_retry(&headers(&[("x-should-retry", "false")])), Some(false));
         assert_eq!(should_retry(&headers(&[("x-should-retry", "maybe")])), None);
     }

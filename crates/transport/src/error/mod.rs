@@ -3,25 +3,19 @@
 mod body;
 mod headers;
 
-use std::time::{Duration, SystemTime};
-
-use attache_core::{ErrorKind, ProviderError};
+use attache_core::{ErrorKind, ProviderError, ResponseInfo};
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
 
 pub use self::body::ErrorBody;
 
-pub(crate) use self::headers::request_id;
-
-use crate::client::Reply;
 use crate::redact::Redactor;
 
 /// How a codec turns a response with an error status into an error; [`ErrorResponse::to_error`] is the default.
 pub type ErrorReader = fn(&ErrorResponse) -> ProviderError;
 
-/// How much of an error body is kept, and how long it is waited for.
-const BODY_LIMIT: usize = 64 << 10;
-const BODY_TIME: Duration = Duration::from_secs(10);
+/// How much of an error body is kept.
+pub(crate) const BODY_LIMIT: usize = 64 << 10;
 
 /// How much of a provider's message is shown.
 const MESSAGE_LIMIT: usize = 500;
@@ -51,13 +45,8 @@ impl ErrorResponse {
         Self::redacted(status, headers, body, &Redactor::new())
     }
 
-    pub(crate) async fn read(reply: Reply, redactor: &Redactor) -> Self {
-        let (status, headers) = (reply.status(), reply.headers().clone());
-        let body = reply.excerpt(BODY_LIMIT, BODY_TIME).await;
-        Self::redacted(status, headers, &body, redactor)
-    }
-
-    fn redacted(status: StatusCode, headers: HeaderMap, body: &[u8], redactor: &Redactor) -> Self {
+    /// The same without the secrets that `redactor` knows.
+    pub(crate) fn redacted(status: StatusCode, headers: HeaderMap, body: &[u8], redactor: &Redactor) -> Self {
         // No encoding was asked for; what is encoded is no text.
         let body = if encoding(&headers).is_some() { &[] } else { body };
         let body = String::from_utf8_lossy(body.get(..BODY_LIMIT).unwrap_or(body));
@@ -76,18 +65,21 @@ impl ErrorResponse {
             _ => kind_of_status(status),
         };
         let message = body.message.as_deref().map_or_else(|| self.message_of_text(), shortened);
-        self.error(kind, message)
-            .with_code(body.code.or(body.error_type))
-            .with_param(body.param)
-            .with_request_id(headers::request_id(&self.headers).or(body.request_id))
+        let error = self.error(kind, message).with_code(body.code.or(body.error_type)).with_param(body.param);
+        match error.request_id() {
+            Some(_) => error,
+            None => error.with_request_id(body.request_id),
+        }
     }
 
-    /// An error of `kind` with `message`, and status, body, request id, wait and `x-should-retry` filled in.
+    /// An error of `kind` with `message`, and status, headers, body, request id, wait and `x-should-retry` filled in.
     pub fn error(&self, kind: ErrorKind, message: impl Into<String>) -> ProviderError {
+        let response = ResponseInfo::new(self.headers.clone());
         ProviderError::new(kind, message)
             .with_status(self.status.as_u16())
-            .with_request_id(headers::request_id(&self.headers))
-            .with_retry_after(headers::retry_after(&self.headers, self.status, SystemTime::now()))
+            .with_request_id(response.request_id().map(str::to_owned))
+            .with_retry_after(headers::retry_after(&response, self.status))
+            .with_response(Box::new(response))
             .with_retryable(headers::should_retry(&self.headers))
             .with_response_body(Some(self.body.clone()).filter(|body| !body.is_empty()))
     }
@@ -221,6 +213,12 @@ pub fn kind_of_code(code: &str) -> Option<ErrorKind> {
         "request_too_large" => ErrorKind::InvalidRequest,
         _ => return None,
     })
+}
+
+/// `error` of a reply that had begun, with the head of the answer.
+pub(crate) fn with_response(error: ProviderError, response: ResponseInfo) -> ProviderError {
+    let id = error.request_id().or(response.request_id()).map(str::to_owned);
+    error.with_request_id(id).with_response(Box::new(response))
 }
 
 /// A mistake on our side: [`ErrorKind::Configuration`].

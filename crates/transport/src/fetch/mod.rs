@@ -1,11 +1,8 @@
 //! Documents from addresses that anybody may have written.
 
-mod address;
-mod guard;
 mod headers;
 mod target;
 
-use std::error::Error as StdError;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -18,12 +15,9 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, LO
 use http::{HeaderValue, Request, StatusCode};
 use tokio::time::Instant;
 
-pub(crate) use self::guard::{Guard, NotPublic};
-
-use self::guard::Unknown;
 use self::target::Target;
 use crate::body::EncodedBody;
-use crate::client::{HttpClient, Reply, Timeouts, Unanswered, is_tls};
+use crate::client::{Guard, HttpClient, NotPublic, Reply, Timeouts, Unanswered, Unknown};
 use crate::retry::{RetryPolicy, Trying};
 
 /// Fetches documents from public `http` and `https` addresses.
@@ -325,29 +319,26 @@ fn of_status(status: StatusCode) -> FetchError {
 
 /// No answer came. What the client says may name the host, which is part of the address.
 fn unanswered(error: Unanswered) -> FetchError {
-    let error = match error {
-        Unanswered::Late(error) => return broken(&error),
-        Unanswered::Broken(error) => error,
+    let broken = match error {
+        Unanswered::Failed(error) => return self::broken(&error),
+        Unanswered::Broken(broken) => broken,
     };
-    let first: &(dyn StdError + 'static) = &error;
-    let causes: Vec<_> = std::iter::successors(Some(first), |cause| (*cause).source()).collect();
-    let any = |is: fn(&(dyn StdError + 'static)) -> bool| causes.iter().any(|cause| is(*cause));
-    if any(|cause| cause.is::<NotPublic>()) {
+    if broken.any(|cause| cause.is::<NotPublic>()) {
         return FetchError::new(FetchErrorKind::Refused, NotPublic.to_string());
     }
-    if any(|cause| cause.is::<Unknown>()) {
+    if broken.any(|cause| cause.is::<Unknown>()) {
         return unavailable(&Unknown.to_string());
     }
-    if any(|cause| cause.downcast_ref().is_some_and(|io: &io::Error| io.kind() == io::ErrorKind::TimedOut)) {
+    if broken.is_slow {
         return FetchError::new(FetchErrorKind::Timeout, "its server cannot be reached in time");
     }
-    if any(is_tls) {
+    if broken.is_tls() {
         return malformed("the certificate of its server is not trusted");
     }
-    if any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
+    if broken.any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse)) {
         return malformed("its server does not answer in HTTP, or says too much in its headers");
     }
-    match error.is_connect() {
+    match broken.is_connect {
         true => unavailable("its server cannot be reached"),
         false => unavailable("its server broke the connection"),
     }

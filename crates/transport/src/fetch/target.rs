@@ -3,7 +3,7 @@
 use attache_core::{FetchError, FetchErrorKind};
 use http::Uri;
 
-use super::guard::literal;
+use crate::client::literal;
 use crate::request::percent_encoded_but;
 
 /// Longer ones are no addresses of documents.

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::memo::{Kept, Key, Right, Scope, Step};
 use super::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, Uploads};
 use crate::codec::Codec;
-use crate::model::Network;
+use crate::network::Network;
 use crate::redact::host_of;
 
 /// How long a call waits for its uploads unless it is told otherwise.

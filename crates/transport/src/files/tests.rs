@@ -7,8 +7,9 @@ use super::memo::{Kept, Memo, Step};
 use super::*;
 use crate::auth::{Auth, Environment};
 use crate::client::HttpClient;
-use crate::codec::{Codec, EncodedRequest};
-use crate::model::Network;
+use crate::codec::Codec;
+use crate::encoded::EncodedRequest;
+use crate::network::Network;
 use crate::reply::Decoder;
 use crate::retry::RetryPolicy;
 

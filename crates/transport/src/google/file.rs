@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::configuration;
 use super::jwt::Signer;
-use super::source::{Federated, Source, Subject, SubjectFormat, TOKEN_URL};
+use super::jwt::TOKEN_URL;
+use super::source::{Federated, Source, Subject, SubjectFormat};
 
 /// How many files may stand in each other.
 const MAX_DEPTH: usize = 4;

@@ -10,8 +10,11 @@ use ring::signature::RSA_PKCS1_SHA256;
 use serde_json::json;
 
 use super::configuration;
-use super::source::{SCOPE, TOKEN_URL};
 
+/// Where refresh tokens and assertions are exchanged. A file may not name another place: it would get the secrets.
+pub(super) const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
+/// The scope of tokens.
+pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// How long an assertion is good for: the most that is taken.
 const LIFETIME: u64 = 3_600;
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::configuration;
-use super::jwt::Signer;
+use super::jwt::{SCOPE, Signer};
 use crate::body::EncodedBody;
 use crate::client::{HttpClient, Timeouts};
 use crate::error::ErrorResponse;
@@ -18,10 +18,6 @@ use crate::request::{RequestParts, percent_encoded};
 use crate::retry::RetryPolicy;
 use crate::token::{AccessToken, TokenSource};
 
-/// Where refresh tokens and assertions are exchanged. A file may not name another place: it would get the secrets.
-pub(super) const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
-/// The scope of tokens.
-pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// How long a new token may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes of an answer with a token.

@@ -97,7 +97,7 @@ async fn refresh_tokens_are_exchanged() {
         "refresh_token": "1//canary", "quota_project_id": "p", "token_uri": "https://elsewhere"});
     let (mut source, project) = file::read(&file.to_string()).unwrap();
     if let Source::Refresh { url, .. } = &mut source {
-        assert_eq!(url, source::TOKEN_URL);
+        assert_eq!(url, jwt::TOKEN_URL);
         *url = format!("http://{host}/token");
     }
     let credentials = GoogleCredentials::of(source, project);
@@ -117,7 +117,7 @@ async fn service_accounts_sign_for_their_tokens() {
         "client_email": "robot@p.iam.gserviceaccount.com", "token_uri": "https://elsewhere"});
     let (mut source, project) = file::read(&file.to_string()).unwrap();
     if let Source::ServiceAccount { url, .. } = &mut source {
-        assert_eq!(url, source::TOKEN_URL);
+        assert_eq!(url, jwt::TOKEN_URL);
         *url = format!("http://{host}/token");
     }
     let credentials = GoogleCredentials::of(source, project);

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::{DONE, Server, TEXT, call, call_with, client, collect, quick, within_a_second};
-use attache_core::{ErrorKind, ModelHandle, StateCell};
-use attache_transport::{ErrorResponse, HttpClient, RequestParts, RetryPolicy, Timeouts};
+use super::{SAYS, SAYS_NOT, client, client_with};
+use crate::support::{DONE, Server, TEXT, call, call_with, collect, quick, within_a_second};
+use attache_core::{ErrorKind, ModelHandle, ResponseInfo, Secret, StateCell};
+use attache_transport::{ErrorResponse, RequestParts, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
+use http::header::AUTHORIZATION;
 use tokio::sync::Notify;
 
 #[tokio::test]
@@ -41,8 +43,8 @@ async fn a_streamed_reply() {
     for header in ["content-length: 9\r\n", "content-type: application/json\r\n"] {
         assert!(sent.contains(header), "{sent}");
     }
-    assert!(sent.contains(&format!("user-agent: attache/{}\r\n", env!("CARGO_PKG_VERSION"))), "{sent}");
-    assert!(!sent.contains("accept-encoding") && !sent.contains("transfer-encoding"), "{sent}");
+    assert!(SAYS.iter().all(|line| sent.contains(line)), "{sent}");
+    assert!(!SAYS_NOT.iter().any(|word| sent.contains(word)), "{sent}");
     assert!(sent.ends_with("\r\n\r\n{\"ask\":1}"), "{sent}");
 }
 
@@ -335,6 +337,40 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
+async fn replies_and_errors_carry_the_head_of_the_answer() {
+    const HEAD: &str = "x-request-id: req_7\r\nx-ratelimit-remaining-tokens: 41\r\n\
+                        set-cookie: canary\r\nx-echo: Bearer canary-key\r\n";
+    let server = Server::start(|number, mut connection| async move {
+        match number {
+            0 => connection.respond(200, HEAD, &format!("{TEXT}{DONE}")).await,
+            1 => connection.respond(400, HEAD, "{}").await,
+            // It ends without an end.
+            _ => connection.respond(200, HEAD, TEXT).await,
+        }
+        Some(connection)
+    })
+    .await;
+    let ask = || {
+        let request = RequestParts::post_json(&server.url, "{}".to_owned());
+        let request = request.with_secret_header(AUTHORIZATION, "Bearer ", &Secret::new("canary-key"));
+        collect(call_with(&client(), &Arc::default(), request, RetryPolicy::never()))
+    };
+    let check = |head: &ResponseInfo| {
+        assert_eq!(head.request_id(), Some("req_7"));
+        let limits = head.rate_limits();
+        assert_eq!((limits[0].of.as_str(), limits[0].remaining), ("tokens", Some(41)));
+        assert_eq!(head.headers()["x-echo"], "***");
+        assert!(!format!("{:?}", head.headers()).contains("canary"), "{:?}", head.headers());
+    };
+    check(&ask().await.1.unwrap().response.unwrap());
+    for kind in [ErrorKind::InvalidRequest, ErrorKind::StreamCut] {
+        let error = ask().await.1.unwrap_err();
+        assert_eq!((error.kind(), error.request_id()), (kind, Some("req_7")));
+        check(error.response().unwrap());
+    }
+}
+
+#[tokio::test]
 async fn an_encoding_that_was_not_asked_for_is_an_error() {
     let server = Server::start(|_, mut connection| async move {
         connection.respond(200, "content-encoding: br\r\n", "x").await;
@@ -355,7 +391,7 @@ async fn whole_bodies_for_those_who_want_no_chunks() {
         Some(connection)
     })
     .await;
-    let client = HttpClient::shared();
+    let client = client();
     let get = || async {
         client
             .send(&RequestParts::get(&server.url), &RetryPolicy::never(), ErrorResponse::to_error)
@@ -369,7 +405,7 @@ async fn whole_bodies_for_those_who_want_no_chunks() {
 #[test]
 fn outside_a_runtime_there_is_an_error_and_no_panic() {
     let request = RequestParts::get("http://127.0.0.1:1");
-    let stream = call_with(&HttpClient::new(Timeouts::new()), &Arc::default(), request, quick());
+    let stream = call_with(&client_with(Timeouts::new()), &Arc::default(), request, quick());
     let error = futures_util::FutureExt::now_or_never(collect(stream)).unwrap().1.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
 }

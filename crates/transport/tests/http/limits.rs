@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::{Server, TEXT, call, call_with, client, collect, quick, within_a_second};
+use super::{client, client_with};
+use crate::support::{Server, TEXT, call, call_with, collect, quick, within_a_second};
 use attache_core::ErrorKind;
-use attache_transport::{HttpClient, RequestParts, RetryPolicy, Timeouts};
+use attache_transport::{RequestParts, RetryPolicy, Timeouts};
 use futures_util::StreamExt;
 use tokio::sync::Notify;
 
@@ -13,7 +14,7 @@ const SHORT: Duration = Duration::from_millis(150);
 
 /// The kind, and whether it took about as long as the limit.
 async fn error_under(timeouts: Timeouts, url: &str) -> attache_core::ProviderError {
-    let client = HttpClient::new(timeouts);
+    let client = client_with(timeouts);
     let request = RequestParts::post_json(url, "{}".to_owned());
     let started = std::time::Instant::now();
     let outcome =
@@ -95,7 +96,7 @@ async fn the_total_limit_covers_waits_too() {
         Some(connection)
     })
     .await;
-    let client = HttpClient::new(Timeouts::new().with_total(Duration::from_secs(30)));
+    let client = client_with(Timeouts::new().with_total(Duration::from_secs(30)));
     let error = within_a_second(collect(call(&client, &server))).await.1.unwrap_err();
     assert_eq!((error.kind(), server.requests()), (ErrorKind::Overloaded, 1));
 }

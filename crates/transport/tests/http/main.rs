@@ -1,18 +1,14 @@
 //! The client and the driver against servers on this machine.
 
 #[cfg(test)]
-mod calls;
+mod built_in;
 #[cfg(test)]
 mod fetching;
 #[cfg(test)]
-mod limits;
-#[cfg(test)]
 mod model;
 #[cfg(test)]
-mod secrets;
+mod over_reqwest;
 #[cfg(test)]
 mod support;
-#[cfg(test)]
-mod taps;
 #[cfg(test)]
 mod tls;

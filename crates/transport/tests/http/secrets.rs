@@ -4,10 +4,11 @@ use std::error::Error as _;
 use std::sync::Arc;
 
 use attache_core::{ErrorKind, ModelSettings, ProviderError, Secret};
-use attache_transport::{ErrorResponse, Exchange, HttpClient, ReplyDecoder, RequestParts};
+use attache_transport::{ErrorResponse, Exchange, ReplyDecoder, RequestParts};
 use http::header::AUTHORIZATION;
 
-use crate::support::{Codec, Server, call_with, client, collect, quick};
+use super::client;
+use crate::support::{Codec, Server, call_with, collect, quick};
 
 const KEY: &str = "canary-0123456789";
 
@@ -90,6 +91,6 @@ async fn debug_of_everything_is_clean() {
     let request = request("http://user:canary-password@localhost");
     let redactor = request.redactor();
     let exchange = Exchange::new(request.clone(), || Box::new(ReplyDecoder::new(Codec::default())));
-    let text = format!("{request:?} {redactor:?} {exchange:?} {:?}", HttpClient::shared());
+    let text = format!("{request:?} {redactor:?} {exchange:?} {:?}", client());
     assert!(!text.contains("canary"), "{text}");
 }

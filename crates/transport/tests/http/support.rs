@@ -11,7 +11,7 @@ use attache_core::{
 };
 use attache_transport::{
     ChunkSink, ErrorBody, EventDecoder, Exchange, HttpClient, ReplyDecoder, RequestParts, RetryPolicy,
-    SseEvent, Timeouts, stream,
+    SseEvent, stream,
 };
 use futures_util::StreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -185,10 +185,6 @@ pub(crate) const DONE: &str = "data: [DONE]\n\n";
 /// Fast retries, so that tests are.
 pub(crate) fn quick() -> RetryPolicy {
     RetryPolicy::new().with_backoff(Duration::from_millis(1), Duration::from_millis(5))
-}
-
-pub(crate) fn client() -> HttpClient {
-    HttpClient::new(Timeouts::new())
 }
 
 /// A call with the test codec.

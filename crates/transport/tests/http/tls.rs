@@ -114,18 +114,22 @@ async fn in_a_process(url: &str, issuer: &str, test: &str) {
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "the child ran the test");
 }
 
-async fn post(url: &str) -> Result<String, attache_core::ProviderError> {
+fn clients() -> [HttpClient; 2] {
+    [crate::built_in::client_with(Timeouts::new()), crate::over_reqwest::client_with(Timeouts::new())]
+}
+
+async fn post(client: &HttpClient, url: &str) -> Result<String, attache_core::ProviderError> {
     let request = RequestParts::post_json(url, "x".repeat(1 << 20));
-    let reply = HttpClient::new(Timeouts::new())
-        .send(&request, &RetryPolicy::never(), ErrorResponse::to_error)
-        .await?;
+    let reply = client.send(&request, &RetryPolicy::never(), ErrorResponse::to_error).await?;
     Ok(String::from_utf8(reply.bytes(1000).await?.to_vec()).unwrap())
 }
 
 #[tokio::test]
 async fn a_trusted_server_is_spoken_to_over_http_2() {
     if let Ok(url) = std::env::var(URL) {
-        assert_eq!(post(&url).await.unwrap(), format!("h2 {}", 1 << 20));
+        for client in clients() {
+            assert_eq!(post(&client, &url).await.unwrap(), format!("h2 {}", 1 << 20));
+        }
         return;
     }
     trusting(&start().await, "tls::a_trusted_server_is_spoken_to_over_http_2").await;
@@ -186,10 +190,12 @@ async fn few_calls_on_a_connection_are_enough() {
 #[tokio::test]
 async fn an_untrusted_server_is_refused_for_good() {
     if let Ok(url) = std::env::var(URL) {
-        let error = post(&url).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Network);
-        assert!(!error.is_retryable(), "it will not be trusted in a second");
-        assert!(error.message().contains("certificate"), "{error}");
+        for client in clients() {
+            let error = post(&client, &url).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Network);
+            assert!(!error.is_retryable(), "it will not be trusted in a second");
+            assert!(error.message().contains("certificate"), "{error}");
+        }
         return;
     }
     // Only the issuer of another server is trusted.

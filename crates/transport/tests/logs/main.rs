@@ -10,13 +10,13 @@ use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
 use attache_core::{ModelSettings, Secret};
-use attache_transport::RequestParts;
+use attache_transport::{HttpClient, RequestParts};
 use http::header::AUTHORIZATION;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use support::{Server, call_with, client, collect, quick};
+use support::{Server, call_with, collect, quick};
 
 const KEY: &str = "canary-0123456789";
 
@@ -85,7 +85,7 @@ async fn logs_show_one_event_a_call_and_no_secret() {
     .await;
     let log = Log::default();
     let guard = tracing::subscriber::set_default(log.clone());
-    let client = client();
+    let client = HttpClient::shared();
     let call = || collect(call_with(&client, &Arc::default(), request(&server.url), quick()));
     call().await.1.unwrap();
     call().await.1.unwrap_err();

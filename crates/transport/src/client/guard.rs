@@ -20,7 +20,7 @@ type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> 
 /// was checked is connected to: there is no second look-up between the two.
 #[derive(Clone)]
 pub(crate) struct Guard {
-    pub(super) private: bool,
+    pub(crate) private: bool,
     lookup: Lookup,
 }
 
@@ -114,7 +114,7 @@ impl Guard {
 }
 
 /// The address that a host is written as.
-pub(super) fn literal(host: &str) -> Option<IpAddr> {
+pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
 }

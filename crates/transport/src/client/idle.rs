@@ -1,0 +1,93 @@
+//! Putting connections back. The pool has a task that waits until a connection is free again, and starts it when the
+//! head of an answer is there. Whoever reads the body to its end knows the moment before any task does, so that the
+//! next request of the same run finds the connection.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use attache_core::BoxFuture;
+use hyper::rt::Executor;
+
+type Task = BoxFuture<'static, ()>;
+
+thread_local! {
+    /// The last task that was started while a request is polled on this thread; `None` outside of that.
+    static HELD: RefCell<Option<Option<Task>>> = const { RefCell::new(None) };
+}
+
+/// Starts tasks as tokio does, and holds back the last one while a request is polled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tasks;
+
+impl Executor<Pin<Box<dyn Future<Output = ()> + Send>>> for Tasks {
+    fn execute(&self, task: Task) {
+        let earlier = HELD.with_borrow_mut(|held| match held {
+            Some(held) => held.replace(task),
+            None => Some(task),
+        });
+        start(earlier);
+    }
+}
+
+fn start(task: Option<Task>) {
+    // Without a runtime there is nothing to put back to.
+    if let (Some(task), Ok(runtime)) = (task, tokio::runtime::Handle::try_current()) {
+        runtime.spawn(task);
+    }
+}
+
+/// Polls with tasks held back, whatever held them before.
+fn hold<T>(poll: impl FnOnce() -> T) -> (T, Option<Task>) {
+    /// Undoes it, also where the poll panics.
+    struct Before(Option<Option<Task>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            start(HELD.replace(self.0.take()).flatten());
+        }
+    }
+    let before = Before(HELD.replace(Some(None)));
+    let polled = poll();
+    let held = HELD.with_borrow_mut(|held| held.as_mut().and_then(Option::take));
+    drop(before);
+    (polled, held)
+}
+
+/// The output of a request, and the task that it started in the end.
+pub(super) async fn holding<F: Future>(request: F) -> (F::Output, Option<Idle>) {
+    let mut request = pin!(request);
+    poll_fn(|context| {
+        let (polled, held) = hold(|| request.as_mut().poll(context));
+        match polled {
+            Poll::Ready(output) => Poll::Ready((output, held.map(|task| Idle(Mutex::new(task))))),
+            Poll::Pending => {
+                start(held);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// The task that puts a connection back once it is free. It must be run in the end. (The mutex is never locked: it makes
+/// the task one that threads can share.)
+pub(super) struct Idle(Mutex<Task>);
+
+impl Idle {
+    /// Puts the connection back at once if it is free, and in the background otherwise.
+    pub(super) fn put_back(self, context: &mut Context<'_>) {
+        let mut task = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if task.as_mut().poll(context).is_pending() {
+            start(Some(task));
+        }
+    }
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idle").finish_non_exhaustive()
+    }
+}
