@@ -188,21 +188,32 @@ fn header_value(
 
 /// The URL without its user name and password, and these.
 fn target(url: &str) -> Result<(Uri, Option<String>), ProviderError> {
-    let refused = || {
-        let message = format!("{} is no http or https URL", shown_url(url));
-        ProviderError::new(ErrorKind::Configuration, message)
+    let uri: Uri = url.trim().parse().map_err(|_| no_url(url))?;
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    let authority = uri.authority().filter(|authority| is_http && !authority.host().is_empty());
+    let Some((user, host)) = authority.ok_or_else(|| no_url(url))?.as_str().rsplit_once('@') else {
+        return Ok((uri, None));
     };
-    let uri: Uri = url.trim().parse().map_err(|_| refused())?;
+    let (user, host) = (user.to_owned(), Authority::try_from(host).map_err(|_| no_url(url))?);
     let mut parts = uri.into_parts();
-    let is_http = parts.scheme.as_ref().is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https"));
-    let authority = parts.authority.take().filter(|authority| is_http && !authority.host().is_empty());
-    let authority = authority.ok_or_else(refused)?;
-    let user = authority.as_str().rsplit_once('@').map(|(user, _)| user.to_owned());
-    parts.authority = Some(match authority.as_str().rsplit_once('@') {
-        Some((_, host)) => Authority::try_from(host).map_err(|_| refused())?,
-        None => authority,
-    });
-    Ok((Uri::from_parts(parts).map_err(|_| refused())?, user))
+    parts.authority = Some(host);
+    Ok((Uri::from_parts(parts).map_err(|_| no_url(url))?, Some(user)))
+}
+
+/// Refuses a text that is plainly no `http` or `https` URL. It is parsed when it is sent, once.
+fn check_base(url: &str) -> Result<(), ProviderError> {
+    let (scheme, rest) = url.split_once("://").ok_or_else(|| no_url(url))?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let is_http = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let has_host = !host.is_empty() && !host.starts_with(':');
+    let is_written = url.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_http && has_host && is_written { Ok(()) } else { Err(no_url(url)) }
+}
+
+fn no_url(url: &str) -> ProviderError {
+    let message = format!("{} is no http or https URL", shown_url(url));
+    ProviderError::new(ErrorKind::Configuration, message)
 }
 
 /// A text as part of a path, a query or a form: everything but letters, digits and `-._~` as `%` and two digits.
@@ -257,8 +268,9 @@ pub fn percent_decoded(text: &str) -> Vec<u8> {
 /// # Errors
 /// [`ErrorKind::Configuration`] if `base` is no `http` or `https` URL.
 pub fn join_url(base: &str, path: &str) -> Result<String, ProviderError> {
-    target(base)?;
-    let (base, _fragment) = base.trim().split_once('#').unwrap_or((base.trim(), ""));
+    let base = base.trim();
+    check_base(base)?;
+    let (base, _fragment) = base.split_once('#').unwrap_or((base, ""));
     let (place, base_query) = base.split_once('?').unwrap_or((base, ""));
     let (path, path_query) = path.split_once('?').unwrap_or((path, ""));
     let mut url = format!("{}/{}", place.trim_end_matches('/'), path.trim_start_matches('/'));
@@ -288,7 +300,17 @@ mod tests {
             join("https://x/v?api-version=1&key=k#f", "/a?alt=sse"),
             "https://x/v/a?api-version=1&key=k&alt=sse"
         );
-        for bad in ["", "api.openai.com/v1", "ftp://x", "/v1", "http://", "https:///v1", "http://a b"] {
+        for bad in [
+            "",
+            "api.openai.com/v1",
+            "ftp://x",
+            "/v1",
+            "http://",
+            "https:///v1",
+            "http://a b",
+            "http://:1",
+            "http://u@/",
+        ] {
             assert_eq!(join_url(bad, "/x").unwrap_err().kind(), ErrorKind::Configuration, "{bad}");
         }
     }

@@ -30,8 +30,9 @@ pub(super) struct Answer {
 }
 
 impl Connections {
-    /// The answer to a request, whatever it is.
-    pub(super) async fn answer(&self, request: Request<EncodedBody>) -> Result<Answer, Unanswered> {
+    /// The answer to a request, whatever it is. The request is taken out of its place, so that the futures of a call do
+    /// not each have room for it.
+    pub(super) async fn answer(&self, request: &mut Request<EncodedBody>) -> Result<Answer, Unanswered> {
         match self {
             Self::Pool(pool) => {
                 let (response, place, idle) = pool.answer(request).await.map_err(Unanswered::Broken)?;
@@ -40,7 +41,7 @@ impl Connections {
             #[cfg(feature = "reqwest")]
             Self::Reqwest(client) => {
                 // Apart, since calls over the built-in connections would carry its room.
-                let response = Box::pin(super::external::answer(client, request)).await?;
+                let response = Box::pin(super::external::answer(client, std::mem::take(request))).await?;
                 Ok(Answer { response: response.map(Source::Reqwest), place: None, idle: None })
             }
         }

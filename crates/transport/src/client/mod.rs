@@ -235,7 +235,8 @@ impl HttpClient {
 
     /// Sends a request once.
     async fn sent(&self, parts: &RequestParts, end: Instant) -> Result<Reply, ProviderError> {
-        let reply = self.exchange_within(&self.limits(parts), parts.to_http()?, end).await;
+        let mut request = parts.to_http()?;
+        let reply = self.exchange_within(&self.limits(parts), &mut request, end).await;
         reply.map_err(|error| match error {
             Unanswered::Failed(error) => error,
             Unanswered::Broken(broken) => broken.to_error(&parts.url, self.proxy(&parts.url)),
@@ -274,16 +275,16 @@ impl HttpClient {
     /// Sends `request` once and takes whatever answer comes, which ends by `end`.
     pub(crate) async fn exchange(
         &self,
-        request: Request<EncodedBody>,
+        mut request: Request<EncodedBody>,
         end: Instant,
     ) -> Result<Reply, Unanswered> {
-        self.exchange_within(&self.timeouts, request, end).await
+        self.exchange_within(&self.timeouts, &mut request, end).await
     }
 
     async fn exchange_within(
         &self,
         timeouts: &Timeouts,
-        request: Request<EncodedBody>,
+        request: &mut Request<EncodedBody>,
         end: Instant,
     ) -> Result<Reply, Unanswered> {
         let mut deadline = Deadline::new(timeouts, end);

@@ -1,6 +1,7 @@
 //! The built-in connections: hyper's, pooled.
 
 use std::future::{Future, poll_fn};
+use std::mem::take;
 use std::pin::pin;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -67,9 +68,9 @@ impl Pool {
     }
 
     /// The answer to a request.
-    pub(super) async fn answer(&self, mut request: Request<EncodedBody>) -> Result<Answered, Broken> {
+    pub(super) async fn answer(&self, request: &mut Request<EncodedBody>) -> Result<Answered, Broken> {
         let open = self.open();
-        open.complete(&mut request);
+        open.complete(request);
         open.answer(request, self.connect).await.map_err(|error| {
             let is_connect = error.is_connect();
             Broken::new(error, is_connect)
@@ -111,21 +112,21 @@ impl Open {
     /// The answer to a request. `patience` is how long it may wait for another to find out what the host speaks.
     async fn answer(
         &self,
-        request: Request<EncodedBody>,
+        request: &mut Request<EncodedBody>,
         patience: Duration,
     ) -> Result<Answered, ClientError> {
         let Some(origin) = self.origins.as_ref().and_then(|origins| origins.of(request.uri())) else {
-            let (response, idle) = holding(self.first.request(request)).await;
+            let (response, idle) = holding(self.first.request(take(request))).await;
             return Ok((response?, None, idle));
         };
         let place = origin.place(patience).await;
         let (response, idle) = if place.leads() {
             // Apart, since every call would carry the room for what the first of a host needs.
-            holding(Box::pin(self.first_answer(request, &place))).await
+            holding(Box::pin(self.first_answer(take(request), &place))).await
         } else {
             let request = match place.lane().checked_sub(1) {
-                None => self.first.request(request),
-                Some(at) => self.lane(at).request(request),
+                None => self.first.request(take(request)),
+                Some(at) => self.lane(at).request(take(request)),
             };
             holding(request).await
         };

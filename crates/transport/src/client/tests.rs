@@ -114,6 +114,15 @@ async fn a_socks_proxy_is_an_error_and_exceptions_are_kept() {
     assert!(!error.contains("proxies"), "{error}");
 }
 
+// What every call carries while it waits for its answer.
+#[test]
+fn the_future_of_a_request_is_small() {
+    let (client, request) = (HttpClient::new(Timeouts::new()), RequestParts::get("http://h/"));
+    let policy = RetryPolicy::never();
+    let size = std::mem::size_of_val(&client.send(&request, &policy, ErrorResponse::to_error));
+    assert!(size <= 1536, "{size} bytes");
+}
+
 // The proxy itself may be anywhere; what is asked of it may not be what is known to be private.
 #[tokio::test]
 async fn a_known_private_host_is_not_asked_of_a_proxy() {
