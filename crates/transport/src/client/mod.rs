@@ -178,6 +178,11 @@ impl HttpClient {
             let message = "a request must be sent inside a tokio runtime";
             return Err(ProviderError::new(ErrorKind::Configuration, message));
         }
+        // An agent asks again as soon as a reply is read. A turn costs a look at the network, so it is given up where
+        // that brings a connection alone.
+        if reply::is_draining() {
+            tokio::task::yield_now().await;
+        }
         let mut may_refresh = true;
         loop {
             let attempt = async {

@@ -1,6 +1,7 @@
 //! Responses, read under their deadline.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,6 +20,31 @@ use crate::request::RequestParts;
 /// How much of a body that nobody wants is read, and for how long, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// How many bodies are read in the background.
+static DRAINING: AtomicUsize = AtomicUsize::new(0);
+
+/// A body is read in the background.
+struct Draining;
+
+impl Draining {
+    fn begin() -> Self {
+        DRAINING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Draining {
+    fn drop(&mut self) {
+        DRAINING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// True if the connection of a reply that was read just now may be on its way back: a request that gives its task a
+/// turn first finds it, and opens no other.
+pub(super) fn is_draining() -> bool {
+    DRAINING.load(Ordering::Relaxed) > 0
+}
 
 /// A response, its body not yet read. Dropping it aborts the request.
 #[derive(Debug)]
@@ -188,7 +214,9 @@ impl Reply {
 
     fn discard_later(mut self, mut read: usize) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let draining = Draining::begin();
             runtime.spawn(async move {
+                let _draining = draining;
                 let rest = async {
                     while read < DRAIN_BYTES
                         && let Ok(Some(chunk)) = self.chunk().await
