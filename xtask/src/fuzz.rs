@@ -77,6 +77,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
             "-timeout=30".to_owned(),
             "-rss_limit_mb=3072".to_owned(),
             "-verbosity=0".to_owned(),
+            "-max_len=65536".to_owned(),
             "-print_final_stats=1".to_owned(),
             format!("-artifact_prefix={}/", found.display()),
             corpus.display().to_string(),
