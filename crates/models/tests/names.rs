@@ -13,7 +13,7 @@ const NAMES: [&str; 14] = [
     "gemini-3",
     "gemma-",
     "nova-",
-    "llama-",
+    "llama-4",
     "llama3",
     "magistral",
     "qwen3",
