@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::shell::{Failure, report, root, run_with, target};
 use crate::stand_in::Role;
 use crate::workspace::{self, Package};
-use crate::{Failure, report, root, run_with, target};
 
 /// A file for each crate, with a line for each item.
 const FOLDER: &str = "docs/api";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{Failure, report, root, run as command};
+use crate::shell::{Failure, report, root, run as command};
 
 /// Runs the criterion benches and prints each group's median next to that of its `floor`.
 pub(crate) fn run(only: &[&str]) -> Result<(), Failure> {

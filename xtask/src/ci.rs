@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use crate::docs as pages;
-use crate::{Failure, api, environment, gate, report, root, run as command, run_with, suite, tidy};
+use crate::shell::{Failure, report, root, run as command, run_with};
+use crate::{api, environment, gate, suite, tidy};
 
 /// The crates that a team may pick alone.
 const ALONE: &[&str] = &[

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::shell::Failure;
 
 const COVERAGE: &str = "docs/coverage.md";
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{Failure, report, root, target};
+use crate::shell::{Failure, report, root, target};
 
 /// The environments, each with its packages in `tests/real/NAME.txt`.
 const ENVIRONMENTS: [&str; 2] = ["llama", "sdks"];

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::shell::{Failure, output, report, root, run_with, target};
 use crate::stand_in::Role;
-use crate::{Failure, output, report, root, run_with, target, tools};
+use crate::tools;
 
 /// Lines or regions: all of them, and those that ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +83,7 @@ pub(crate) fn run(packages: &[&str]) -> Result<(), Failure> {
     };
     let told = tools.run("llvm-cov", &with(&["export", "--summary-only"]))?;
     let told: Value = serde_json::from_str(&told).map_err(|error| format!("llvm-cov: {error}"))?;
-    table(&shares(&told, &crate::root()));
+    table(&shares(&told, &crate::shell::root()));
     let pages = folder.join("html").display().to_string();
     let output = format!("-output-dir={pages}");
     tools.run("llvm-cov", &with(&["show", "-format=html", "-show-line-counts-or-regions", &output]))?;
@@ -92,8 +93,10 @@ pub(crate) fn run(packages: &[&str]) -> Result<(), Failure> {
 
 /// The programs that the tests are, and the binaries that they start.
 fn programs(test: &[&str], variables: &[(String, String)]) -> Result<BTreeSet<String>, Failure> {
-    let mut command =
-        crate::command("cargo", &[test, &["--no-run", "--quiet", "--message-format", "json"]].concat());
+    let mut command = crate::shell::command(
+        "cargo",
+        &[test, &["--no-run", "--quiet", "--message-format", "json"]].concat(),
+    );
     let output = command.envs(variables.iter().map(|(name, value)| (name, value))).output();
     let output = output.map_err(|error| format!("cargo cannot be started: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,6 +1,7 @@
 //! What we depend on, held to `deny.toml` by cargo-deny: known vulnerabilities, licences, duplicates, sources.
 
-use crate::{Failure, report, root, run, tools};
+use crate::shell::{Failure, report, root, run};
+use crate::tools;
 
 const VERSION: &str = "0.20.2";
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::{Failure, root, target};
+use crate::shell::{Failure, root, target};
 
 /// Nobody listens at the port "discard".
 const DEAD: &str = "http://127.0.0.1:9";

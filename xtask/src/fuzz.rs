@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{Failure, output, root, run_with, target};
+use crate::shell::{Failure, output, root, run_with, target};
 
 /// How long each target is fuzzed unless it is said, in seconds.
 const SECONDS: &str = "60";

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{Failure, output, report, root, run_with, target, tools};
+use crate::shell::{Failure, output, report, root, run_with, target};
+use crate::tools;
 
 /// The budgets: a line for each cost, with the reason why it is what it is.
 const BUDGETS: &str = "tests/gate/budgets.txt";

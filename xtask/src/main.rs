@@ -3,6 +3,7 @@
 mod api;
 mod bench;
 mod ci;
+mod circles;
 mod citations;
 mod counterparts;
 mod coverage;
@@ -16,6 +17,7 @@ mod mutants;
 mod release;
 mod scaffold;
 mod semver;
+mod shell;
 mod snapshots;
 mod stand_in;
 mod suite;
@@ -24,8 +26,9 @@ mod tools;
 mod workspace;
 
 use std::env;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
+
+use shell::{Failure, quietly, report, root, run, run_with};
 
 const USAGE: &str = "\
 cargo xtask TASK
@@ -42,7 +45,8 @@ cargo xtask TASK
   docs [--check|--write]
                         the site: the guide and the API's documentation, with search, under the target folder; --check
                         its links, examples and counts alone; --write the examples into the pages
-  tidy                  what no compiler checks: file lengths, names, citations, who may know whom
+  tidy                  what no compiler checks: file lengths, names, citations, files that need each other, who may know
+                        whom
   api [--accept] [CRATE…]
                         the public API of the published crates against docs/api and against rules, or write what it is
                         now
@@ -65,9 +69,6 @@ cargo xtask TASK
   ci [STAGE…]           everything that CI runs, or these stages: tidy, fmt, lint, crates, docs, api, gate,
                         test
 ";
-
-/// Why a task failed, in one line.
-type Failure = String;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -132,68 +133,4 @@ fn faults(times: &str) -> Result<(), Failure> {
     run_with("cargo", &[&test[..], &memory].concat(), &often("ATTACHE_FAULT_RUNS"))?;
     let files = ["attache-stores", "--test", "crash", "--", "--nocapture"];
     run_with("cargo", &[&test[..], &files].concat(), &often("ATTACHE_KILLS"))
-}
-
-/// The folder of the workspace.
-fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
-}
-
-/// The folder that cargo writes to.
-fn target() -> PathBuf {
-    env::var("CARGO_TARGET_DIR").map_or_else(|_| root().join("target"), |folder| root().join(folder))
-}
-
-/// A program at the root of the workspace. Cargo tells this program of itself in variables; were they handed on, build
-/// scripts that look at them would run anew each time.
-fn command(program: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(root());
-    for (name, _) in env::vars_os() {
-        let of_this = name.to_str().is_some_and(|name| {
-            name.starts_with("CARGO_PKG_")
-                || name.starts_with("CARGO_MANIFEST_")
-                || name == "CARGO_CRATE_NAME"
-        });
-        if of_this {
-            command.env_remove(name);
-        }
-    }
-    command
-}
-
-/// Runs a program whose output is all that is wanted.
-fn quietly(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    let status = command(program, arguments).status();
-    let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{} failed", arguments.join(" "))) }
-}
-
-fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    run_with(program, arguments, &[])
-}
-
-fn run_with(program: &str, arguments: &[&str], variables: &[(String, String)]) -> Result<(), Failure> {
-    report(&format!("$ {program} {}", arguments.join(" ")));
-    let variables = variables.iter().map(|(name, value)| (name, value));
-    let status = command(program, arguments).envs(variables).status();
-    let status = status.map_err(|error| format!("{program} cannot be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
-}
-
-/// What a program writes; what it says of itself goes to the terminal.
-fn output(program: &str, arguments: &[&str]) -> Result<String, Failure> {
-    let mut command = command(program, arguments);
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("{program} cannot be started: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{program} {} failed", arguments.join(" ")));
-    }
-    String::from_utf8(output.stdout).map_err(|_| format!("{program} writes no text"))
-}
-
-#[expect(clippy::print_stderr, reason = "a task runner talks to its terminal")]
-fn report(line: &str) {
-    eprintln!("{line}");
 }

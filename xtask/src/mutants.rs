@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::{Failure, output, report, root, run, target};
+use crate::shell::{Failure, output, report, root, run, target};
 
 /// Code whose decisions are the promise: a package, and its files.
 const DECISIVE: &[(&str, &[&str])] = &[

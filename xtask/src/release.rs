@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::api;
+use crate::shell::{Failure, output, report, root, run};
 use crate::workspace::{self, Package};
-use crate::{Failure, api, output, report, root, run};
 
 /// Checks everything and publishes nothing.
 pub(crate) fn dry_run() -> Result<(), Failure> {

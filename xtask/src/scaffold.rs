@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Failure, report, root, run_with, target};
+use crate::shell::{Failure, report, root, run_with, target};
 
 /// The worked example of `docs/guide/your-own-provider.md`.
 const MODEL: &str = "crates/providers/cohere";

@@ -1,7 +1,8 @@
 //! Which changes of the public API break those who use it, by cargo-semver-checks.
 
+use crate::shell::{Failure, output, report, root, run};
+use crate::tools;
 use crate::workspace;
-use crate::{Failure, output, report, root, run, tools};
 
 const VERSION: &str = "0.51.0";
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Failure, root, run_with, target};
+use crate::shell::{Failure, root, run_with, target};
 
 /// Checks the snapshots of these packages, or of all, or writes what the code does now.
 pub(crate) fn run(accept: bool, packages: &[&str]) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::Failure;
+use crate::shell::Failure;
 
 /// Says whose place this program takes.
 const ROLE: &str = "ATTACHE_XTASK_ROLE";

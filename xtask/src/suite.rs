@@ -4,7 +4,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{Failure, counterparts, output, report, run_with, snapshots};
+use crate::shell::{Failure, output, report, run_with};
+use crate::{counterparts, snapshots};
 
 /// Tests against what is not ours: servers and SDKs in Python. They are ignored unless they are asked for.
 const COUNTERPARTS: [&str; 2] = ["llamacpp", "official_types"];

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Failure, citations, house};
+use crate::shell::Failure;
+use crate::{circles, citations, house};
 
 /// The most lines of a source file, its tests included.
 const MAX_LINES: usize = 600;
 
-/// Checks source files for length and names, what comments cite, the facade for being a list, and who knows whom.
+/// Checks source files for length and names, what comments cite, the facade for being a list,
+/// files that need each other, and who knows whom.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let mut files = Vec::new();
     for folder in ["crates", "fuzz", "tests", "xtask"] {
@@ -40,6 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let text = fs::read_to_string(&facade)
         .map_err(|error| format!("{} cannot be read: {error}", facade.display()))?;
     problems.extend(definitions(&text).map(|line| format!("the facade defines something: {line}")));
+    problems.extend(circles::problems(root)?);
     problems.extend(house::problems()?);
     if problems.is_empty() { Ok(()) } else { Err(format!("tidy found:\n  {}", problems.join("\n  "))) }
 }

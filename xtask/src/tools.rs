@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Failure, run, run_with, target};
+use crate::shell::{Failure, run, run_with, target};
 
 /// The program of that package and version from the registry.
 pub(crate) fn installed(package: &str, version: &str) -> Result<PathBuf, Failure> {

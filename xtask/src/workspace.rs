@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Failure, output};
+use crate::shell::{Failure, output};
 
 /// A package of ours.
 #[derive(Clone, Debug)]

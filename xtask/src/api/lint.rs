@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::Failure;
+use crate::shell::Failure;
 
 /// Whose types may stand in public signatures, the standard library and our own crates apart (docs/ARCHITECTURE.md,
 /// "Serialisation").

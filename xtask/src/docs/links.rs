@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-use super::Page;
+use super::page::Page;
 
 /// Links that lead nowhere, and those that leave what the site has.
 pub(super) fn problems(root: &Path, pages: &[Page]) -> Vec<String> {

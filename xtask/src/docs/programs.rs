@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Page, read, write as write_file};
-use crate::{Failure, output, report};
+use super::page::{Page, read, write as write_file};
+use crate::shell::{Failure, output, report};
 
 /// The crate whose examples and tests pages show. A comment with the path of one stands before the block that shows it.
 const EXAMPLES: &str = "<!-- crates/attache/";

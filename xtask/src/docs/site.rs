@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Page, files, links, write};
-use crate::{Failure, output, report, run, target};
+use super::links;
+use super::page::{Page, files, read, write};
+use crate::shell::{Failure, output, report, run, target};
 
 const MDBOOK: &str = "0.5.4";
 
@@ -163,7 +164,7 @@ fn dead_links(site: &Path) -> Result<Vec<String>, Failure> {
         !path.starts_with("api") && path.extension().is_some_and(|extension| extension == "html")
     };
     for path in paths.iter().filter(is_ours).filter(|path| *path != Path::new("404.html")) {
-        for piece in super::read(&site.join(path))?.split("href=\"").skip(1) {
+        for piece in read(&site.join(path))?.split("href=\"").skip(1) {
             let target = piece.split('"').next().unwrap_or_default();
             let Some((to, _)) = links::resolve(path, target) else { continue };
             if !site.join(&to).exists() {

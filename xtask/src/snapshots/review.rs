@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::collect;
-use crate::{Failure, report, root, run_with};
+use crate::shell::{Failure, report, root, run_with};
 
 const HELP: &str = "a: accept, r: reject, s: skip, A: accept all that are left, q: quit";
 

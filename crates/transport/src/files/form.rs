@@ -1,11 +1,12 @@
-//! Forms with a file in them (RFC 7578), and names that every API takes.
+//! Documents as files that are uploaded: names that every API takes, and forms with a file in them (RFC 7578).
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use attache_core::{Document, MediaType};
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 
-use super::NewFile;
 use crate::body::Frames;
 use crate::request::RequestParts;
 
@@ -13,7 +14,7 @@ use crate::request::RequestParts;
 const LONGEST_NAME: usize = 200;
 
 /// The name under which a document is uploaded.
-pub(super) fn name_of(document: &Document) -> String {
+fn name_of(document: &Document) -> String {
     let forbidden = |c: char| c.is_control() || r#"<>:"|?*\/"#.contains(c);
     let own = document.file_name().map(str::trim).unwrap_or_default();
     let mut name: String = own.chars().map(|c| if forbidden(c) { '_' } else { c }).collect();
@@ -43,7 +44,7 @@ pub(super) fn name_of(document: &Document) -> String {
 }
 
 /// Makes the request one of a form. The content is shared, not copied.
-pub(super) fn fill(file: &NewFile, mut parts: RequestParts, fields: &[(&str, &str)]) -> RequestParts {
+fn fill(file: &NewFile, mut parts: RequestParts, fields: &[(&str, &str)]) -> RequestParts {
     // No content holds its own hash, so this line is none of the content's. It has at most 70 characters.
     let mut boundary = String::from("attache-");
     for byte in file.hash.into_iter().take(24) {
@@ -75,4 +76,40 @@ pub(super) fn fill(file: &NewFile, mut parts: RequestParts, fields: &[(&str, &st
 /// A name inside quotes, escaped as browsers do it.
 fn quoted(text: &str) -> String {
     text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A document that is to be uploaded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewFile {
+    /// The name: never blank, at most 200 bytes, without what file systems and APIs forbid, and with an extension
+    /// that fits the media type where one is known.
+    pub name: String,
+    /// The media type.
+    pub media_type: MediaType,
+    /// The content.
+    pub content: Bytes,
+    /// How long it is to be kept; until it is deleted if nothing is said. An API takes the nearest that it knows.
+    pub lifetime: Option<Duration>,
+    /// Of the content.
+    hash: [u8; 32],
+}
+
+impl NewFile {
+    /// The file that a document becomes; `None` if its bytes are not in memory.
+    pub fn of(document: &Document, lifetime: Option<Duration>) -> Option<Self> {
+        Some(Self {
+            name: name_of(document),
+            media_type: document.media_type().clone(),
+            content: document.bytes()?,
+            lifetime,
+            hash: document.hash()?,
+        })
+    }
+
+    /// `parts` with these fields and, behind them as the field `file`, the content, in `multipart/form-data`.
+    #[must_use]
+    pub fn in_form(&self, parts: RequestParts, fields: &[(&str, &str)]) -> RequestParts {
+        fill(self, parts, fields)
+    }
 }

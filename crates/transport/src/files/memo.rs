@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use attache_core::{ErrorKind, FileKey, MediaType, ProviderError};
 use tokio::sync::watch;
 
-use super::{Owner, RemoteFile};
+use super::RemoteFile;
+use super::owner::{Owner, Scope};
 
 /// What is about to end is not used: the request that names it has a way to go.
 const MARGIN: Duration = Duration::from_secs(300);
@@ -15,9 +16,6 @@ const MARGIN: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(60);
 /// How long what a provider refused is not tried again.
 const LASTING: Duration = Duration::from_secs(3_600);
-
-/// An account at an address, which files belong to.
-pub(super) type Scope = [u8; 32];
 
 /// A file of an account.
 pub(super) type Key = (Scope, FileKey);

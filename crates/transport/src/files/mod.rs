@@ -2,17 +2,20 @@
 
 mod form;
 mod memo;
+mod owner;
 mod send;
 mod time;
 mod uploads;
 
 use std::time::Duration;
 
-use attache_core::{Document, MediaType, ModelSettings, ProviderError, Secret};
+use attache_core::{ModelSettings, ProviderError, Secret};
 use bytes::Bytes;
 use http::HeaderMap;
 
-pub(crate) use self::send::{Owner, Prepared, Uploading};
+pub use self::form::NewFile;
+pub(crate) use self::owner::Owner;
+pub(crate) use self::send::{Prepared, Uploading};
 pub use self::time::seconds_between;
 pub use self::uploads::{UploadedFile, Uploads};
 use crate::request::RequestParts;
@@ -68,42 +71,6 @@ impl<'a> FileAsk<'a> {
     /// A request with these headers and key.
     pub fn new(settings: &'a ModelSettings, key: Option<&'a Secret>) -> Self {
         Self { settings, key }
-    }
-}
-
-/// A document that is to be uploaded.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct NewFile {
-    /// The name: never blank, at most 200 bytes, without what file systems and APIs forbid, and with an extension
-    /// that fits the media type where one is known.
-    pub name: String,
-    /// The media type.
-    pub media_type: MediaType,
-    /// The content.
-    pub content: Bytes,
-    /// How long it is to be kept; until it is deleted if nothing is said. An API takes the nearest that it knows.
-    pub lifetime: Option<Duration>,
-    /// Of the content.
-    hash: [u8; 32],
-}
-
-impl NewFile {
-    /// The file that a document becomes; `None` if its bytes are not in memory.
-    pub fn of(document: &Document, lifetime: Option<Duration>) -> Option<Self> {
-        Some(Self {
-            name: form::name_of(document),
-            media_type: document.media_type().clone(),
-            content: document.bytes()?,
-            lifetime,
-            hash: document.hash()?,
-        })
-    }
-
-    /// `parts` with these fields and, behind them as the field `file`, the content, in `multipart/form-data`.
-    #[must_use]
-    pub fn in_form(&self, parts: RequestParts, fields: &[(&str, &str)]) -> RequestParts {
-        form::fill(self, parts, fields)
     }
 }
 

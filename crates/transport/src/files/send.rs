@@ -5,123 +5,20 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use attache_core::{
     BoxFuture, ChatRequest, Degradation, Document, DocumentSource, ErrorKind, FileKey, FileReferences,
-    Message, ModelCapabilities, ModelSettings, Place, ProviderError, UserOrigin, UserPart,
+    Message, ModelCapabilities, Place, ProviderError, UserOrigin, UserPart,
 };
-use sha2::{Digest, Sha256};
 
-use super::memo::{Kept, Key, Right, Scope, Step};
-use super::{FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, Uploads};
-use crate::codec::Codec;
-use crate::network::Network;
-use crate::redact::host_of;
+use super::memo::{Kept, Key, Right, Step};
+use super::owner::Owner;
+use super::uploads::TIMEOUT;
+use super::{NewFile, RemoteFile, Uploads};
 
-/// How long a call waits for its uploads unless it is told otherwise.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
-/// The most bytes of an answer about a file.
-const ANSWER_LIMIT: usize = 1 << 20;
-/// The most requests of one upload: a provider that is never done is not asked for ever.
-const MOST_STEPS: usize = 1_000;
 /// How many documents of one request are uploaded at the same time.
 const WIDTH: usize = 4;
-
-/// What differs between accounts besides the key.
-const ACCOUNT_HEADERS: [&str; 8] = [
-    "authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "x-goog-user-project",
-    "openai-organization",
-    "openai-project",
-    "anthropic-workspace-id",
-];
-
-/// Who uploads: an API with a connection and the options of one call.
-pub(crate) struct Owner {
-    pub(crate) codec: Arc<dyn Codec>,
-    pub(crate) network: Network,
-    pub(crate) settings: ModelSettings,
-}
-
-impl fmt::Debug for Owner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Owner").field("codec", &self.codec).finish_non_exhaustive()
-    }
-}
-
-impl Owner {
-    fn ask(&self) -> FileAsk<'_> {
-        FileAsk::new(&self.settings, self.network.auth().key())
-    }
-
-    fn api(&self) -> Result<&dyn FileApi, ProviderError> {
-        let none = || ProviderError::new(ErrorKind::Unsupported, "the API keeps no files");
-        self.codec.files().ok_or_else(none)
-    }
-
-    /// What tells its account at its address from others. Of secrets a hash remains.
-    fn scope(&self) -> Result<Scope, ProviderError> {
-        let parts = self.api()?.delete(self.ask(), "any")?;
-        let mut digest = Sha256::new();
-        let mut add = |text: &str| {
-            digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
-            digest.update(text);
-        };
-        add(&parts.url);
-        add(self.network.auth().key().map_or("", |key| key.expose()));
-        if let Some(signer) = self.network.auth().signer() {
-            // As long as something is kept for it, it lives, and its address is no other's.
-            add(&format!("{:p}", Arc::as_ptr(signer)));
-        }
-        for (name, value) in self.settings.extra_headers.iter() {
-            if ACCOUNT_HEADERS.contains(&name) {
-                add(name);
-                add(value.expose());
-            }
-        }
-        Ok(digest.finalize().into())
-    }
-
-    /// Where the files are.
-    pub(super) fn host(&self) -> String {
-        let parts = self.api().and_then(|api| api.delete(self.ask(), "any"));
-        parts.map_or_else(|_| String::new(), |parts| host_of(&parts.url).to_owned())
-    }
-
-    async fn upload(&self, file: &NewFile) -> Result<RemoteFile, ProviderError> {
-        let (api, ask) = (self.api()?, self.ask());
-        let mut request = api.upload(ask, file)?;
-        for _ in 0..MOST_STEPS {
-            let reply = self.network.send(&request, self.codec.error_reader()).await?;
-            let headers = reply.headers().clone();
-            let answer = FileAnswer::new(headers, reply.bytes(ANSWER_LIMIT).await?);
-            request = match api.answered(ask, file, &answer)? {
-                FileStep::Kept(file) => return Ok(file),
-                FileStep::Send(next) => next,
-                FileStep::Wait(time, next) => {
-                    tokio::time::sleep(time).await;
-                    next
-                }
-            };
-        }
-        Err(ProviderError::new(ErrorKind::Malformed, "the provider is never done with the file"))
-    }
-
-    /// Deletes a file. One that is gone already is no error.
-    pub(super) async fn delete(&self, id: &str) -> Result<(), ProviderError> {
-        let api = self.api()?;
-        let request = api.delete(self.ask(), id)?;
-        match self.network.send(&request, self.codec.error_reader()).await {
-            Ok(reply) => reply.bytes(ANSWER_LIMIT).await.map(drop),
-            Err(error) if error.kind() == ErrorKind::NotFound || api.is_lost(&error) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-}
 
 /// What is uploaded for one call, and what became of it.
 pub(crate) struct Uploading {

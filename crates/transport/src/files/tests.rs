@@ -12,6 +12,7 @@ use crate::encoded::EncodedRequest;
 use crate::network::Network;
 use crate::reply::Decoder;
 use crate::retry::RetryPolicy;
+use attache_core::{Document, MediaType};
 
 /// A codec that only owns files.
 #[derive(Debug)]

@@ -7,7 +7,9 @@ use std::time::Duration;
 use attache_core::{MediaType, ProviderError};
 
 use super::memo::Memo;
-use super::send::TIMEOUT;
+
+/// How long a call waits for its uploads unless it is told otherwise.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// From which size on documents are uploaded by default.
 const FROM: u64 = 1 << 20;

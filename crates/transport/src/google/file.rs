@@ -6,7 +6,7 @@ use attache_core::{ProviderError, Secret};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::configuration;
+use super::error::configuration;
 use super::jwt::Signer;
 use super::jwt::TOKEN_URL;
 use super::source::{Federated, Source, Subject, SubjectFormat};

@@ -1,5 +1,6 @@
 //! Access tokens of Google's own sources, for Vertex AI.
 
+mod error;
 mod file;
 mod jwt;
 mod source;
@@ -7,9 +8,10 @@ mod source;
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{BoxFuture, ErrorKind, ProviderError};
+use attache_core::{BoxFuture, ProviderError};
 use http::HeaderName;
 
+use self::error::configuration;
 use self::source::Source;
 use crate::auth::{Auth, Authorizer, Environment};
 use crate::request::RequestParts;
@@ -141,10 +143,6 @@ impl fmt::Debug for GoogleCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GoogleCredentials").field("source", self.tokens.source()).finish_non_exhaustive()
     }
-}
-
-fn configuration(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorKind::Configuration, message)
 }
 
 #[cfg(test)]

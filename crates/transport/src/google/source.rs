@@ -9,7 +9,7 @@ use http::{HeaderName, Method};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::configuration;
+use super::error::configuration;
 use super::jwt::{SCOPE, Signer};
 use crate::body::EncodedBody;
 use crate::client::{HttpClient, Timeouts};

@@ -1,7 +1,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex as StdMutex};
 
-use attache_core::Secret;
+use attache_core::{ErrorKind, Secret};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
