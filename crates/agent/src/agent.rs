@@ -66,6 +66,7 @@ impl Agent {
                 system: None,
                 tools: Tools::new(),
                 known: Arc::new(Toolbox::empty()),
+                told: Arc::new(Toolbox::empty()),
                 listed: Arc::default(),
                 tool_choice: ToolChoice::Auto,
                 settings: ModelSettings::new(),
@@ -326,6 +327,7 @@ impl AgentBuilder {
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
         inner.settle()?;
+        inner.told = Arc::clone(&inner.known);
         let preflight = &inner.known.preflight;
         if !preflight.is_clean() {
             tracing::warn!(model = preflight.model, %preflight, "tools are not all that they say, for this model");

@@ -86,8 +86,8 @@ impl RunInput {
             Some(name) => named(name),
             None => {
                 let mut hash = StableHash::new().text("asked").text(system.unwrap_or_default());
-                if let Some(model) = &self.options.model {
-                    hash = hash.text("model").text(model.id());
+                if let Some(options) = self.options.number() {
+                    hash = hash.text("options").bytes(&options.to_le_bytes());
                 }
                 let messages = self.history.iter().chain(&self.messages);
                 messages.fold(hash, |hash, message| with_message(hash, message)).finish()

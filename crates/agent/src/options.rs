@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use attache_core::{Extensions, ModelHandle, ModelSettings, Tool};
+use attache_core::{Extensions, ModelHandle, ModelSettings, StableHash, Tool};
 
 use crate::tools::Tools;
 
@@ -63,7 +63,24 @@ impl RunOptions {
 
     /// True if the run has a model, settings, tools or a principal of its own.
     pub(crate) fn vary(&self) -> bool {
+        self.offers_anew() || self.principal.is_some()
+    }
+
+    /// True if the run's tools are not offered as the agent's are.
+    pub(crate) fn offers_anew(&self) -> bool {
+        self.model.is_some() || self.settings.is_some() || !self.tools.is_empty()
+    }
+
+    /// A number for all of it but values for tools, by which the run finds its log again and notices other options.
+    pub(crate) fn number(&self) -> Option<u64> {
         let Self { model, settings, tools, principal, extensions: _ } = self;
-        model.is_some() || settings.is_some() || !tools.is_empty() || principal.is_some()
+        self.vary().then(|| {
+            let mut hash = StableHash::new();
+            hash = hash.text(model.as_ref().map_or("", |model| model.id()));
+            hash = hash.text(principal.as_deref().unwrap_or_default());
+            // Headers, which may be secret, show no value.
+            hash = hash.text(&settings.as_ref().map_or_else(String::new, |settings| format!("{settings:?}")));
+            tools.names().fold(hash, StableHash::text).finish()
+        })
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Setup {
     pub(crate) tools: Tools,
     /// The tools that are known without asking anybody.
     pub(crate) known: Arc<Toolbox>,
+    /// Those of which the remarks were told when the agent was built.
+    pub(crate) told: Arc<Toolbox>,
     /// All tools, as they were last listed.
     pub(crate) listed: Arc<Mutex<Option<Listed>>>,
     pub(crate) tool_choice: ToolChoice,
@@ -52,7 +54,6 @@ impl Setup {
             view.converters.clone_from(&self.converters);
             view.html_source = self.routing.html_source;
             view.max_text_bytes = self.routing.max_text_bytes;
-            view.max_result_chars = self.limits.max_result_chars;
             self.extensions.insert(view);
         }
         self.known = Arc::new(self.tools.known(self.screen())?);
@@ -61,7 +62,7 @@ impl Setup {
 
     /// The setup of a run that has something otherwise than its agent.
     pub(crate) fn varied(&self, options: &RunOptions, limits: Option<&Limits>) -> Result<Self, ToolsError> {
-        let mut setup = Self { listed: Arc::default(), ..self.clone() };
+        let mut setup = self.clone();
         if let Some(model) = &options.model {
             setup.model = model.clone();
         }
@@ -75,7 +76,13 @@ impl Setup {
         if options.principal.is_some() {
             setup.principal.clone_from(&options.principal);
         }
-        setup.settle()?;
+        if options.offers_anew() {
+            setup.listed = Arc::default();
+            if options.model.is_some() || options.settings.is_some() {
+                setup.told = Arc::new(Toolbox::empty());
+            }
+            setup.settle()?;
+        }
         Ok(setup)
     }
 
@@ -111,7 +118,7 @@ impl Setup {
         }
         let mut warnings = warn(&failures);
         // The others were told of when the agent was built.
-        let told = toolbox.preflight.told_of(|tool| !self.known.entries.contains_key(tool));
+        let told = toolbox.preflight.told_of(|tool| !self.told.entries.contains_key(tool));
         warnings.extend(told.into_iter().map(|line| ("preflight", line)));
         let toolbox = Arc::new(toolbox);
         let listed = Listed { toolbox: Arc::clone(&toolbox), families };

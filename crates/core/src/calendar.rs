@@ -34,7 +34,10 @@ pub fn rfc3339(text: &str) -> Option<i64> {
         ("Z" | "z", "") => 0,
         (sign @ ("+" | "-"), rest) => {
             let (hours, minutes) = rest.split_once(':')?;
-            let two = |digits: &str| digits.parse::<u8>().ok().filter(|_| digits.len() == 2).map(i64::from);
+            let two = |digits: &str| -> Option<i64> {
+                let is_plain = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+                is_plain.then(|| digits.parse().ok())?
+            };
             let offset = two(hours)? * 3600 + two(minutes)? * 60;
             if sign == "+" { offset } else { -offset }
         }

@@ -68,7 +68,8 @@ impl HttpSettings {
     pub(crate) fn or(&self, others: &Self) -> Self {
         Self {
             client: self.client.clone().or_else(|| others.client.clone()),
-            timeouts: self.timeouts.or(others.timeouts),
+            // A client of its own comes with its time limits.
+            timeouts: self.timeouts.or(if self.client.is_some() { None } else { others.timeouts }),
             retry: self.retry.clone().or_else(|| others.retry.clone()),
             auth: self.auth.clone().or_else(|| others.auth.clone()),
         }

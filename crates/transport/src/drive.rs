@@ -245,7 +245,7 @@ impl Chunks {
         let Phase::Reading(open) = std::mem::replace(&mut self.phase, Phase::Ended) else { return };
         let Open { mut call, mut reply, .. } = *open;
         let response = reply.take_info(&call.exchange.request);
-        let error = with_response(call.exchange.request.redactor().redact_error(error), response);
+        let error = with_response(reply.redact(&call.exchange.request, error), response);
         drop(reply);
         if !self.handed_out
             && let Some(wait) = call.trying.next_wait(&error)

@@ -1,5 +1,6 @@
 //! HTTP requests as codecs make them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use attache_core::{ErrorKind, ProviderError, RequestHeaders, Secret};
@@ -113,9 +114,21 @@ impl RequestParts {
         }
     }
 
-    /// Masks headers of an answer that repeat a secret header of this request. Most are too short to.
+    /// True if its address has credentials, which are sent as a header.
+    pub(crate) fn has_credentials(&self) -> bool {
+        matches!(target(&self.url), Ok((_, Some(_))))
+    }
+
+    /// Masks headers of an answer that repeat a secret of this request. Most are too short to.
     pub(crate) fn mask_secrets(&self, answer: &mut HeaderMap) {
+        let in_address = (!url_secrets(&self.url).is_empty()).then(|| self.redactor());
         for value in answer.values_mut() {
+            let shown = value.to_str().unwrap_or_default();
+            let is_of_address = |redactor: &Redactor| matches!(redactor.redact(shown), Cow::Owned(_));
+            if in_address.as_ref().is_some_and(is_of_address) {
+                *value = HeaderValue::from_static(MASK);
+                continue;
+            }
             let repeats = self.headers.iter().any(|(_, header)| match header {
                 HeaderText::Secret { secret, .. } => {
                     let secret = secret.expose().as_bytes();

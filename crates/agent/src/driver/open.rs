@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    ErrorKind, Message, ProviderError, Repaired, Role, RunValues, StoreError, Transcript, repair,
+    DocumentView, ErrorKind, Message, ProviderError, Repaired, Role, RunValues, StoreError, Transcript,
+    repair,
 };
 
 use crate::control::Control;
@@ -94,6 +95,13 @@ pub(super) async fn open(
         }
     };
     let mut extensions = setup.extensions.clone();
+    if let Some(view) = extensions.get::<DocumentView>() {
+        // The limits of a run that is resumed are those of its log.
+        let mut view = view.clone();
+        let limits = if run.next() == Action::Start { &setup.limits } else { run.limits() };
+        view.max_result_chars = limits.max_result_chars;
+        extensions.insert(view);
+    }
     extensions.extend(&options.extensions);
     let mut driver = Driver {
         setup: Arc::clone(setup),
@@ -121,7 +129,15 @@ pub(super) async fn open(
             events.extend(driver.begin(input, deadline, asked).await?);
         }
         (Action::Ended, _) => {}
-        _ => driver.toolbox = setup.toolbox_of(driver.run.families())?,
+        _ => {
+            driver.toolbox = setup.toolbox_of(driver.run.families())?;
+            if driver.run.options() != options.number() {
+                events.push(EventKind::Warning {
+                    code: "options_differ",
+                    message: "the run began with another model, other settings or tools, or for somebody else, than it goes on with".to_owned(),
+                });
+            }
+        }
     }
     events.insert(0, EventKind::RunStarted { run_id: driver.run.id().to_owned() });
     Ok((driver, events))
@@ -165,6 +181,7 @@ impl Driver {
             families: self.toolbox.families.clone(),
             external_tools: self.names(|entry| matches!(entry.executor, Executor::External)),
             direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
+            options: input.options.number(),
             question: asked.as_ref().map(|(question, _)| *question),
             beside,
         };

@@ -119,6 +119,9 @@ pub struct Started {
     /// The tools whose output is the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub direct_tools: Vec<String>,
+    /// The number of the model, settings, tools and principal that the run alone has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) options: Option<u64>,
     /// The number by which a run inside a tool finds its log again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<u64>,

@@ -28,6 +28,7 @@ impl Run {
         self.deadline = started.deadline;
         self.external.clone_from(&started.external_tools);
         self.direct.clone_from(&started.direct_tools);
+        self.options = started.options;
         self.families.clone_from(&started.families);
         self.history.clone_from(&started.messages);
         for message in &started.messages {

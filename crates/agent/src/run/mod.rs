@@ -88,6 +88,7 @@ pub struct Run {
     deadline: Option<u64>,
     external: Vec<String>,
     direct: Vec<String>,
+    options: Option<u64>,
     families: Vec<FamilyTools>,
     /// The conversation without the synthetic messages of this run.
     history: Vec<Arc<Message>>,
@@ -329,6 +330,11 @@ impl Run {
     /// When the run's time is up, in milliseconds since 1970.
     pub(crate) fn deadline(&self) -> Option<u64> {
         self.deadline
+    }
+
+    /// The number of what the run has otherwise than its agent.
+    pub(crate) fn options(&self) -> Option<u64> {
+        self.options
     }
 
     pub(crate) fn families(&self) -> &[FamilyTools] {

@@ -19,6 +19,7 @@ fn started(max_steps: u32) -> Entry {
         external_tools: vec![],
         direct_tools: vec!["direct".to_owned()],
         question: None,
+        options: None,
         beside: vec![],
     };
     Entry::new(Key::start(), EntryKind::Started(started))

@@ -50,10 +50,19 @@ impl Tools {
         self.sources.is_empty()
     }
 
+    /// The names of the tools and families.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| match source {
+            Source::One(tool) => tool.spec().definition.name(),
+            Source::Family(family) => family.name(),
+            Source::External(definition) => definition.name(),
+        })
+    }
+
     /// The name of the tool with which a model reads more of a document.
     pub(crate) fn reader(&self) -> Option<String> {
         self.sources.iter().find_map(|source| match source {
-            Source::One(tool) if tool.spec().metadata.reads_documents => {
+            Source::One(tool) if tool.spec().metadata.reads_documents && tool.spec().metadata.enabled => {
                 Some(tool.spec().definition.name().to_owned())
             }
             Source::One(_) | Source::Family(_) | Source::External(_) => None,

@@ -73,7 +73,7 @@ impl ToolContext {
     }
 
     /// The value of type `T` that the calls of the run share, such as a connection or texts that were read: the first
-    /// call that asks makes it, and it goes with the run. Each call has its own outside of a run.
+    /// call that asks makes it, and it goes with the run. Outside of a run each ask makes one of its own.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};

@@ -47,6 +47,15 @@ impl Connections {
         }
     }
 
+    /// True if a task that nobody sees puts connections back some time after a body was read.
+    pub(super) fn puts_back_later(&self) -> bool {
+        match self {
+            Self::Pool(_) => false,
+            #[cfg(feature = "reqwest")]
+            Self::Reqwest(_) => true,
+        }
+    }
+
     /// The proxy that a request to `url` goes through, as host and port. A `reqwest::Client` keeps that to itself.
     pub(super) fn proxy(&self, url: &str) -> Option<String> {
         match self {

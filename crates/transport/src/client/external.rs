@@ -27,6 +27,11 @@ pub(super) async fn answer(
 
 /// Its errors show the whole address otherwise, the query included.
 fn broken(error: reqwest::Error) -> Unanswered {
+    // Sent once more they would end alike, and a redirect has taken the key along already.
+    if error.is_builder() || error.is_redirect() {
+        let message = format!("the reqwest client refuses the request: {}", error.without_url());
+        return Unanswered::Failed(ProviderError::new(ErrorKind::Configuration, message));
+    }
     let (is_connect, is_slow) = (error.is_connect(), error.is_timeout());
     let mut broken = Broken::new(error.without_url(), is_connect);
     broken.is_slow |= is_slow;

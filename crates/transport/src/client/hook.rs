@@ -9,8 +9,8 @@ use std::time::Duration;
 use attache_core::{ErrorKind, ProviderError, Secret};
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST,
+    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, Response, StatusCode};
 use tokio::time::Instant;
@@ -106,7 +106,7 @@ pub struct EndedExchange<'a> {
 pub(super) struct Hooks(Arc<[Arc<dyn Hook>]>);
 
 /// What belongs to the connection.
-const RESERVED: [HeaderName; 11] = [
+const RESERVED: [HeaderName; 13] = [
     ACCEPT_ENCODING,
     CONNECTION,
     CONTENT_ENCODING,
@@ -117,7 +117,9 @@ const RESERVED: [HeaderName; 11] = [
     TRAILER,
     TRANSFER_ENCODING,
     UPGRADE,
+    PROXY_AUTHORIZATION,
     HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
 ];
 
 impl Hooks {
@@ -137,7 +139,9 @@ impl Hooks {
             let mut added = HeaderMap::new();
             contained("headers", || hook.headers(&dressed, &mut added)).ok_or_else(panicked)?;
             for (name, value) in &added {
-                if RESERVED.contains(name) || dressed.shown_headers().any(|(known, _)| known == name.as_str())
+                if RESERVED.contains(name)
+                    || (*name == AUTHORIZATION && dressed.has_credentials())
+                    || dressed.shown_headers().any(|(known, _)| known == name.as_str())
                 {
                     return Err(configuration(format!("a hook may not set the header {name}")));
                 }

@@ -8,9 +8,15 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use attache_core::BoxFuture;
 use hyper::rt::Executor;
+
+use super::under_way::UnderWay;
+
+/// How long a connection that is put back in the background counts as one that comes.
+const COMING: Duration = Duration::from_secs(1);
 
 type Task = BoxFuture<'static, ()>;
 
@@ -62,7 +68,7 @@ pub(super) async fn holding<F: Future>(request: F) -> (F::Output, Option<Idle>) 
     poll_fn(|context| {
         let (polled, held) = hold(|| request.as_mut().poll(context));
         match polled {
-            Poll::Ready(output) => Poll::Ready((output, held.map(|task| Idle(Mutex::new(task))))),
+            Poll::Ready(output) => Poll::Ready((output, held.map(|task| Idle(Mutex::new(Some(task)))))),
             Poll::Pending => {
                 start(held);
                 Poll::Pending
@@ -72,17 +78,33 @@ pub(super) async fn holding<F: Future>(request: F) -> (F::Output, Option<Idle>) 
     .await
 }
 
-/// The task that puts a connection back once it is free. It must be run in the end. (The mutex is never locked: it makes
-/// the task one that threads can share.)
-pub(super) struct Idle(Mutex<Task>);
+/// The task that puts a connection back once it is free, or evicts idle ones. Dropped, it goes on in the background.
+/// (The mutex is never locked: it makes the task one that threads can share.)
+pub(super) struct Idle(Mutex<Option<Task>>);
 
 impl Idle {
     /// Puts the connection back at once if it is free, and in the background otherwise.
-    pub(super) fn put_back(self, context: &mut Context<'_>) {
-        let mut task = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if task.as_mut().poll(context).is_pending() {
-            start(Some(task));
+    pub(super) fn put_back(mut self, context: &mut Context<'_>) {
+        let task = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if task.as_mut().is_some_and(|task| task.as_mut().poll(context).is_ready()) {
+            *task = None;
         }
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        let task = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(mut task), Ok(runtime)) = (task, tokio::runtime::Handle::try_current()) else { return };
+        let coming = UnderWay::begin();
+        runtime.spawn(async move {
+            // The task that evicts idle connections lasts as long as the pool, and nobody waits for it.
+            let back = tokio::time::timeout(COMING, task.as_mut()).await;
+            drop(coming);
+            if back.is_err() {
+                task.await;
+            }
+        });
     }
 }
 

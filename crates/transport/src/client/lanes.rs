@@ -69,7 +69,8 @@ impl Origin {
     /// A place for a call: on a connection where the server has room for it. While the first call finds out what the
     /// host speaks, the others wait for it, but no longer than `patience`.
     pub(super) async fn place(self: &Arc<Self>, patience: Duration) -> Place {
-        let end = Instant::now() + patience;
+        // A time too far away to be told is a year.
+        let end = Instant::now() + patience.min(Duration::from_secs(365 * 24 * 3600));
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();

@@ -17,6 +17,7 @@ mod reply;
 mod settings;
 mod source;
 mod timeouts;
+mod under_way;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -40,6 +41,7 @@ use self::connections::Connections;
 use self::deadline::Deadline;
 use self::hook::Hooks;
 use self::pool::Pool;
+use self::under_way::UnderWay;
 use crate::auth::Authorizer;
 use crate::body::EncodedBody;
 use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse};
@@ -178,13 +180,14 @@ impl HttpClient {
             let message = "a request must be sent inside a tokio runtime";
             return Err(ProviderError::new(ErrorKind::Configuration, message));
         }
-        // An agent asks again as soon as a reply is read. A turn costs a look at the network, so it is given up where
-        // that brings a connection alone.
-        if reply::is_draining() {
-            tokio::task::yield_now().await;
-        }
         let mut may_refresh = true;
         loop {
+            // An agent asks again as soon as a reply is read. A turn costs a look at the network, so it is given up
+            // only where it may bring a connection.
+            if UnderWay::any() || self.connections.puts_back_later() {
+                tokio::task::yield_now().await;
+            }
+            let _under_way = UnderWay::begin();
             let attempt = async {
                 let Some(authorizer) = authorizer else {
                     return self.attempt(request, read_error, trying.end()).await;
@@ -193,8 +196,13 @@ impl HttpClient {
                 timeout_at(trying.end(), authorizer.authorize(&mut request))
                     .await
                     .map_err(|_| no_credentials())??;
-                let outcome = self.attempt(&request, read_error, trying.end()).await;
-                outcome.map_err(|error| request.redactor().redact_error(error))
+                match self.attempt(&request, read_error, trying.end()).await {
+                    Ok(mut reply) => {
+                        reply.mask_secrets(&request);
+                        Ok(reply)
+                    }
+                    Err(error) => Err(request.redactor().redact_error(error)),
+                }
             };
             let error = match attempt.await {
                 Ok(reply) => return Ok(reply),
@@ -264,7 +272,11 @@ impl HttpClient {
             None => self.sent(&parts, end).await,
         };
         match outcome {
-            Ok(reply) => Ok(reply.with_listener(listener)),
+            Ok(reply) => {
+                let mut reply = reply.with_listener(listener);
+                reply.mask_secrets(&parts);
+                Ok(reply)
+            }
             Err(error) => {
                 listener.failed(&error);
                 Err(parts.redactor().redact_error(error))

@@ -1,7 +1,6 @@
 //! Responses, read under their deadline.
 
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,36 +14,13 @@ use super::hook::Listener;
 use super::idle::Idle;
 use super::lanes::Place;
 use super::source::Source;
+use super::under_way::UnderWay;
+use crate::redact::Redactor;
 use crate::request::RequestParts;
 
 /// How much of a body that nobody wants is read, and for how long, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
-
-/// How many bodies are read in the background.
-static DRAINING: AtomicUsize = AtomicUsize::new(0);
-
-/// A body is read in the background.
-struct Draining;
-
-impl Draining {
-    fn begin() -> Self {
-        DRAINING.fetch_add(1, Ordering::Relaxed);
-        Self
-    }
-}
-
-impl Drop for Draining {
-    fn drop(&mut self) {
-        DRAINING.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// True if the connection of a reply that was read just now may be on its way back: a request that gives its task a
-/// turn first finds it, and opens no other.
-pub(super) fn is_draining() -> bool {
-    DRAINING.load(Ordering::Relaxed) > 0
-}
 
 /// A response, its body not yet read. Dropping it aborts the request.
 #[derive(Debug)]
@@ -53,6 +29,8 @@ pub struct Reply {
     body: Source,
     deadline: Deadline,
     listener: Option<Box<Listener>>,
+    /// The secrets of the request as it was sent, where it was changed on its way.
+    sent: Option<Box<Redactor>>,
     /// Where its connection counts it until it is read.
     _place: Option<Place>,
     /// What puts the connection back then.
@@ -63,7 +41,7 @@ impl Reply {
     pub(super) fn new(answer: Answer, deadline: Deadline) -> Self {
         let Answer { response, place, idle } = answer;
         let (head, body) = response.into_parts();
-        Self { head, body, deadline, listener: None, _place: place, idle }
+        Self { head, body, deadline, listener: None, sent: None, _place: place, idle }
     }
 
     pub(super) fn given(response: Response<Bytes>, deadline: Deadline) -> Self {
@@ -75,6 +53,22 @@ impl Reply {
         listener.answered(self.head.status, &self.head.headers);
         self.listener = Some(listener);
         self
+    }
+
+    /// Masks headers that repeat a secret of the request that was sent: an authorizer or a hook may have added it.
+    /// Errors of the body are redacted alike.
+    pub(super) fn mask_secrets(&mut self, sent: &RequestParts) {
+        sent.mask_secrets(&mut self.head.headers);
+        self.sent = Some(Box::new(sent.redactor()));
+    }
+
+    /// An error of the body without secrets of the request.
+    pub(crate) fn redact(&self, request: &RequestParts, error: ProviderError) -> ProviderError {
+        let error = request.redactor().redact_error(error);
+        match &self.sent {
+            Some(sent) => sent.redact_error(error),
+            None => error,
+        }
     }
 
     /// The status.
@@ -214,7 +208,7 @@ impl Reply {
 
     fn discard_later(mut self, mut read: usize) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let draining = Draining::begin();
+            let draining = UnderWay::begin();
             runtime.spawn(async move {
                 let _draining = draining;
                 let rest = async {

@@ -349,3 +349,22 @@ fn what_is_like_nothing_is_refused_by_name() {
     let ring = Matrix::parse("[f.models.a]\nlike = 'b'\ntools = false\n[f.models.b]\nlike = 'a'").unwrap();
     assert!(!ring.resolve("f", "b").tools);
 }
+
+#[test]
+fn models_that_always_reason_over_chat_may_be_given_tools() {
+    for family in ["openai-chat", "azure"] {
+        for model in ["gpt-5.2-chat-latest", "gpt-5.4-pro", "gpt-5.2-codex"] {
+            let row = Matrix::bundled().resolve(family, model);
+            assert!(row.reasoning_excludes.is_empty(), "{family}/{model}");
+        }
+        let row = Matrix::bundled().resolve(family, "gpt-5.2");
+        assert!(!row.reasoning_excludes.is_empty(), "{family}");
+    }
+}
+
+#[test]
+fn models_on_vertex_are_known_by_their_names_there() {
+    for model in ["claude-sonnet-4@20250514", "claude-opus-4@20250514"] {
+        assert!(!Matrix::bundled().resolve("anthropic", model).temperature_with_top_p, "{model}");
+    }
+}

@@ -64,7 +64,8 @@ pub(super) fn epoch(codec: &GenerateCodec, tools: &ToolSet) -> u64 {
     let renamed = tools.iter().filter(|(wire, tool)| *wire != wire_name(tool.name()));
     let renamed = renamed.flat_map(|(wire, tool)| [wire, tool.name()]);
     let demands = if demands_signatures(codec.capabilities()) { "signed" } else { "" };
-    let texts = [codec.family(), codec.model(), demands].into_iter().chain(renamed);
+    let system = if codec.capabilities.system { "system" } else { "" };
+    let texts = [codec.family(), codec.model(), demands, system].into_iter().chain(renamed);
     texts.fold(StableHash::new(), StableHash::text).finish()
 }
 
@@ -72,7 +73,9 @@ impl Renderer<'_> {
     /// A number for what the rendering of a message depends on besides the message.
     pub(super) fn variant(&self, index: usize, message: &Message) -> u64 {
         match message {
-            Message::System(_) => u64::from(index < self.leading),
+            Message::System(_) => {
+                u64::from(index < self.leading) + 2 * u64::from(self.codec.capabilities.system)
+            }
             Message::Assistant(_) | Message::ToolResults(_) => self.epoch,
             // Results refer to no files.
             Message::User(_) => self.files.variant(message),

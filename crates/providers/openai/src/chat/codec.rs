@@ -50,7 +50,7 @@ impl ChatCodec {
     /// Sets what the model can do, as a configured matrix says.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: impl Into<Arc<ModelCapabilities>>) -> Self {
-        self.server.capabilities = capabilities.into();
+        self.server.set_capabilities(capabilities.into());
         self
     }
 
