@@ -22,6 +22,7 @@ const ALONE: &[&str] = &[
     "attache-models",
     "attache-agent",
     "attache-stores",
+    "attache-tools",
     "attache-testkit",
 ];
 
@@ -35,6 +36,7 @@ const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email", "legacy"
 const FEATURES: &[&str] = &[
     "agent",
     "stores",
+    "tools",
     "macros",
     "openai",
     "anthropic",

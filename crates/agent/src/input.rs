@@ -50,7 +50,7 @@ impl RunInput {
         self
     }
 
-    /// Sets the limits of the run, in place of the agent's.
+    /// Sets the limits of the run, in place of the agent's. No steps at all count as one.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);

@@ -84,3 +84,27 @@ impl RunOptions {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A run inside a tool finds its log by its question, and another principal's is none of its own.
+    #[test]
+    fn each_option_but_values_makes_another_number() {
+        let tool = || crate::tool_fn("extra", "", || Ok(()));
+        let options = [
+            RunOptions::new().with_principal("ann"),
+            RunOptions::new().with_principal("bob"),
+            RunOptions::new().with_settings(ModelSettings::new().with_max_tokens(5_u32)),
+            RunOptions::new().with_settings(ModelSettings::new()),
+            RunOptions::new().with_tool(tool()),
+            RunOptions::new().with_tool(tool()).with_principal("ann"),
+        ];
+        let mut numbers: Vec<u64> = options.iter().filter_map(RunOptions::number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), options.len());
+        assert_eq!(RunOptions::new().with_context(5_u8).number(), None);
+    }
+}

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::kit::{before, holding, told};
 use attache_agent::{
-    Agent, EndReason, Limits, MemoryJournal, RunInput, RunOptions, Tools, ToolsError, tool_fn,
+    Agent, EndReason, EventKind, Limits, MemoryJournal, RunInput, RunOptions, Tools, ToolsError, tool_fn,
 };
 use attache_core::{Effect, ModelSettings, Tool, ToolChoice, ToolContext};
 use attache_testkit::{ScriptedModel, Turn};
+use futures_util::StreamExt;
 
 fn says(name: &'static str, text: &'static str) -> impl Tool + 'static {
     tool_fn(name, "Says something", move || Ok(text)).with_effect(Effect::Read)
@@ -129,4 +130,22 @@ async fn calls_of_one_run_share_values() {
         counted.sort_unstable();
         assert_eq!(counted, ["1", "2", "3"], "each run begins anew");
     }
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_otherwise_says_so() {
+    let journal = Arc::new(MemoryJournal::new());
+    let agent = |model: &ScriptedModel| Agent::builder(model.clone()).tool(says("own", "a")).build().unwrap();
+    let ann = || RunOptions::new().with_principal("ann");
+    let input = RunInput::from("go").with_options(ann());
+    agent(&calls("own")).run_in(journal.clone(), input).outcome().await.unwrap();
+    let told = async |options: RunOptions| {
+        let cut = holding(before(&journal.entries(), "model/2"));
+        let events: Vec<_> =
+            agent(&ScriptedModel::new([Turn::text("done")])).resume_with(cut, options).collect().await;
+        events.iter().any(|event| matches!(&event.kind, EventKind::Warning { code: "options_differ", .. }))
+    };
+    assert!(!told(ann()).await);
+    assert!(told(RunOptions::new()).await);
+    assert!(told(RunOptions::new().with_principal("bob")).await);
 }

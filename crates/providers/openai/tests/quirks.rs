@@ -537,6 +537,14 @@ fn headers_and_overrides_of_models() {
         codec.set_base_url("http://other/v1".to_owned());
         body(&codec, &request)
     };
+    let row = |model: &str| matrix.resolve("compatible", model);
+    let given = ChatCodec::new(profile.clone(), "small").with_capabilities(row("big-1"));
+    assert_eq!(body(&given, &request)["tier"], "x", "capabilities bring their own members");
+    assert_eq!(
+        body(&given.with_capabilities(row("small")), &request).get("tier"),
+        None,
+        "and take them along"
+    );
     assert_eq!((&sent("small")["max_tokens"], sent("small").get("tier")), (&json!(5), None));
     assert_eq!((&sent("big-1")["max_completion_tokens"], &sent("big-1")["tier"]), (&json!(5), &json!("x")));
     let encoded = try_encode(&ChatCodec::new(profile, "a/b:c"), &request).unwrap();

@@ -225,7 +225,7 @@ impl HttpClient {
         read_error: ErrorReader,
         end: Instant,
     ) -> Result<Reply, ProviderError> {
-        let reply = match &self.hooks {
+        let mut reply = match &self.hooks {
             None => self.sent(parts, end).await?,
             // Apart, since calls without hooks would carry its room.
             Some(hooks) => Box::pin(self.hooked(hooks, parts, end)).await?,
@@ -242,8 +242,13 @@ impl HttpClient {
         // Apart, since every call would carry the room for what few need.
         let (status, mut headers) = (reply.status(), reply.headers().clone());
         parts.mask_secrets(&mut headers);
+        let sent = reply.sent();
         let body = Box::pin(reply.excerpt(BODY_LIMIT, ERROR_TIME)).await;
-        Err(read_error(&ErrorResponse::redacted(status, headers, &body, &parts.redactor())))
+        let error = read_error(&ErrorResponse::redacted(status, headers, &body, &parts.redactor()));
+        Err(match sent {
+            Some(sent) => sent.redact_error(error),
+            None => error,
+        })
     }
 
     /// Sends a request once.

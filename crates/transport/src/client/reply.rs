@@ -62,6 +62,11 @@ impl Reply {
         self.sent = Some(Box::new(sent.redactor()));
     }
 
+    /// The secrets of the request as it was sent, where it was changed on its way.
+    pub(super) fn sent(&mut self) -> Option<Box<Redactor>> {
+        self.sent.take()
+    }
+
     /// An error of the body without secrets of the request.
     pub(crate) fn redact(&self, request: &RequestParts, error: ProviderError) -> ProviderError {
         let error = request.redactor().redact_error(error);

@@ -144,6 +144,33 @@ async fn a_hook_adds_headers_and_is_told_how_each_attempt_ended() {
     );
 }
 
+#[tokio::test]
+async fn secrets_of_hooks_are_masked_where_answers_repeat_them() {
+    const ECHO: &str = "x-echo: canary-team\r\n";
+    let server = Server::start(|number, mut connection| async move {
+        match number {
+            0 => connection.respond(200, ECHO, &format!("{TEXT}{DONE}")).await,
+            _ => connection.respond(400, ECHO, "no team canary-team").await,
+        }
+        Some(connection)
+    })
+    .await;
+    let client = client().with_hook(Metrics::default());
+    let ask = || {
+        collect(call_with(
+            &client,
+            &Arc::default(),
+            RequestParts::post_json(&server.url, "{}".to_owned()),
+            RetryPolicy::never(),
+        ))
+    };
+    let completion = ask().await.1.unwrap();
+    assert_eq!(completion.response.unwrap().headers()["x-echo"], "***");
+    let error = ask().await.1.unwrap_err();
+    assert_eq!(error.response().unwrap().headers()["x-echo"], "***");
+    assert!(!format!("{error:?} {error}").contains("canary"), "{error:?}");
+}
+
 #[derive(Debug)]
 struct Adds(&'static str);
 
