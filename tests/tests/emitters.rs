@@ -14,8 +14,8 @@ use std::sync::Arc;
 use attache_conformance::{SeenPlace, seen_documents, sha256_hex};
 use attache_core::{
     Arguments, AssistantMessage, Capture, ChatRequest, Document, Matrix, MediaKind, MediaType, Message,
-    ModelCapabilities, ModelSettings, Place, ResultStatus, Routed, ToolCall, ToolDefinition, ToolResult,
-    ToolResultsMessage, ToolSet, UserMessage, UserPart,
+    ModelCapabilities, ModelSettings, Place, Reasoning, ReasoningExcludes, ResultStatus, Routed, ToolCall,
+    ToolDefinition, ToolResult, ToolResultsMessage, ToolSet, UserMessage, UserPart,
 };
 use attache_documents::{Materials, Outcome, RouteOptions, Routing, route};
 use attache_tests::{APIS, Api};
@@ -90,7 +90,15 @@ fn encoded(
     tools: &Arc<ToolSet>,
 ) -> Result<Value, String> {
     let request = ChatRequest::new(messages).with_tools(Arc::clone(tools)).streaming(false);
-    let encoded = api.codec_of(model).encode(&request, &ModelSettings::new(), None);
+    let codec = api.codec_of(model);
+    let row = codec.capabilities();
+    // Such a model takes tools once it does not reason.
+    let excluded = row.reasons_unasked && row.reasoning_excludes(ReasoningExcludes::Tools);
+    let settings = match excluded {
+        true => ModelSettings::new().with_reasoning(Reasoning::Off),
+        false => ModelSettings::new(),
+    };
+    let encoded = codec.encode(&request, &settings, None);
     let encoded = encoded.map_err(|error| format!("the codec refuses: {error}"))?;
     let body = serde_json::from_slice(&encoded.parts.body.to_vec()).map_err(|error| error.to_string())?;
     api.judge_of(model, &body).map_err(|violation| format!("the API refuses: {violation}"))?;

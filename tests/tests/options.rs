@@ -13,7 +13,7 @@ use std::sync::Arc;
 use attache_conformance::{MockProvider, Reply};
 use attache_core::{
     CachePolicy, ChatRequest, Effort, ErrorKind, Matrix, Message, ModelHandle, ModelSettings, Reasoning,
-    ReasoningReplay, ResponseFormat, ToolDefinition, ToolSet, Unsupported,
+    ReasoningExcludes, ReasoningReplay, ResponseFormat, ToolDefinition, ToolSet, Unsupported,
 };
 use attache_openai::{ChatCodec, Profiles};
 use attache_tests::{APIS, Api, Party, texts_told};
@@ -434,9 +434,17 @@ fn no_option_is_ignored_in_silence() {
                 let body: Value = serde_json::from_slice(&encoded.parts.body.to_vec()).unwrap();
                 Ok::<_, attache_core::ProviderError>((body, encoded.degradations))
             };
+            // Such a model takes tools once it does not reason.
+            let excluded = field == "parallel_tool_calls"
+                && capabilities.reasons_unasked
+                && capabilities.reasoning_excludes(ReasoningExcludes::Tools);
+            let off = |settings: ModelSettings| match excluded {
+                true => settings.with_reasoning(Reasoning::Off),
+                false => settings,
+            };
+            let (base, set) = (off(ModelSettings::new()), off(set));
             // Some models need an option to be asked at all.
-            let base = ModelSettings::new();
-            let allowed = ModelSettings::new().with_unsupported(Unsupported::Degrade);
+            let allowed = base.clone().with_unsupported(Unsupported::Degrade);
             let Ok((plain, left_out)) = encode(&base).or_else(|_| encode(&allowed)) else {
                 silent.push(format!("{}: cannot be asked", codec.model_id()));
                 continue;

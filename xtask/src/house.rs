@@ -61,7 +61,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     problems.extend(trees.forbid("attache-agent", &world)?);
     problems.extend(trees.forbid("attache-agent", &["attache-tools"])?);
     // Tools know their call, and neither whose agent it is nor its model.
-    problems.extend(trees.forbid("attache-tools", &PROVIDERS)?);
+    problems.extend(trees.forbid("attache-tools", PROVIDERS)?);
     problems.extend(trees.forbid("attache-tools", &["attache-agent", "attache-models", "attache-convert"])?);
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", PROVIDERS)?);
