@@ -13,7 +13,8 @@ use crate::tools::Tools;
 #[must_use]
 pub struct RunOptions {
     pub(crate) model: Option<ModelHandle>,
-    pub(crate) settings: Option<ModelSettings>,
+    /// Boxed, since each run has room for them.
+    pub(crate) settings: Option<Box<ModelSettings>>,
     pub(crate) tools: Tools,
     pub(crate) principal: Option<String>,
     pub(crate) extensions: Extensions,
@@ -33,7 +34,7 @@ impl RunOptions {
 
     /// Asks the model with these settings, in place of the agent's.
     pub fn with_settings(mut self, settings: ModelSettings) -> Self {
-        self.settings = Some(settings);
+        self.settings = Some(Box::new(settings));
         self
     }
 

@@ -70,7 +70,7 @@ impl Setup {
             setup.limits = limits.clone();
         }
         if let Some(settings) = &options.settings {
-            setup.settings = settings.clone();
+            setup.settings = (**settings).clone();
         }
         setup.tools = setup.tools.merged(options.tools.clone());
         if options.principal.is_some() {

@@ -22,7 +22,8 @@ const ADDING: &str = include_str!("adding.toml");
 fn a_model_and_a_server_are_added_as_the_page_says() {
     let page = include_str!("../../../docs/guide/adding-a-model.md");
     assert!(page.contains(ADDING.trim_end()), "the page shows this configuration");
-    let registry = Registry::bundled().with_config(ADDING).unwrap();
+    let nothing = Environment::new(|_| None);
+    let registry = Registry::bundled().with_environment(nothing).with_config(ADDING).unwrap();
 
     let ours = registry.capabilities("work/our-70b-instruct").unwrap();
     assert_eq!((ours.row.as_str(), ours.context_window, ours.stop), ("our-70b*", Some(32_000), false));
