@@ -25,9 +25,9 @@ pub enum ToolChoice {
 
 /// Options of model calls. Every field is optional; what is not set is not sent.
 ///
-/// A model or API that cannot honour an option that was set answers with [`ErrorKind::Unsupported`] before
+/// A model or API that cannot honour an option that was set answers with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) before
 /// anything is sent, unless [`unsupported`](Self::unsupported) allows to leave it out, which is then recorded in
-/// [`Completion::degradations`].
+/// [`Completion::degradations`](crate::Completion::degradations).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ModelSettings {
@@ -232,7 +232,7 @@ pub enum ResponseFormat {
         schema: OutputSchema,
         /// True if the provider must enforce it. It gets the schema in the subset that it enforces, and the answer comes
         /// back as this schema has it. Either way the answer is held against the schema; see
-        /// [`Completion::structured`].
+        /// [`Completion::structured`](crate::Completion::structured).
         strict: bool,
     },
 }

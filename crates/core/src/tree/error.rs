@@ -5,7 +5,7 @@ use std::fmt;
 use crate::document::Document;
 use crate::id::DocumentId;
 
-/// Why an output could not become a [`ContentTree`], and the documents that it holds all the same.
+/// Why an output could not become a [`ContentTree`](crate::ContentTree), and the documents that it holds all the same.
 ///
 /// As a [`ToolError`](crate::ToolError) it keeps the documents, so that the model is shown them beside the failure.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ struct Failed {
     withheld: Vec<DocumentId>,
 }
 
-/// The kind of output could not become a [`ContentTree`].
+/// Why output could not become a [`ContentTree`](crate::ContentTree).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeErrorKind {

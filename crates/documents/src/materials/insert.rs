@@ -40,7 +40,7 @@ impl Materials {
     }
 
     /// The text that a converter made of a document. Blank text counts as none. The documents inside it get ids of
-    /// its own, the same each time: [`DocumentId::inside`].
+    /// its own, the same each time: [`DocumentId::inside`](attache_core::DocumentId::inside).
     pub fn insert_converted(&mut self, document: &Document, mut converted: ConvertedText) {
         for (at, attachment) in converted.attachments.iter_mut().enumerate() {
             *attachment = attachment.clone().with_id(document.id().inside(at + 1));

@@ -34,7 +34,7 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// A key goes into `x-api-key`, a token of `ANTHROPIC_AUTH_TOKEN` into `authorization`, unless the options bring their
 /// own `authorization` header.
 ///
-/// * The first system messages stand at the top level, behind [`ModelSettings::system`]; a later one is a text
+/// * The first system messages stand at the top level, behind [`ModelSettings::system`](attache_core::ModelSettings::system); a later one is a text
 ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
 /// * Neighbours of one role share a turn. Messages that leave nothing are left out.
 /// * A call keeps the provider's id where the API can take it again; ids of elsewhere are mapped, the same way each
@@ -48,8 +48,8 @@ pub type Anthropic = HttpModel<MessagesCodec>;
 /// * Without `max_tokens` a reply may have 32,000 tokens and the thinking budget, or the model's limit if it is
 ///   less.
 /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time.
-/// * A document that [`ChatRequest::files`] refers to stands there by its id, with the flag that the API wants for it.
-/// * Members of [`ModelSettings::extra_body`] replace others, but `tools` are added behind the request's tools and
+/// * A document that [`ChatRequest::files`](attache_core::ChatRequest::files) refers to stands there by its id, with the flag that the API wants for it.
+/// * Members of [`ModelSettings::extra_body`](attache_core::ModelSettings::extra_body) replace others, but `tools` are added behind the request's tools and
 ///   objects are merged.
 ///
 /// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the

@@ -38,7 +38,7 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
 /// its options. A key goes into `authorization`, unless the options bring their own.
 ///
-/// * The first system messages stand at the top level, behind [`ModelSettings::system`]; a later one is a text
+/// * The first system messages stand at the top level, behind [`ModelSettings::system`](attache_core::ModelSettings::system); a later one is a text
 ///   block in angle brackets where it was given, so that the cache keeps what stands before it.
 /// * Neighbours of one role share a message. Messages that leave nothing are left out, and so are those of the
 ///   assistant with nothing but reasoning. A conversation that begins with the assistant gets a `.` of the user before
@@ -53,7 +53,7 @@ pub type Bedrock = HttpModel<ConverseCodec>;
 ///   cannot forbid calls; with Claude its own API is asked to, with others a degradation says so.
 /// * Without a cache policy a request with tools, or with an answer in its history, is cached for the short time,
 ///   where the model has cache points.
-/// * Members of [`ModelSettings::extra_body`] are merged over others, but tools are added behind the request's tools.
+/// * Members of [`ModelSettings::extra_body`](attache_core::ModelSettings::extra_body) are merged over others, but tools are added behind the request's tools.
 ///   So guardrails, service tiers and fields of a model's own are asked for.
 ///
 /// Of a reply, unknown events, blocks, pieces and stop reasons are no errors: blocks are kept verbatim, in place, the

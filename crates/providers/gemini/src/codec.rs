@@ -32,14 +32,14 @@ pub type Gemini = HttpModel<GenerateCodec>;
 /// It knows the model and how the API is addressed: everything about a request that is not the conversation and
 /// its options.
 ///
-/// * The first system messages stand in `systemInstruction`, behind [`ModelSettings::system`]; a later one is a text
+/// * The first system messages stand in `systemInstruction`, behind [`ModelSettings::system`](attache_core::ModelSettings::system); a later one is a text
 ///   part in angle brackets where it was given.
 /// * Neighbours of one role share a content, but the results of a turn stand alone in theirs. A conversation that
 ///   begins with the model gets a note of the user in front.
 /// * A signature goes back unchanged on the part that it came with, to the model that signed. Where a model demands one
 ///   and the history has none of its own, the documented stand-in is sent.
 /// * A result is an object: `{"output": …}`, `{"error": …}`, or the tool's own object.
-/// * Members of [`ModelSettings::extra_body`] replace others, but `tools` are added behind the request's tools and
+/// * Members of [`ModelSettings::extra_body`](attache_core::ModelSettings::extra_body) replace others, but `tools` are added behind the request's tools and
 ///   objects are merged at every depth: `{"toolConfig":{"functionCallingConfig":{"mode":"VALIDATED"}}}` has the API
 ///   hold calls to their schemas.
 ///

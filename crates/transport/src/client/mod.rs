@@ -60,7 +60,7 @@ const ERROR_TIME: Duration = Duration::from_secs(10);
 /// at their first use.
 ///
 /// Whoever needs more brings a client: SOCKS, proxies by rules, private authorities, certificates of clients, a resolver
-/// ([`from_reqwest`](Self::from_reqwest), feature `reqwest`). Time limits, retries, cancellation, redaction, hooks and
+/// (`from_reqwest`, feature `reqwest`). Time limits, retries, cancellation, redaction, hooks and
 /// the kinds of errors are the same.
 ///
 /// It needs a tokio runtime with its clock and I/O enabled.

@@ -76,7 +76,7 @@ impl GoogleCredentials {
     /// `gcloud` writes, or the metadata server where the environment is one of Google Cloud's.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] if there are none, or if they are of a kind that is not read.
+    /// [`ErrorKind::Configuration`](attache_core::ErrorKind::Configuration) if there are none, or if they are of a kind that is not read.
     pub fn find(environment: &Environment) -> Result<Self, ProviderError> {
         if let Some(path) = environment.get("GOOGLE_APPLICATION_CREDENTIALS") {
             let text = std::fs::read_to_string(&path)
@@ -111,7 +111,7 @@ impl GoogleCredentials {
     /// The credentials of a file: its text, as Google writes it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] if it is none, or of a kind that is not read.
+    /// [`ErrorKind::Configuration`](attache_core::ErrorKind::Configuration) if it is none, or of a kind that is not read.
     pub fn from_json(text: &str) -> Result<Self, ProviderError> {
         let (source, quota_project) = file::read(text)?;
         Ok(Self::of(source, quota_project))
