@@ -25,7 +25,7 @@ mod secrets;
 pub(crate) fn builder() -> reqwest::ClientBuilder {
     // Another test may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().redirect(Policy::none())
+    reqwest::Client::builder().redirect(Policy::none()).no_proxy()
 }
 
 pub(crate) fn client_with(timeouts: Timeouts) -> HttpClient {
