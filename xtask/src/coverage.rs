@@ -53,7 +53,7 @@ pub(crate) fn run(packages: &[&str]) -> Result<(), Failure> {
         [] => test.extend(["--workspace", "--exclude", "xtask"]),
         _ => test.extend(packages.iter().flat_map(|package| ["-p", package])),
     }
-    // What failed is told after what ran.
+    // Failures are told after all stages ran.
     let tested = run_with("cargo", &test, &variables);
     let programs = programs(&test, &variables)?;
 

@@ -9,10 +9,10 @@ use crate::shell::{Failure, output};
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Whether it goes to the registry.
+    /// True if it goes to the registry.
     pub(crate) is_published: bool,
     pub(crate) has_library: bool,
-    /// Whether its library is procedural macros.
+    /// True if its library is procedural macros.
     pub(crate) is_macro: bool,
     /// Packages of ours that must be published before it: normal and build dependencies.
     pub(crate) needs: Vec<String>,

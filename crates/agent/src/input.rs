@@ -19,7 +19,7 @@ pub struct RunInput {
     pub messages: Vec<Arc<Message>>,
     /// The limits of the run, in place of the agent's. The log keeps them.
     pub limits: Option<Limits>,
-    /// What the run has otherwise than its agent.
+    /// The options of this run alone.
     pub options: RunOptions,
 }
 

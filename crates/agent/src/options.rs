@@ -1,4 +1,4 @@
-//! What one run has otherwise than its agent.
+//! The options of one run alone.
 
 use std::any::Any;
 
@@ -6,7 +6,7 @@ use attache_core::{Extensions, ModelHandle, ModelSettings, StableHash, Tool};
 
 use crate::tools::Tools;
 
-/// What one run has otherwise than its agent: a model, settings, more tools, on whose behalf it works, values for tools.
+/// The options of one run alone: a model, settings, more tools, a principal, values for tools.
 ///
 /// No log keeps them, so whoever [resumes](crate::Agent::resume_with) the run gives them again.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::format::Format;
 use crate::{ConvertError, Converted, Limits, detection, dispatch, guarded, media_type};
 
-/// Whether [`convert`] reads documents of this media type. Parameters and case do not matter.
+/// True if [`convert`] reads documents of this media type. Parameters and case do not matter.
 pub fn can_convert(media_type: &str) -> bool {
     Format::of(media_type).is_some()
 }

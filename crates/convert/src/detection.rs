@@ -14,7 +14,7 @@ use crate::format::Format;
 /// The mark of the compound files that Office wrote before 2007, and writes still for encrypted documents.
 pub(crate) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// What the bytes are, given what their type says.
+/// The format of the bytes, given their declared type.
 ///
 /// # Errors
 /// They are of a kind that is known and not read, or the type said nothing and the bytes neither.

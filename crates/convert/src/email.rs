@@ -62,7 +62,7 @@ impl Letter<'_> {
         self.entity(entity, depth)
     }
 
-    /// Whether one more part is looked at.
+    /// True if one more part is looked at.
     fn count(&mut self, depth: usize) -> Result<bool, ConvertError> {
         self.clock.check()?;
         self.parts += 1;

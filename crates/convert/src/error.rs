@@ -60,7 +60,7 @@ pub enum ConvertError {
         unit: Unit,
         /// How many units were looked at.
         units: usize,
-        /// Whether images were found, as in a scan.
+        /// True if images were found, as in a scan.
         images: bool,
     },
     /// No text was read, but parts of the document were left out because they are too large, nested too deep or

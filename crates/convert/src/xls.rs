@@ -81,7 +81,7 @@ struct Book {
     sheets: Vec<Listed>,
     strings: Vec<String>,
     formats: Formats,
-    /// Whether texts are of one byte a character, as before Excel 97.
+    /// True if texts are of one byte a character, as before Excel 97.
     old: bool,
 }
 

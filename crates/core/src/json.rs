@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Map, Value};
 
-use crate::tree::Reason;
+use crate::tree::error::Reason;
 
 /// Lays the members of `over` over others: objects are merged at every depth, everything else is replaced.
 pub fn merge_members(into: &mut Map<String, Value>, over: &Map<String, Value>) {

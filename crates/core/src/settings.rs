@@ -1,4 +1,4 @@
-//! How a model is asked: settings that every provider takes, and what it does with those that it cannot honour.
+//! Settings of a request that every provider takes, and the policy for those that it cannot honour.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

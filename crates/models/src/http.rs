@@ -1,4 +1,4 @@
-//! How the models of a registry reach their servers.
+//! The ways in which models of a registry reach their servers.
 
 use attache_transport::{Auth, HttpClient, RetryPolicy, Timeouts};
 

@@ -1,4 +1,4 @@
-//! How models of a registry reach their servers.
+//! Models of a registry reach their servers as configured.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a broken expectation is a failed test")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is known of a model stands in the capability table: no code names one.
+//! Facts about a model stand in the capability table: no code names one.
 #![allow(clippy::unwrap_used, reason = "a broken expectation is a failed test")]
 
 use std::fs;

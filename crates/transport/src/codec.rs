@@ -117,7 +117,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether preparing and encoding the request once more may mend `error`, such as that of a cached prefix which is
+    /// True if preparing and encoding the request once more may mend `error`, such as that of a cached prefix which is
     /// gone. Asked at most once per call, only where something was prepared, and before any chunk was handed out.
     fn recovers(&self, error: &ProviderError) -> bool {
         let _ = error;

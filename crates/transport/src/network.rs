@@ -1,4 +1,4 @@
-//! What a call reaches the world through.
+//! The client and credentials through which a call reaches a server.
 
 use attache_core::ProviderError;
 
@@ -8,7 +8,7 @@ use crate::error::ErrorReader;
 use crate::request::RequestParts;
 use crate::retry::RetryPolicy;
 
-/// What a call reaches the world through.
+/// The client and credentials through which a call reaches a server.
 #[derive(Clone, Debug)]
 pub struct Network {
     http: HttpClient,

@@ -31,7 +31,7 @@ enum Receiver {
     Exclusive,
 }
 
-/// What is deliberately otherwise: a rule, an item and the reason in each line.
+/// The deliberate exceptions: a rule, an item and the reason in each line.
 pub(super) struct Exceptions {
     lines: Vec<(String, String)>,
     met: BTreeSet<usize>,
@@ -289,7 +289,7 @@ fn id(item: &Value) -> u64 {
     item.get("id").and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// Whether a function, or the future that it returns, gives a `Result`; that of a formatter is no failure of ours.
+/// True if a function, or the future that it returns, gives a `Result`; that of a formatter is no failure of ours.
 fn fails(function: &Value) -> bool {
     let Some(output) = function.pointer("/sig/output") else { return false };
     let path =

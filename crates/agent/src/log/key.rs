@@ -82,7 +82,7 @@ impl Key {
         format!("tool/{}/run/", Plain(call.as_str()))
     }
 
-    /// Whether its text is `text`; nothing is allocated.
+    /// True if its text is `text`; nothing is allocated.
     pub(crate) fn is(&self, text: &fmt::Arguments<'_>) -> bool {
         struct Rest<'a>(&'a str);
 

@@ -41,7 +41,7 @@ pub enum Action {
     End {
         /// The reason.
         reason: EndReason,
-        /// Whether messages in the inbox, recorded first, make the run go on.
+        /// True if messages in the inbox, recorded first, make the run go on.
         open: bool,
     },
     /// Nothing; the run has ended.

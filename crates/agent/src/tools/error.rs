@@ -11,9 +11,9 @@ pub enum ToolsError {
     Duplicate {
         /// The name.
         name: String,
-        /// Where the first comes from.
+        /// The origin of the first.
         first: String,
-        /// Where the second comes from.
+        /// The origin of the second.
         second: String,
     },
     /// A tool has parameters that no schema can say.
@@ -21,9 +21,9 @@ pub enum ToolsError {
     Unusable {
         /// The name.
         name: String,
-        /// Where it comes from.
+        /// Its origin.
         origin: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// The tools do not go together.
@@ -42,7 +42,7 @@ pub enum ToolsError {
     Listing {
         /// The family.
         family: String,
-        /// What it said.
+        /// Its words.
         problem: String,
     },
 }

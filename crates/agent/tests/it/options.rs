@@ -1,4 +1,4 @@
-//! What one run has otherwise than its agent.
+//! The options of one run alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

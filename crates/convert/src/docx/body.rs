@@ -46,7 +46,7 @@ pub(super) struct Body<'o, 'p> {
     breaks: usize,
     /// How many pages there are so far.
     pages: usize,
-    /// Whether pages are told apart: not in notes and margins.
+    /// True if pages are told apart: not in notes and margins.
     paged: bool,
 }
 

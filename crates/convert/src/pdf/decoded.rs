@@ -19,7 +19,7 @@ pub(crate) struct Decoded {
     pub(crate) bytes: Vec<u8>,
     /// True if nothing of it is missing.
     pub(crate) whole: bool,
-    /// Whether only the mark of its end is missing.
+    /// True if only the mark of its end is missing.
     pub(crate) cut: bool,
 }
 

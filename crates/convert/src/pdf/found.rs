@@ -1,16 +1,16 @@
-//! What is found on a page.
+//! The findings on a page.
 
 use super::attachments::File;
 use super::rules::Drawing;
 use super::runs::Runs;
 
-/// What was found on a page.
+/// The findings on a page.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) runs: Runs,
     /// The lines that are drawn.
     pub(super) drawing: Drawing,
-    /// Whether parts were left out because they are too large, too deep or not decodable.
+    /// True if parts were left out because they are too large, too deep or not decodable.
     pub(super) partial: bool,
     /// Numbers of annotations that are not there, or cannot be read.
     pub(super) dangling: Vec<u32>,

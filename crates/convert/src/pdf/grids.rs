@@ -259,7 +259,7 @@ fn split(cells: BTreeMap<usize, Vec<Line>>) -> Vec<Vec<(usize, String)>> {
     rows.into_iter().map(|row| row.into_iter().collect()).collect()
 }
 
-/// Whether lines side by side are rows of their own: nobody breaks a number, nor all cells of a row alike.
+/// True if lines side by side are rows of their own: nobody breaks a number, nor all cells of a row alike.
 fn holds_rows(strips: &[Strip], columns: usize) -> bool {
     let numbers = |column: usize| {
         let mut texts =

@@ -57,7 +57,7 @@ impl Line {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(x, end), cell| (x.min(cell.x), end.max(cell.end)))
     }
 
-    /// Whether its cells stand from right to left.
+    /// True if its cells stand from right to left.
     pub(super) fn reads_backwards(&self) -> bool {
         match self.cells.as_slice() {
             [first, .., last] => first.x > last.x,

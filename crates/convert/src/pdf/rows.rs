@@ -99,7 +99,7 @@ impl Row {
         !self.runs.iter().any(|other| off(other) && covers(other))
     }
 
-    /// Whether one of some small texts stands right behind a text of this row, above or below its baseline.
+    /// True if one of some small texts stands right behind a text of this row, above or below its baseline.
     fn has_mark(&self, mark: &Run, marks: &Row) -> bool {
         mark.size <= 0.8 * self.size
             && marks.runs.len() <= MAX_MARKS

@@ -107,7 +107,7 @@ impl<'s> Measures<'s> {
         }
     }
 
-    /// Whether groups of lines can be rows: no column of one holds several numbers, and none is very high.
+    /// True if groups of lines can be rows: no column of one holds several numbers, and none is very high.
     fn are_rows(&self, starts: &[bool]) -> bool {
         let mut numbers: Vec<usize> = Vec::new();
         let mut high = 0;

@@ -280,7 +280,7 @@ fn spans(cell: &Cell, size: f64, near: &[&Line]) -> bool {
     over_several >= 2 && over_several + 1 >= over_one
 }
 
-/// Whether most texts of a column have a side or their middle in line.
+/// True if most texts of a column have a side or their middle in line.
 fn in_line(cells: &[(Cell, f64)]) -> bool {
     let most = |of: &dyn Fn(&Cell) -> f64| {
         let mut sides: Vec<f64> = cells.iter().map(|(cell, _)| of(cell)).collect();

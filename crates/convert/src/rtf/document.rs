@@ -130,7 +130,7 @@ impl<'o> Document<'o> {
         }
     }
 
-    /// Whether text here is to be seen.
+    /// True if text here is to be seen.
     pub(super) fn is_text(&self) -> bool {
         !self.group.skipped
             && !self.group.hidden

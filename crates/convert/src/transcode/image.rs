@@ -28,7 +28,7 @@ pub(crate) use canvas::{Canvas, coefficient_bytes, encode_page, large_image, mak
 /// Most pixels of an image that is made here. No model is known to look at more; most shrink it further.
 const MAX_AREA: u64 = 10 << 20;
 
-/// Whether images of this type can be brought into the form, or refused with a reason.
+/// True if images of this type can be brought into the form, or refused with a reason.
 pub(super) fn transcodes(essence: &str, form: &MediaLimits) -> bool {
     let makes = Encodings::of(form);
     Kind::of(essence).is_some() && (makes.png || makes.jpeg)

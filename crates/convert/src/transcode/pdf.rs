@@ -112,7 +112,7 @@ fn blank(pages: &[usize]) -> String {
     }
 }
 
-/// Whether PDFs can be brought into the form.
+/// True if PDFs can be brought into the form.
 pub(super) fn transcodes(essence: &str, form: &MediaLimits) -> bool {
     is_pdf(essence) && MediaType::parse(PDF).is_some_and(|media| form.allows(&media))
 }

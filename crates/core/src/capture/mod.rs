@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::document::Document;
 use crate::id::DocumentId;
-use crate::tool::ToolError;
+use crate::tool::error::ToolError;
 use crate::tree::{ContentTree, Reason, TreeError, TreeLimits, reference_ids, references_within};
 
 /// Collects the documents that are serialised while it is active.

@@ -1,6 +1,6 @@
 //! Messages and their ordered parts.
 
-mod assistant;
+pub(crate) mod assistant;
 mod part;
 mod results;
 mod user;

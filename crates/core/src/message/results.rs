@@ -10,7 +10,7 @@ use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::identity::own_ids;
 use crate::message::assistant::ToolCall;
 use crate::message::part::{Metadata, UserPart};
-use crate::tool::ToolError;
+use crate::tool::error::ToolError;
 use crate::tree::{ContentTree, TreeError};
 
 /// The end of a call, as far as the model must know.

@@ -139,7 +139,7 @@ pub enum Effect {
 pub struct ToolMetadata {
     /// The change that a call makes; [`Effect::SideEffect`] by default.
     pub effect: Effect,
-    /// Whether its output is the answer, without another model call.
+    /// True if its output is the answer, without another model call.
     pub return_direct: bool,
     /// How long a call may take; the agent's default applies where none is set.
     pub timeout: Option<Duration>,

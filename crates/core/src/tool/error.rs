@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::document::Document;
 use crate::id::DocumentId;
 use crate::identity::Identities;
-use crate::message::ArgumentsError;
+use crate::message::assistant::ArgumentsError;
 use crate::tree::{ContentTree, TreeError, TreeErrorKind};
 
 /// The kind of failure a tool reports, as far as the loop acts on it.

@@ -6,7 +6,7 @@ mod check;
 mod context;
 mod definition;
 mod documents;
-mod error;
+pub(crate) mod error;
 mod handler;
 mod reference;
 mod returned;

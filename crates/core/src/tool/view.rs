@@ -1,4 +1,4 @@
-//! How documents are shown to a run's model.
+//! The way in which documents are shown to a run's model.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The output of a tool: JSON text, and the documents in it.
 
-mod error;
+pub(crate) mod error;
 mod references;
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! What was loaded, fetched, converted or rendered comes in here.
+//! The ways in: content that was loaded, fetched, converted or rendered.
 
 use std::sync::Arc;
 

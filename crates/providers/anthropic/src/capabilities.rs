@@ -17,7 +17,7 @@ pub(crate) fn takes_prefill(capabilities: &ModelCapabilities) -> bool {
     !knows(capabilities, "adaptive")
 }
 
-/// Whether two ids name the same model: aliases and dated ids of one model do, since signatures are bound to the
+/// True if two ids name the same model: aliases and dated ids of one model do, since signatures are bound to the
 /// model and not to its spelling.
 pub(crate) fn is_same_model(a: &str, b: &str) -> bool {
     undated(a) == undated(b)

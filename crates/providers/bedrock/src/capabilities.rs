@@ -144,7 +144,7 @@ pub(crate) fn takes_prefill(family: &Family, capabilities: &ModelCapabilities) -
     family.is_claude() && !knows(capabilities, "adaptive")
 }
 
-/// Whether two ids name the same model: a profile of any region does, since signatures are bound to the model.
+/// True if two ids name the same model: a profile of any region does, since signatures are bound to the model.
 pub(crate) fn is_same_model(a: &str, b: &str) -> bool {
     without_region(a) == without_region(b)
 }

@@ -7,7 +7,7 @@ pub(crate) fn demands_signatures(capabilities: &ModelCapabilities) -> bool {
     capabilities.reasoning_replay == ReasoningReplay::Required
 }
 
-/// Whether two ids name the same model. An id may be a resource path.
+/// True if two ids name the same model. An id may be a resource path.
 pub(crate) fn is_same_model(a: &str, b: &str) -> bool {
     name_of(a) == name_of(b)
 }

@@ -64,7 +64,7 @@ pub struct Profile {
     pub system_role: SystemRole,
     /// Where instructions may stand.
     pub system_place: SystemPlace,
-    /// Whether neighbouring messages of one role are joined, since a chat template wants roles to take turns. Calls
+    /// True if neighbouring messages of one role are joined, since a chat template wants roles to take turns. Calls
     /// and results are no turns. (openai.md D 52)
     pub alternating: bool,
     /// What an assistant message says that is put between results and a message of the user, where that may not follow
@@ -72,11 +72,11 @@ pub struct Profile {
     pub bridge: String,
     /// The `content` of an assistant message that holds only calls.
     pub empty_content: EmptyContent,
-    /// Whether several texts of a user message are joined by line feeds into one string; otherwise they are parts.
+    /// True if several texts of a user message are joined by line feeds into one string; otherwise they are parts.
     pub joined_texts: bool,
     /// True if a refusal goes back as a part of type `refusal`; otherwise as text.
     pub refusal_parts: bool,
-    /// Whether `image_url` is the URL itself; otherwise an object that holds it. (openai.md C.6)
+    /// True if `image_url` is the URL itself; otherwise an object that holds it. (openai.md C.6)
     pub plain_image_urls: bool,
     /// How sound stands in a message.
     pub audio: AudioForm,
@@ -97,9 +97,9 @@ pub struct Profile {
     pub schemas_whole: bool,
     /// How JSON of any form is asked for.
     pub json_object: JsonObject,
-    /// Whether `stream_options` asks for the usage of a stream.
+    /// True if `stream_options` asks for the usage of a stream.
     pub stream_usage: bool,
-    /// Whether tokens of the total that are counted neither as input nor as output are reasoning, which is output.
+    /// True if tokens of the total that are counted neither as input nor as output are reasoning, which is output.
     /// (openai.md C.18)
     pub reasoning_in_total: bool,
     /// The name of the limit on output.
@@ -112,7 +112,7 @@ pub struct Profile {
     pub top_p: Option<(f64, f64)>,
     /// True if the server takes `top_k`.
     pub top_k: bool,
-    /// Whether several calls come in one reply only if `parallel_tool_calls` asks for them, which it then does unless
+    /// True if several calls come in one reply only if `parallel_tool_calls` asks for them, which it then does unless
     /// the request says otherwise. (openai.md C.5, C.16)
     pub parallel_on_request: bool,
     /// Which schemas of tools are taken. (openai.md A.3)
@@ -121,7 +121,7 @@ pub struct Profile {
     pub tools_off: ToolsOff,
     /// How one tool is forced.
     pub named_tool: NamedTool,
-    /// Whether `prompt_cache_key` is sent where caching is asked for.
+    /// True if `prompt_cache_key` is sent where caching is asked for.
     pub prompt_cache_key: bool,
     /// What the server does in its own way where it speaks Responses.
     pub responses: ResponsesRules,

@@ -11,7 +11,7 @@ use super::pool::Pool;
 use super::source::Source;
 use crate::body::EncodedBody;
 
-/// Where a client's connections come from.
+/// The source of a client's connections.
 #[derive(Clone, Debug)]
 pub(super) enum Connections {
     /// The built-in ones.

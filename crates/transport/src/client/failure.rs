@@ -34,12 +34,12 @@ impl Broken {
         this
     }
 
-    /// Whether any cause is such.
+    /// True if any cause is such.
     pub(crate) fn any(&self, is: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
         self.causes().any(is)
     }
 
-    /// Whether TLS itself refused.
+    /// True if TLS itself refused.
     pub(crate) fn is_tls(&self) -> bool {
         self.any(is_tls)
     }
@@ -68,7 +68,7 @@ impl Broken {
     }
 }
 
-/// Whether TLS itself refused, which I/O errors hide inside them.
+/// True if TLS itself refused, which I/O errors hide inside them.
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))

@@ -105,7 +105,7 @@ pub struct EndedExchange<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Hooks(Arc<[Arc<dyn Hook>]>);
 
-/// What belongs to the connection.
+/// Headers that belong to the connection.
 const RESERVED: [HeaderName; 13] = [
     ACCEPT_ENCODING,
     CONNECTION,

@@ -33,7 +33,7 @@ pub struct Reply {
     sent: Option<Box<Redactor>>,
     /// Where its connection counts it until it is read.
     _place: Option<Place>,
-    /// What puts the connection back then.
+    /// The task that puts the connection back then.
     idle: Option<Idle>,
 }
 

@@ -17,7 +17,7 @@ const ANSWER_LIMIT: usize = 1 << 20;
 /// The most requests of one upload: a provider that is never done is not asked for ever.
 const MOST_STEPS: usize = 1_000;
 
-/// What differs between accounts besides the key.
+/// Headers that differ between accounts, the key aside.
 const ACCOUNT_HEADERS: [&str; 8] = [
     "authorization",
     "x-api-key",
@@ -75,7 +75,7 @@ impl Owner {
         Ok(digest.finalize().into())
     }
 
-    /// Where the files are.
+    /// The host that keeps the files.
     pub(super) fn host(&self) -> String {
         let parts = self.api().and_then(|api| api.delete(self.ask(), "any"));
         parts.map_or_else(|_| String::new(), |parts| host_of(&parts.url).to_owned())

@@ -112,7 +112,7 @@ impl Uploading {
         prepared
     }
 
-    /// Whether preparing the request again may mend an error: a file that it named is lost.
+    /// True if preparing the request again may mend an error: a file that it named is lost.
     pub(crate) fn recovers(&self, error: &ProviderError) -> bool {
         let is_lost = self.owner.codec.files().is_some_and(|api| api.is_lost(error));
         if self.used.is_empty() || !is_lost {

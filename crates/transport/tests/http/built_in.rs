@@ -1,4 +1,4 @@
-//! What holds of every client, over the built-in connections.
+//! The promises of every client, over the built-in connections.
 
 use attache_transport::{HttpClient, Timeouts};
 

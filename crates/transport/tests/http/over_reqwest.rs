@@ -1,4 +1,4 @@
-//! What holds of every client, over a `reqwest::Client`; and what is special there.
+//! The promises of every client, over a `reqwest::Client`, and its own rules.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ async fn time_limits_of_the_own_client_are_timeouts() {
     }
 }
 
-// What the built-in client refuses.
+// These are refused by the built-in client.
 #[tokio::test]
 async fn a_socks_proxy_is_spoken_to() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

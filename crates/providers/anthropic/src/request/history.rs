@@ -226,14 +226,14 @@ impl Plan {
     }
 }
 
-/// Whether reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does, nor
+/// True if reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does, nor
 /// that of another model, which older models reject and newer ones ignore.
 pub(super) fn is_replayed(part: &ReasoningPart, codec: &MessagesCodec) -> bool {
     codec.capabilities().reasoning_replay != ReasoningReplay::None
         && part.replay().is_some_and(|replay| is_ours(replay) && is_same_model(replay.model(), codec.model()))
 }
 
-/// Whether replay data comes from this API.
+/// True if replay data comes from this API.
 pub(super) fn is_ours(replay: &ReplayData) -> bool {
     replay.family() == FAMILY
 }

@@ -69,7 +69,7 @@ pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
     /// Dropping the future must leave the source usable.
     fn fetch(&self) -> BoxFuture<'_, Result<Credentials, ProviderError>>;
 
-    /// Whether fetching again may yield others.
+    /// True if fetching again may yield others.
     fn may_change(&self) -> bool {
         true
     }

@@ -1,10 +1,10 @@
-//! What is asked for.
+//! One request, with all that encoding needs.
 
 use attache_core::{ChatRequest, ModelSettings};
 
 use crate::codec::ConverseCodec;
 
-/// What is to be encoded.
+/// The request that is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ask<'a> {
     pub(super) request: &'a ChatRequest,

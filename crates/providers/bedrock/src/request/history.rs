@@ -195,7 +195,7 @@ impl Plan {
     }
 }
 
-/// Whether what the message shows may stand in one turn with tool results.
+/// True if what the message shows may stand in one turn with tool results.
 fn may_share(message: &UserMessage, family: &Family) -> bool {
     match family.beside_results {
         Beside::Anything => true,
@@ -221,13 +221,13 @@ pub(super) fn is_file(document: &Document) -> bool {
     matches!(document.media_type().kind(), MediaKind::Pdf | MediaKind::Other)
 }
 
-/// Whether reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does.
+/// True if reasoning goes back: signed by this API for this model. Unsigned and foreign reasoning never does.
 pub(super) fn is_replayed(part: &ReasoningPart, codec: &ConverseCodec) -> bool {
     codec.capabilities().reasoning_replay != ReasoningReplay::None
         && part.replay().is_some_and(|replay| is_of_model(replay, codec))
 }
 
-/// Whether replay data comes from this API and this model.
+/// True if replay data comes from this API and this model.
 pub(super) fn is_of_model(replay: &ReplayData, codec: &ConverseCodec) -> bool {
     replay.family() == FAMILY && is_same_model(replay.model(), codec.model())
 }

@@ -121,7 +121,7 @@ impl Caches {
         }
     }
 
-    /// Whether preparing the request again may mend `error`: it may be due to what the request named.
+    /// True if preparing the request again may mend `error`: it may be due to what the request named.
     pub(crate) fn recovers(&self, error: &ProviderError) -> bool {
         let cast = match error.kind() {
             ErrorKind::NotFound | ErrorKind::Permission => Doubt::Gone,

@@ -1,4 +1,4 @@
-//! How a reply ended.
+//! The end of a reply.
 
 use attache_core::FinishReason;
 

@@ -14,7 +14,7 @@ use super::response::EXTRA_CONTENT;
 use crate::profile::{EmptyContent, Replayed};
 
 impl Renderer<'_> {
-    /// Whether anything of a reply goes back.
+    /// True if anything of a reply goes back.
     pub(super) fn says_something(&self, message: &AssistantMessage) -> bool {
         message.parts.iter().any(|part| matches!(part, AssistantPart::Text(_) | AssistantPart::ToolCall(_)))
             || Replaying::new(self, message, false).is_ok_and(|replay| replay.has_parts())

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ResponsesRules {
-    /// Whether instructions that are not part of the history stand in `instructions`; otherwise they are the first
+    /// True if instructions that are not part of the history stand in `instructions`; otherwise they are the first
     /// item.
     pub instructions: bool,
     /// True if the server keeps answers unless `store` is false, which is then sent. Servers that keep none may not
     /// know the member.
     pub stores: bool,
-    /// Whether `include` asks models that reason for their reasoning in encrypted form.
+    /// True if `include` asks models that reason for their reasoning in encrypted form.
     pub encrypted_reasoning: bool,
     /// Which reasoning goes back.
     pub reasoning: ReasoningItems,
@@ -36,7 +36,7 @@ pub struct ResponsesRules {
     pub summaries: bool,
     /// True if tools say that they are not strict, which OpenAI would try to make of them otherwise. (openai.md B.4)
     pub explicit_strict: bool,
-    /// Whether `text.format` is obeyed. (openai.md C.17)
+    /// True if `text.format` is obeyed. (openai.md C.17)
     pub text_format: bool,
     /// The least limit on output, in tokens. (openai.md B.1)
     pub least_tokens: u32,

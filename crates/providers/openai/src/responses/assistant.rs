@@ -279,7 +279,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Whether texts with this beside them came in one message.
+/// True if texts with this beside them came in one message.
 fn is_one_message(a: Option<&ReplayData>, b: Option<&ReplayData>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let shell = |replay: &ReplayData| {

@@ -57,7 +57,7 @@ pub(super) fn options(
     Ok(Options { members, strict_answer, degradations: refusals.into_recorded() })
 }
 
-/// Whether answers are kept at the server, as only members from outside can say.
+/// True if answers are kept at the server, as only members from outside can say.
 pub(super) fn is_stored(profile: &Profile, settings: &ModelSettings) -> bool {
     let said = settings.extra_body.get("store").or_else(|| profile.extra_body.get("store"));
     profile.responses.stores && said == Some(&Value::Bool(true))

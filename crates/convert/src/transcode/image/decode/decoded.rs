@@ -6,7 +6,7 @@ use crate::ConvertError;
 use crate::transcode::image::raster::Raster;
 use crate::transcode::image::scale::Scaler;
 
-/// What cannot be decoded.
+/// An image that cannot be decoded.
 pub(super) const MALFORMED: ConvertError =
     ConvertError::Malformed { reason: "it cannot be decoded as an image" };
 

@@ -78,7 +78,7 @@ impl<'a> Bits<'a> {
         Ok(symbol)
     }
 
-    /// Whether bits were used that are not there.
+    /// True if bits were used that are not there.
     pub(super) fn is_over(&self) -> bool {
         self.missing > self.count
     }
