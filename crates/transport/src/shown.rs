@@ -82,7 +82,7 @@ pub fn cannot_take(model: &str, document: &Document, place: Place, why: &str) ->
 /// The place of what a message of the user's side shows.
 pub fn place_of_user(message: &UserMessage) -> Place {
     match message.origin {
-        UserOrigin::ToolCallDocuments => Place::BesideResult,
+        UserOrigin::ToolCallDocuments => Place::AfterToolResults,
         _ => Place::User,
     }
 }

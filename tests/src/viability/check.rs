@@ -65,7 +65,7 @@ impl<'a> Sent<'a> {
             Outcome::Native => self.held(&sha256_hex(&bytes), self.seen_place()),
             Outcome::Synthetic => self.held(&sha256_hex(&bytes), SeenPlace::User),
             Outcome::Reencoded => {
-                let inside = decision.place != Some(Place::BesideResult);
+                let inside = decision.place != Some(Place::AfterToolResults);
                 let place = if inside { self.seen_place() } else { SeenPlace::User };
                 let made = self.converter.made(item.document.id());
                 let held = made.iter().any(|made| self.held(&sha256_hex(made), place).is_none());

@@ -74,7 +74,8 @@ pub(super) fn fate(
     let declared = declared.trim().to_ascii_lowercase();
     // For a whole family any member stands; what a place says of the family itself is looked at first.
     let Some(media) = MediaType::parse(&declared.replace('*', "any")) else { return MediaFate::Note };
-    let (result, behind) = (capabilities.place(Place::ToolResult), capabilities.place(Place::BesideResult));
+    let (result, behind) =
+        (capabilities.place(Place::ToolResult), capabilities.place(Place::AfterToolResults));
     let family = declared.strip_suffix('*');
     if takes(result, &media, family) {
         return MediaFate::Native;

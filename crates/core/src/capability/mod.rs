@@ -26,7 +26,7 @@ pub enum Place {
     /// A failed tool result.
     FailedResult,
     /// The user content that follows tool results directly.
-    BesideResult,
+    AfterToolResults,
 }
 
 impl Place {
@@ -36,7 +36,7 @@ impl Place {
             Self::User => "user",
             Self::ToolResult => "tool_result",
             Self::FailedResult => "failed_result",
-            Self::BesideResult => "beside_result",
+            Self::AfterToolResults => "beside_result",
         }
     }
 }
@@ -378,7 +378,7 @@ impl ModelCapabilities {
             Place::User => &self.user,
             Place::ToolResult => &self.tool_result,
             Place::FailedResult => &self.failed_result,
-            Place::BesideResult => &self.beside_result,
+            Place::AfterToolResults => &self.beside_result,
         }
     }
 

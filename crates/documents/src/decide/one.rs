@@ -33,7 +33,7 @@ impl Decider<'_> {
     fn admit(&self, occurrence: &Occurrence<'_>) -> Treatment {
         let place = occurrence.place;
         let treatment = match occurrence.origin {
-            Origin::Tool => self.settle(occurrence, &[place, Place::BesideResult]),
+            Origin::Tool => self.settle(occurrence, &[place, Place::AfterToolResults]),
             Origin::Event | Origin::Author { .. } => self.settle(occurrence, &[place]),
         };
         let fails = treatment.outcome == Outcome::Note
@@ -386,7 +386,7 @@ impl Decider<'_> {
     /// Where a note about this occurrence stands.
     pub(crate) fn place_for_note(&self, occurrence: &Occurrence<'_>) -> Option<Place> {
         match occurrence.origin {
-            Origin::Tool => self.note_place(&[occurrence.place, Place::BesideResult]),
+            Origin::Tool => self.note_place(&[occurrence.place, Place::AfterToolResults]),
             Origin::Event | Origin::Author { .. } => Some(occurrence.place),
         }
     }

@@ -13,7 +13,7 @@ pub(crate) fn name(place: Place) -> &'static str {
     match place {
         Place::ToolResult => "tool results",
         Place::FailedResult => "failed tool results",
-        Place::BesideResult => "user messages after tool results",
+        Place::AfterToolResults => "user messages after tool results",
         _ => "user messages",
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn survey<'m>(messages: &'m [Arc<Message>], materials: &'m Materials)
                     }
                 };
                 // On the wire it joins the user content after the results, if it is not divided from it.
-                put.place = if beside_results { Place::BesideResult } else { Place::User };
+                put.place = if beside_results { Place::AfterToolResults } else { Place::User };
                 for (part, content) in user.parts.iter().enumerate() {
                     put.part = part;
                     match content {

@@ -36,7 +36,7 @@ impl Scene<'_, '_> {
             let mut inside = Pieces::new();
             while let Some((occurrence, treatment)) = pairs.next_if(|(occurrence, _)| occurrence.part == part)
             {
-                let is_beside = treatment.place == Some(Place::BesideResult);
+                let is_beside = treatment.place == Some(Place::AfterToolResults);
                 let labelling = Labelling {
                     profile: self.options.profile,
                     call,

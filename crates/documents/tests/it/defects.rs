@@ -97,5 +97,5 @@ fn failed_results_stay_failed() {
         .route("anthropic");
     let Message::ToolResults(results) = &*routing.messages[2] else { panic!() };
     assert!(results.results[0].is_error() && results.results[0].attached().is_empty());
-    assert_eq!(only(&routing).place, Some(Place::BesideResult));
+    assert_eq!(only(&routing).place, Some(Place::AfterToolResults));
 }

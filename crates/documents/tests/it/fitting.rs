@@ -44,7 +44,8 @@ fn routed(chat: &Chat, capabilities: &ModelCapabilities, have: &Materials) -> Ro
 // D8: what is no image for a provider is re-encoded, in the first place that takes images at all.
 #[test]
 fn an_image_of_another_type_is_reencoded() {
-    for (family, place, at) in [("anthropic", Place::ToolResult, 2), ("openai-chat", Place::BesideResult, 3)]
+    for (family, place, at) in
+        [("anthropic", Place::ToolResult, 2), ("openai-chat", Place::AfterToolResults, 3)]
     {
         let (scan, capabilities) = (bmp("scan.bmp"), model(family));
         let chat = Chat::new().user("?").tool(std::slice::from_ref(&scan));

@@ -89,7 +89,7 @@ fn emitted(messages: &[Arc<Message>]) -> Vec<(Place, UserPart)> {
                 }
             }
             Message::User(user) => {
-                let place = if beside { Place::BesideResult } else { Place::User };
+                let place = if beside { Place::AfterToolResults } else { Place::User };
                 emitted.extend(user.shown().iter().map(|content| (place, content.clone())));
             }
             _ => {}
@@ -276,7 +276,7 @@ proptest! {
                 UserPart::Text(text) => {
                     // D19
                     prop_assert!(options.show_urls || !text.text().contains("x.example"), "{}", text.text());
-                    prop_assert!(takes.accepts_text() || *place == Place::BesideResult, "{:?}", place);
+                    prop_assert!(takes.accepts_text() || *place == Place::AfterToolResults, "{:?}", place);
                     wire += unfence(text.text()).map_or(0, str::len) as u64;
                 }
                 UserPart::Object(tree) => prop_assert!(tree.documents().is_empty()),

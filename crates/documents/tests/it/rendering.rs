@@ -64,7 +64,7 @@ fn a_scan_is_shown_as_images_of_its_pages() {
     assert!(planned(&chat, &capabilities, &have).is_empty());
     let routing = chat.routed(&capabilities, &have, &RouteOptions::new()).unwrap();
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Rendered, Some(Place::BesideResult)));
+    assert_eq!((decision.outcome, decision.place), (Outcome::Rendered, Some(Place::AfterToolResults)));
     assert_eq!(decision.reason.kind(), ReasonKind::Rendered);
     assert_eq!(decision.reason.as_str(), "shown in another form: pages 1–2 of 2 as images");
     assert!(decision.bytes > 0 && decision.tokens > 0 && decision.document_id == *scan.id());

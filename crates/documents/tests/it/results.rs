@@ -36,7 +36,7 @@ fn what_a_result_cannot_hold_follows_in_a_synthetic_message() {
         [PREAMBLE, &label(1, "lease", "lease.pdf"), "(application/pdf lease.pdf)"]
     );
     let decision = only(&routing);
-    assert_eq!((decision.outcome, decision.place), (Outcome::Synthetic, Some(Place::BesideResult)));
+    assert_eq!((decision.outcome, decision.place), (Outcome::Synthetic, Some(Place::AfterToolResults)));
     assert_eq!(decision.reason.kind(), ReasonKind::NotInResult);
     assert_eq!(decision.bytes, 17);
 }
@@ -179,7 +179,7 @@ fn text_documents_fall_back_when_results_take_no_text() {
     let routing = chat.routed(&none, &Materials::new(), &RouteOptions::new()).unwrap();
     assert_eq!(shown(&routing.messages[3]).len(), 3);
     let beside = decision(routing);
-    assert_eq!((beside.outcome, beside.place), (Outcome::Text, Some(Place::BesideResult)));
+    assert_eq!((beside.outcome, beside.place), (Outcome::Text, Some(Place::AfterToolResults)));
 }
 
 // #102, C29, D10, D34: what nothing takes is a note, in the result if that takes text
@@ -190,7 +190,7 @@ fn what_no_place_takes_is_a_note() {
     let mut none = model("anthropic");
     none.tool_result.media = media(&["image/png"]);
     let routing = chat.routed(&none, &Materials::new(), &RouteOptions::new()).unwrap();
-    assert_eq!(only(&routing).place, Some(Place::BesideResult));
+    assert_eq!(only(&routing).place, Some(Place::AfterToolResults));
     assert!(shown(&routing.messages[3])[1].contains("status=\"unsupported\""));
 }
 
@@ -206,7 +206,7 @@ fn failed_results_have_their_own_place() {
     };
     let places =
         |family| failed(family).report.decisions.iter().map(|d| d.place.unwrap()).collect::<Vec<_>>();
-    assert_eq!(places("anthropic"), [Place::BesideResult, Place::FailedResult]);
+    assert_eq!(places("anthropic"), [Place::AfterToolResults, Place::FailedResult]);
     assert_eq!(places("openai-responses"), [Place::FailedResult, Place::FailedResult]);
 }
 

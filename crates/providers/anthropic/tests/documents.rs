@@ -72,7 +72,7 @@ fn the_table_and_the_emitter_agree() {
         models.into_iter().map(|pattern| pattern.replace('*', "")).chain(["claude-unheard-of".into()])
     {
         let codec = MessagesCodec::new(&model);
-        for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::BesideResult] {
+        for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::AfterToolResults] {
             for media in MEDIA {
                 let document = sample(media);
                 let mut accepted = codec.capabilities().place(place).accepts(document.media_type());
@@ -94,7 +94,7 @@ fn the_table_and_the_emitter_agree() {
         }
     }
     for media in ["image/png", "application/pdf", "text/csv"] {
-        for place in [Place::User, Place::ToolResult, Place::BesideResult] {
+        for place in [Place::User, Place::ToolResult, Place::AfterToolResults] {
             body(&with(sample(media), place));
         }
     }

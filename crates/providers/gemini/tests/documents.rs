@@ -67,7 +67,7 @@ fn the_table_and_the_emitter_agree() {
             let declared = &codec.capabilities().user.media;
             let declared = declared.iter().map(String::as_str).filter(|media| *media != "text");
             let media: Vec<&str> = declared.chain(["text/csv", "application/json"]).chain(OTHERS).collect();
-            for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::BesideResult] {
+            for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::AfterToolResults] {
                 for media in &media {
                     let document = sample(media);
                     let accepted = codec.capabilities().place(place).accepts(document.media_type());

@@ -20,7 +20,7 @@ mod tests {
     #[test]
     fn it_takes_text_and_nothing_else() {
         let row = resolve(Matrix::bundled(), "extractive");
-        for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::BesideResult] {
+        for place in [Place::User, Place::ToolResult, Place::FailedResult, Place::AfterToolResults] {
             assert!(row.place(place).accepts_text());
             for media in ["application/pdf", "image/png", "audio/wav"] {
                 assert!(!row.place(place).accepts(&MediaType::parse(media).unwrap()), "{media} {place:?}");

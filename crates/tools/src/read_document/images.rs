@@ -23,7 +23,7 @@ pub(super) fn painter<'c>(
     converters: &'c [Arc<dyn Converter>],
 ) -> Option<Painter<'c>> {
     let png = MediaType::parse("image/png")?;
-    let places = [Place::ToolResult, Place::BesideResult];
+    let places = [Place::ToolResult, Place::AfterToolResults];
     let mut forms = places.iter().filter_map(|place| capabilities.place(*place).form(&png));
     forms.find_map(|form| {
         let converter = converters.iter().find(|converter| converter.renders(media_type, &form))?;

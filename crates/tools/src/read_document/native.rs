@@ -25,7 +25,7 @@ struct Shown {
 
 /// True if the model takes documents of this type, as they are or in another form, where a tool's documents stand.
 pub(super) fn takes(capabilities: &ModelCapabilities, media_type: &MediaType) -> bool {
-    [Place::ToolResult, Place::BesideResult].iter().any(|place| {
+    [Place::ToolResult, Place::AfterToolResults].iter().any(|place| {
         let place = capabilities.place(*place);
         media_type.kind() != MediaKind::Text
             && (place.accepts(media_type) || place.form(media_type).is_some())

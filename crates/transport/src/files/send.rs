@@ -153,7 +153,7 @@ impl Uploading {
             match &**message {
                 Message::User(message) => {
                     let place = match message.origin {
-                        UserOrigin::ToolCallDocuments => Place::BesideResult,
+                        UserOrigin::ToolCallDocuments => Place::AfterToolResults,
                         _ => Place::User,
                     };
                     message.shown().iter().for_each(|content| look(content, place));

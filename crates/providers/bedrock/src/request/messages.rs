@@ -151,7 +151,7 @@ impl Renderer<'_> {
         let Some((block, format)) = media::block(media) else {
             return cannot("the API has no block for this type");
         };
-        let beside = matches!(place, Place::User | Place::BesideResult);
+        let beside = matches!(place, Place::User | Place::AfterToolResults);
         if name.is_some() && beside && page.files == MAX_FILES {
             page.turn_over();
         }
