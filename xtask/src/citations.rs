@@ -276,7 +276,7 @@ fn rows_in(comment: &str) -> Vec<String> {
         let (word, after) = rest.split_at(end);
         rest = after;
         let mut characters = word.chars();
-        let letter = characters.next().filter(|letter| "ACEPS".contains(*letter));
+        let letter = characters.next().filter(|letter| "ACEPRS".contains(*letter));
         let (Some(letter), 3, Ok(number)) = (letter, word.len(), characters.as_str().parse::<u8>()) else {
             // The word of a range, which stands between its ends.
             let range = word == "to" && found.last().is_some();
