@@ -291,3 +291,24 @@ async fn requests_grow_at_their_end() {
         assert!(mock.violations().is_empty(), "{:?}", mock.violations());
     }
 }
+
+// A provider's support asks for the id of a request: each step's event has that of its own.
+#[tokio::test]
+async fn steps_tell_the_request_of_their_provider() {
+    for (api, whole) in APIS.into_iter().flat_map(|api| [(api, false), (api, true)]) {
+        let mock = MockProvider::start().await.unwrap();
+        script(&mock);
+        let mut run = agent(api, &mock, whole).run("Until when does Harbour Bakery rent?");
+        let mut requests = Vec::new();
+        while let Some(event) = run.next().await {
+            if let EventKind::StepFinished { response, .. } = event.kind {
+                requests.push(response.unwrap().request_id().map(str::to_owned));
+            }
+        }
+        let wanted = match api {
+            Api::Gemini => [None, None],
+            _ => [Some("req_mock_0".to_owned()), Some("req_mock_1".to_owned())],
+        };
+        assert_eq!(requests, wanted, "{api:?}, whole: {whole}");
+    }
+}

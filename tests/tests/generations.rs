@@ -260,7 +260,7 @@ async fn generations_with_calls_are_one_message() {
 
 fn completed(ran: &Ran) -> (FinishReason, attache_core::Usage) {
     let ends = ran.events.iter().filter_map(|event| match &event.kind {
-        EventKind::StepFinished { finish_reason, usage } => Some((finish_reason.clone(), usage.clone())),
+        EventKind::StepFinished { finish_reason, usage, .. } => Some((finish_reason.clone(), usage.clone())),
         _ => None,
     });
     ends.into_iter().next().unwrap()

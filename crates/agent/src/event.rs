@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{DocumentId, FinishReason, Repair, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{DocumentId, FinishReason, Repair, ResponseInfo, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
 
 use crate::log::Disposition;
@@ -98,6 +98,9 @@ pub enum EventKind {
         finish_reason: FinishReason,
         /// What the step cost.
         usage: Usage,
+        /// The head of the provider's answer: the id of the request, and what is left of the rate limits. `None` where
+        /// the model is not behind HTTP.
+        response: Option<Box<ResponseInfo>>,
     },
     /// Something is not as it should be, and the run goes on.
     Warning {

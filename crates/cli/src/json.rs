@@ -48,8 +48,17 @@ fn fields(kind: &EventKind) -> (&'static str, Value) {
             ("documents_left_out", json!({ "documents": documents }))
         }
         EventKind::WindowMoved { evicted } => ("window_moved", json!({ "evicted": evicted })),
-        EventKind::StepFinished { finish_reason, usage } => {
-            ("step_finished", json!({ "finish_reason": finish_reason, "usage": usage }))
+        EventKind::StepFinished { finish_reason, usage, response } => {
+            let mut fields = json!({ "finish_reason": finish_reason, "usage": usage });
+            let request = response.as_ref().and_then(|response| response.request_id());
+            if let (Value::Object(fields), Some(id)) = (&mut fields, request) {
+                fields.insert("request_id".to_owned(), id.into());
+            }
+            ("step_finished", fields)
+        }
+        EventKind::HistoryRepaired(repairs) => {
+            let repairs: Vec<_> = repairs.iter().map(ToString::to_string).collect();
+            ("history_repaired", json!({ "repairs": repairs }))
         }
         EventKind::Warning { code, message } => ("warning", json!({ "code": code, "message": message })),
         EventKind::Finished(Ok(outcome)) => ("finished", end(outcome)),

@@ -71,7 +71,8 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let Completion { mut message, finish_reason, raw_finish_reason, usage, model, degradations, .. } = completion;
+        let Completion { mut message, finish_reason, raw_finish_reason, usage, model, degradations, response, .. } =
+            completion;
         if finish_reason == FinishReason::Error {
             let error = ProviderError::new(ErrorKind::Api, "the provider ended the reply with an error");
             yield Err(Stop::Fault(Fault::Provider(error), said));
@@ -89,7 +90,8 @@ pub(super) fn ask<'a>(
             yield Ok(driver.event(EventKind::Warning { code: "usage_unknown", message }));
         }
         let requested = (!calls.is_empty()).then(|| EventKind::ToolCallsRequested { calls, content: message.text() });
-        let finished = EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone() };
+        let finished =
+            EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
         let message = Message::Assistant(message).shared();
         let reply = Reply { message, finish_reason, raw_finish_reason, usage, model, degradations };
         // The reply is whole, and was paid for.
