@@ -106,10 +106,12 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     }
     // With `aws-config` comes the whole chain of AWS credentials, which nobody has to take.
     problems.extend(crowded("attache-bedrock without features", &reach("attache-bedrock", &[])?, 87));
+    // Configuration is read by who has one.
+    problems.extend(crowded("attache-core without features", &reach("attache-core", &[])?, 41));
     let lean = reach("attache-cli", &["--no-default-features"])?;
     problems.extend(crowded("attache-cli without features", &lean, 179));
     let app = reach("attache", &["--no-default-features", "--features", "openai,agent"])?;
-    problems.extend(crowded("an app of one provider and the agent", &app, 100));
+    problems.extend(crowded("an app of one provider and the agent", &app, 95));
     problems.extend(users_of_tls()?);
     Ok(problems)
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+#[cfg(feature = "toml")]
+use serde_json::Map;
 use serde_json::Value;
-use toml::Table;
 
 use super::bundled;
 use super::cells::Draft;
@@ -41,6 +42,7 @@ pub struct Matrix {
 #[derive(Clone, Debug, PartialEq)]
 enum Layer {
     Bundled,
+    #[cfg_attr(not(feature = "toml"), allow(dead_code, reason = "only a configuration makes one"))]
     Read(Arc<BTreeMap<String, Section>>),
 }
 
@@ -100,10 +102,11 @@ impl Matrix {
         &BUNDLED
     }
 
-    /// Reads a table.
+    /// Reads a table. It needs the feature `toml`, as [`merged_with`](Self::merged_with) does.
     ///
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
+    #[cfg(feature = "toml")]
     pub fn parse(text: &str) -> Result<Self, MatrixError> {
         Self { layers: Vec::new() }.merged_with(text)
     }
@@ -112,8 +115,9 @@ impl Matrix {
     ///
     /// # Errors
     /// [`MatrixError`] names the row and what is wrong with it.
+    #[cfg(feature = "toml")]
     pub fn merged_with(&self, text: &str) -> Result<Self, MatrixError> {
-        let over: Table =
+        let over: Map<String, Value> =
             toml::from_str(text).map_err(|error| MatrixError::Syntax(error.message().to_owned()))?;
         let mut sections = BTreeMap::new();
         for (family, value) in over {
@@ -209,6 +213,7 @@ impl Matrix {
     }
 
     /// Checks that the last layer is like what is there.
+    #[cfg(feature = "toml")]
     fn check_likes(&self) -> Result<(), MatrixError> {
         let Some(Layer::Read(sections)) = self.layers.last() else { return Ok(()) };
         let missing = |row: String, like: &str| MatrixError::Row {
@@ -311,6 +316,7 @@ impl<'m> Body<'m> {
         }
     }
 
+    #[cfg(feature = "toml")]
     fn is(self, other: &Row) -> bool {
         matches!(self, Self::Row(row) if std::ptr::eq(row, other))
     }
@@ -332,17 +338,18 @@ impl<'m> Body<'m> {
     }
 }
 
+#[cfg(feature = "toml")]
 impl Section {
     /// # Errors
     /// The pattern of the row that is none, if it is not the family's own, and the problem.
-    fn read(value: toml::Value) -> Result<Self, (Option<String>, String)> {
-        let toml::Value::Table(mut own) = value else { return Err((None, "it is not a table".to_owned())) };
+    fn read(value: Value) -> Result<Self, (Option<String>, String)> {
+        let Value::Object(mut own) = value else { return Err((None, "it is not a table".to_owned())) };
         let mut rows = BTreeMap::new();
         match own.remove("models") {
             None => {}
-            Some(toml::Value::Table(models)) => {
+            Some(Value::Object(models)) => {
                 for (pattern, row) in models {
-                    let toml::Value::Table(row) = row else {
+                    let Value::Object(row) = row else {
                         return Err((Some(pattern), "it is not a table".to_owned()));
                     };
                     let row = Row::read(&row).map_err(|problem| (Some(pattern.clone()), problem))?;
@@ -355,8 +362,9 @@ impl Section {
     }
 }
 
+#[cfg(feature = "toml")]
 impl Row {
-    fn read(table: &Table) -> Result<Self, String> {
+    fn read(table: &Map<String, Value>) -> Result<Self, String> {
         let mut row = Self::default();
         row.take("", table)?;
         // Whether a cell is one does not hang on the others.
@@ -366,18 +374,15 @@ impl Row {
     }
 
     /// Takes the cells of a table below a path.
-    fn take(&mut self, path: &str, table: &Table) -> Result<(), String> {
+    fn take(&mut self, path: &str, table: &Map<String, Value>) -> Result<(), String> {
         for (name, value) in table {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             match value {
-                toml::Value::Table(inner) => self.take(&path, inner)?,
-                toml::Value::String(like) if path == "like" => self.like = Some(like.clone()),
+                Value::Object(inner) => self.take(&path, inner)?,
+                Value::String(like) if path == "like" => self.like = Some(like.clone()),
                 // Remarks for readers.
-                toml::Value::String(_) if path == "source" || path == "checked" => {}
-                value => {
-                    let value = serde_json::to_value(value).map_err(|error| format!("`{path}`: {error}"))?;
-                    self.cells.push((path, value));
-                }
+                Value::String(_) if path == "source" || path == "checked" => {}
+                value => self.cells.push((path, value.clone())),
             }
         }
         Ok(())

@@ -1,12 +1,11 @@
 //! The profiles by name: bundled, and those of a configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use attache_core::{insert_member, table_lines};
 use serde::Deserialize;
-use serde_json::Map;
-use toml::{Table, Value};
+use serde_json::{Map, Value};
 
 use crate::profile::Profile;
 
@@ -28,6 +27,9 @@ pub struct Profiles {
     tables: Table,
     profiles: BTreeMap<String, Arc<Profile>>,
 }
+
+/// The members of a profile, or profiles by name, as they are written.
+type Table = Map<String, Value>;
 
 /// Why text holds no profiles.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +58,11 @@ impl Profiles {
     /// The profiles that come with this crate, read at first use.
     pub fn bundled() -> &'static Self {
         // A test reads them, so that no program has to at its start.
-        BUNDLED.get_or_init(|| Self::none().merged_with(BUNDLED_TEXT).unwrap_or_else(|_| Self::none()))
+        BUNDLED.get_or_init(|| {
+            let tables = names()
+                .map(|name| (name.to_owned(), Value::Object(section(name).map(members).unwrap_or_default())));
+            Self::of(tables.collect()).unwrap_or_else(|_| Self::none())
+        })
     }
 
     /// One bundled profile. Those that it is not like are not read: a program that knows its server starts sooner.
@@ -79,13 +85,13 @@ impl Profiles {
         while let Some(base) = sections.last().and_then(|section| like(section)) {
             sections.push(section(base).filter(|_| sections.len() <= MAX_CHAIN)?);
         }
-        let mut members = Map::new();
+        let mut members = Table::new();
         for (path, value) in sections.iter().rev().flat_map(|section| table_lines(section)) {
             insert_member(&mut members, path, value);
         }
         members.shift_remove("like");
         members.insert("name".to_owned(), name.into());
-        Profile::deserialize(serde_json::Value::Object(members)).ok().map(Arc::new)
+        Profile::deserialize(Value::Object(members)).ok().map(Arc::new)
     }
 
     /// No profiles.
@@ -93,15 +99,20 @@ impl Profiles {
         Self { tables: Table::new(), profiles: BTreeMap::new() }
     }
 
-    /// These profiles with others on top.
+    /// These profiles with others on top. It needs the feature `toml`.
     ///
     /// # Errors
     /// [`ProfileError`] names the profile and what is wrong with it.
+    #[cfg(feature = "toml")]
     pub fn merged_with(&self, text: &str) -> Result<Self, ProfileError> {
         let over: Table =
             toml::from_str(text).map_err(|error| ProfileError::Syntax(error.message().to_owned()))?;
         let mut tables = self.tables.clone();
         merge(&mut tables, &over);
+        Self::of(tables)
+    }
+
+    fn of(tables: Table) -> Result<Self, ProfileError> {
         let mut profiles = BTreeMap::new();
         for name in tables.keys() {
             let invalid = |problem: String| ProfileError::Profile { name: name.clone(), problem };
@@ -110,8 +121,8 @@ impl Profiles {
             }
             let mut whole = whole(&tables, name, 0).map_err(invalid)?;
             whole.insert("name".to_owned(), Value::String(name.clone()));
-            let profile = Profile::deserialize(Value::Table(whole))
-                .map_err(|error| invalid(error.message().to_owned()))?;
+            let profile =
+                Profile::deserialize(Value::Object(whole)).map_err(|error| invalid(error.to_string()))?;
             profiles.insert(name.clone(), Arc::new(profile));
         }
         Ok(Self { tables, profiles })
@@ -126,6 +137,22 @@ impl Profiles {
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
         self.profiles.values()
     }
+}
+
+/// The names of the bundled profiles.
+fn names() -> impl Iterator<Item = &'static str> {
+    let heads = BUNDLED_TEXT.lines().filter_map(|line| line.strip_prefix('[')?.split(['.', ']']).next());
+    let mut known = BTreeSet::new();
+    heads.filter(move |name| known.insert(*name))
+}
+
+/// The members of a bundled profile, as they are written.
+fn members(section: &str) -> Table {
+    let mut members = Table::new();
+    for (path, value) in table_lines(section) {
+        insert_member(&mut members, path, value);
+    }
+    members
 }
 
 /// The lines of a bundled profile.
@@ -152,9 +179,9 @@ fn like(section: &str) -> Option<&str> {
 
 /// The entry with what it is like below it.
 fn whole(tables: &Table, name: &str, depth: usize) -> Result<Table, String> {
-    let Some(Value::Table(own)) = tables.get(name) else { return Err("it is not a table".to_owned()) };
+    let Some(Value::Object(own)) = tables.get(name) else { return Err("it is not a table".to_owned()) };
     let mut own = own.clone();
-    let base = match own.remove("like") {
+    let base = match own.shift_remove("like") {
         None => return Ok(own),
         Some(Value::String(base)) => base,
         Some(_) => return Err("like is not the name of a profile".to_owned()),
@@ -174,7 +201,7 @@ fn whole(tables: &Table, name: &str, depth: usize) -> Result<Table, String> {
 fn merge(into: &mut Table, over: &Table) {
     for (key, value) in over {
         match (into.get_mut(key), value) {
-            (Some(Value::Table(into)), Value::Table(over)) => merge(into, over),
+            (Some(Value::Object(into)), Value::Object(over)) => merge(into, over),
             (Some(slot), value) => *slot = value.clone(),
             (None, value) => {
                 into.insert(key.clone(), value.clone());

@@ -16,10 +16,10 @@ fn the_bundled_table_is_valid() {
     let (text, bundled) = (as_configuration(), Matrix::bundled());
     let read = Matrix::parse(&text).unwrap();
     assert!(read.families().eq(bundled.families()), "a file says which families it holds");
-    let table: Table = toml::from_str(&text).unwrap();
+    let table: toml::Table = toml::from_str(&text).unwrap();
     for (family, section) in table {
         let rows = section.get("models").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        let Section { own, rows: read } = Section::read(section).unwrap();
+        let Section { own, rows: read } = Section::read(serde_json::to_value(section).unwrap()).unwrap();
         let bodies = bundled::bodies(&family).unwrap();
         assert_eq!(bodies.len(), rows.len() + 1, "{family}");
         for (pattern, body) in bodies {
@@ -47,7 +47,7 @@ fn the_bundled_table_is_valid() {
 
 #[test]
 fn every_family_names_its_source_and_the_day_of_the_last_look() {
-    let table: Table = toml::from_str(&as_configuration()).unwrap();
+    let table: toml::Table = toml::from_str(&as_configuration()).unwrap();
     for (family, section) in &table {
         let remark = |name: &str| section.get(name).and_then(toml::Value::as_str).unwrap_or_default();
         assert!(remark("source").starts_with("https://"), "{family} has no source");
