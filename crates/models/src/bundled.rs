@@ -6,9 +6,6 @@ use std::sync::Arc;
 #[cfg(feature = "openai")]
 use attache_openai::{Api, ChatCodec, OllamaCodec, Profile, ResponsesCodec};
 
-#[cfg(feature = "anthropic")]
-use attache_core::Matrix;
-
 use crate::registry::Registry;
 
 impl Registry {
@@ -39,7 +36,7 @@ fn add(registry: Registry) -> Registry {
     let registry = registry.with_codec_for(
         "vertex",
         "vertex",
-        |model| Matrix::bundled().resolve("vertex", model).api.as_deref() == Some("anthropic"),
+        |model| model.api.as_deref() == Some("anthropic"),
         attache_anthropic::MessagesCodec::vertex,
     );
     #[cfg(feature = "offline")]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{Matrix, ModelCapabilities, ModelHandle, ProviderError};
-use attache_transport::{Codec, Environment, HttpModel, ListedModel, Network, Uploads};
+use attache_transport::{Codec, Environment, HttpClient, HttpModel, ListedModel, Network, Uploads};
 
 use crate::error::{RegistryError, Unresolved};
 use crate::http::HttpSettings;
@@ -33,6 +33,8 @@ pub struct Registry {
     http: HttpSettings,
     /// By provider, in the place of those of all.
     http_of: BTreeMap<String, HttpSettings>,
+    /// The clients as these settings tune them, by provider, so that its models share their connections.
+    clients: Arc<Mutex<BTreeMap<String, HttpClient>>>,
     #[cfg(feature = "openai")]
     pub(crate) profiles: Arc<attache_openai::Profiles>,
 }
@@ -54,7 +56,7 @@ pub struct Settings {
 }
 
 type MakeModel = dyn Fn(&str, &Settings) -> Result<ModelHandle, ProviderError> + Send + Sync;
-type MakeCodec = dyn Fn(&str) -> Box<dyn Codec> + Send + Sync;
+type MakeCodec = dyn Fn(&str, &Matrix) -> Box<dyn Codec> + Send + Sync;
 
 #[derive(Clone)]
 struct Entry {
@@ -84,28 +86,27 @@ impl Entry {
                     None => model.into(),
                 })
             }),
-            codec: Some(Arc::new(move |model| Box::new(codec(model)))),
+            codec: Some(Arc::new(move |model, _: &Matrix| Box::new(codec(model)))),
         }
     }
 
     /// This one for the models that `speaks` says so of, and `others` for the rest.
-    fn or(self, others: Self, speaks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        let speaks = Arc::new(speaks);
+    fn or(self, others: Self, speaks: impl Fn(&ModelCapabilities) -> bool + Send + Sync + 'static) -> Self {
+        let family = others.family.clone();
+        let speaks = Arc::new(move |matrix: &Matrix, model: &str| speaks(&matrix.resolve(&family, model)));
         let (own, other, is_own) = (self.model, others.model, Arc::clone(&speaks));
-        let codec = match (self.codec, others.codec) {
-            (Some(own), Some(other)) => {
-                Some(Arc::new(move |model: &str| if speaks(model) { own(model) } else { other(model) })
-                    as Arc<MakeCodec>)
-            }
-            _ => None,
-        };
+        let codec =
+            match (self.codec, others.codec) {
+                (Some(own), Some(other)) => Some(Arc::new(move |model: &str, matrix: &Matrix| {
+                    if speaks(matrix, model) { own(model, matrix) } else { other(model, matrix) }
+                }) as Arc<MakeCodec>),
+                _ => None,
+            };
         Self {
             family: others.family,
-            model: Arc::new(
-                move |model, settings| {
-                    if is_own(model) { own(model, settings) } else { other(model, settings) }
-                },
-            ),
+            model: Arc::new(move |model, settings| {
+                if is_own(&settings.matrix, model) { own(model, settings) } else { other(model, settings) }
+            }),
             codec,
         }
     }
@@ -129,6 +130,7 @@ impl Registry {
             uploads: None,
             http: HttpSettings::default(),
             http_of: BTreeMap::new(),
+            clients: Arc::default(),
             #[cfg(feature = "openai")]
             profiles: Arc::new(attache_openai::Profiles::bundled().clone()),
         }
@@ -146,14 +148,14 @@ impl Registry {
         self
     }
 
-    /// Adds another codec to a provider, for its models that `speaks` says so of: a platform may have models that speak
-    /// different APIs. Without that provider it is one by itself.
+    /// Adds another codec to a provider, for its models of which `speaks` says so by what the table of capabilities knows
+    /// of them: a platform may have models that speak different APIs. Without that provider it is one by itself.
     #[must_use]
     pub fn with_codec_for<C: Codec + Clone>(
         mut self,
         name: impl Into<String>,
         family: impl Into<String>,
-        speaks: impl Fn(&str) -> bool + Send + Sync + 'static,
+        speaks: impl Fn(&ModelCapabilities) -> bool + Send + Sync + 'static,
         make: impl Fn(&str) -> C + Send + Sync + 'static,
     ) -> Self {
         let (name, entry) = (name.into(), Entry::of_codec(family.into(), make));
@@ -218,6 +220,7 @@ impl Registry {
     #[must_use]
     pub fn with_http(mut self, http: HttpSettings) -> Self {
         self.http = http;
+        self.clients = Arc::default();
         self
     }
 
@@ -225,11 +228,19 @@ impl Registry {
     #[must_use]
     pub fn with_http_of(mut self, provider: impl Into<String>, http: HttpSettings) -> Self {
         self.http_of.insert(provider.into(), http);
+        self.clients = Arc::default();
         self
     }
 
     fn http_settings(&self, provider: &str) -> HttpSettings {
-        self.http_of.get(provider).map_or_else(|| self.http.clone(), |http| http.or(&self.http))
+        let mut http =
+            self.http_of.get(provider).map_or_else(|| self.http.clone(), |http| http.or(&self.http));
+        if http.timeouts.is_some() {
+            let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+            let client = clients.entry(provider.to_owned()).or_insert_with(|| http.connection());
+            (http.client, http.timeouts) = (Some(client.clone()), None);
+        }
+        http
     }
 
     /// What uploads large documents, if that is wanted.
@@ -279,7 +290,7 @@ impl Registry {
     pub fn codec(&self, name: &str) -> Result<Box<dyn Codec>, RegistryError> {
         let (whole, entry, model) = self.resolve(name)?;
         let Some(make) = &entry.codec else { return Err(self.error(whole, Unresolved::NoWire)) };
-        let mut codec = make(model);
+        let mut codec = make(model, &self.matrix);
         codec.set_matrix(&self.matrix);
         // It says that a key is missing, after it has read the address.
         let _no_key = codec.configure(&self.environment);
@@ -305,7 +316,7 @@ impl Registry {
         };
         let Some(make) = &entry.codec else { return Err(self.error(provider, Unresolved::NoWire)) };
         let setup = |error| self.error(provider, Unresolved::Setup(error));
-        let mut codec = make(ANY);
+        let mut codec = make(ANY, &self.matrix);
         let http = self.http_settings(provider);
         let auth = http.credentials(codec.configure(&self.environment)).map_err(setup)?;
         codec.check(&auth).map_err(setup)?;
@@ -325,7 +336,7 @@ impl Registry {
         let (_, entry, model) = self.resolve(name)?;
         Ok(match &entry.codec {
             Some(make) => {
-                let mut codec = make(model);
+                let mut codec = make(model, &self.matrix);
                 codec.set_matrix(&self.matrix);
                 codec.capabilities().clone()
             }

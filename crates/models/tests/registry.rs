@@ -159,6 +159,12 @@ fn models_of_a_platform_may_speak_different_apis() {
     );
     assert_eq!(registry.model("vertex/claude-opus-5").unwrap().id(), "vertex/claude-opus-5");
     assert_eq!(registry.capabilities("vertex/claude-opus-5").unwrap().family, "anthropic");
+
+    // A configuration says so of a model that the bundled table does not know.
+    let matrix = Matrix::bundled().merged_with("[vertex.models.'mine-*']\napi = 'anthropic'").unwrap();
+    let registry = registry.with_matrix(matrix);
+    assert_eq!(registry.capabilities("vertex/mine-1").unwrap().family, "anthropic");
+    assert_eq!(registry.model("vertex/mine-1").unwrap().capabilities().family, "anthropic");
 }
 
 // crates/core/src/capability/matrix/README.md, "Unknown models"

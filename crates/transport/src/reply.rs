@@ -51,13 +51,15 @@ impl ChunkSink {
         }
     }
 
-    /// Adds what of a text that grows was not handed out: `shown` is how many bytes of it were. One that is blank so
-    /// far waits, since it may turn out to be no text of the message.
-    pub fn content_behind(&mut self, text: &str, shown: &mut usize) {
-        if *shown > 0 || !text.trim().is_empty() {
-            self.content(text.get(*shown..).unwrap_or_default());
-            *shown = text.len();
+    /// Adds what of a text that grows was not handed out. One that is blank so far waits, since it may turn out to be
+    /// no text of the message.
+    pub fn content_behind(&mut self, text: &str, shown: &mut HandedOut) {
+        if shown.bytes == 0 && text.get(shown.blank..).unwrap_or_default().trim().is_empty() {
+            shown.blank = text.len();
+            return;
         }
+        self.content(shown.rest(text));
+        shown.all(text);
     }
 
     /// Adds a piece of reasoning, unless it is empty.
@@ -99,6 +101,26 @@ impl ChunkSink {
     pub(crate) fn clear(&mut self) {
         *self = Self { queue: std::mem::take(&mut self.queue), ..Self::default() };
         self.queue.clear();
+    }
+}
+
+/// How far a text that grows was handed out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandedOut {
+    bytes: usize,
+    /// How far it was looked at and found blank: a text of blanks is read once.
+    blank: usize,
+}
+
+impl HandedOut {
+    /// The part of `text` that was not handed out.
+    pub fn rest<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.bytes..).unwrap_or_default()
+    }
+
+    /// All of `text` is handed out.
+    pub fn all(&mut self, text: &str) {
+        self.bytes = text.len();
     }
 }
 
@@ -389,6 +411,18 @@ mod tests {
         out.clear();
         out.content("a");
         assert_eq!(out.pop(), Some(StreamChunk::Content("a".to_owned())), "of another attempt");
+    }
+
+    #[test]
+    fn a_text_of_blanks_is_looked_at_once() {
+        let (mut out, mut shown) = (ChunkSink::new(), HandedOut::default());
+        out.content_behind(" ", &mut shown);
+        out.content_behind(" \n", &mut shown);
+        assert_eq!((out.pop(), shown.blank), (None, 2));
+        out.content_behind(" \na", &mut shown);
+        out.content_behind(" \nab", &mut shown);
+        let contents: Vec<_> = std::iter::from_fn(|| out.pop()).collect();
+        assert_eq!(contents, [" \na", "b"].map(|text| StreamChunk::Content(text.to_owned())));
     }
 
     #[test]

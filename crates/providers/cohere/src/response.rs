@@ -4,7 +4,7 @@ use attache_core::{
     Arguments, AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Metadata, OpaquePart,
     ProviderError, RawUsage, ReasoningPart, ToolCall, ToolCallAssembler, ToolCallFragment, Usage,
 };
-use attache_transport::{ChunkSink, JsonStr, Reading};
+use attache_transport::{ChunkSink, HandedOut, JsonStr, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ enum Content {
     Text {
         text: String,
         /// The number of bytes that were handed out. Blank text waits until something visible follows.
-        shown: usize,
+        shown: HandedOut,
     },
     Thinking(String),
     /// A block that this version does not know: its members, texts of later pieces appended.
@@ -149,7 +149,7 @@ impl Reply {
             _ => None,
         });
         let Some((text, shown)) = known else {
-            let mut shown = 0;
+            let mut shown = HandedOut::default();
             out.content_behind(piece, &mut shown);
             self.blocks.push(Block { index, content: Content::Text { text: piece.to_owned(), shown } });
             return;

@@ -1,7 +1,7 @@
 //! The content of one generation: a string, or a list of parts in order.
 
 use attache_core::{AssistantPart, OpaquePart, ReasoningPart, ReplayData};
-use attache_transport::ChunkSink;
+use attache_transport::{ChunkSink, HandedOut};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ enum Segment {
     Text {
         text: String,
         /// How many bytes were handed out. Blank text waits until something visible follows.
-        shown: usize,
+        shown: HandedOut,
     },
     Thinking(Thinking),
     Other {
@@ -166,7 +166,7 @@ impl Body {
             return;
         }
         if !matches!(self.segments.last(), Some(Segment::Text { .. })) {
-            self.segments.push(Segment::Text { text: String::new(), shown: 0 });
+            self.segments.push(Segment::Text { text: String::new(), shown: HandedOut::default() });
         }
         let Some(Segment::Text { text, shown }) = self.segments.last_mut() else { return };
         text.push_str(piece);

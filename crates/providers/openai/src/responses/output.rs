@@ -5,7 +5,7 @@ use attache_core::{
     ProviderError, ReasoningPart, ReplayData, TextPart, ToolCall,
 };
 use attache_transport::lenient::{List, Object};
-use attache_transport::{ChunkSink, Members, Reading, made_document};
+use attache_transport::{ChunkSink, HandedOut, Members, Reading, made_document};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::{self, CUSTOM_CALL, FUNCTION_CALL, MESSAGE, Part, REASONING};
@@ -63,7 +63,7 @@ struct Written {
     part: u64,
     text: String,
     /// How many bytes were handed out. Blank text waits until something visible follows.
-    shown: usize,
+    shown: HandedOut,
     /// It was said as a whole.
     done: bool,
 }
@@ -117,7 +117,13 @@ impl Item {
             Some(at) => at,
             None if self.pieces.len() >= MAX_PARTS => return Err(too_many("parts")),
             None => {
-                self.pieces.push(Written { field, part, text: String::new(), shown: 0, done: false });
+                self.pieces.push(Written {
+                    field,
+                    part,
+                    text: String::new(),
+                    shown: HandedOut::default(),
+                    done: false,
+                });
                 self.pieces.len() - 1
             }
         };
@@ -376,7 +382,7 @@ impl Written {
             }
             None => {
                 whole.clone_into(&mut self.text);
-                self.shown = self.text.len();
+                self.shown.all(&self.text);
             }
         }
     }
@@ -386,11 +392,11 @@ impl Written {
         match self.field {
             Field::Text => return out.content_behind(&self.text, &mut self.shown),
             Field::Summary | Field::Thought => {
-                out.thinking(self.text.get(self.shown..).unwrap_or_default());
+                out.thinking(self.shown.rest(&self.text));
             }
             Field::Refusal | Field::Arguments => {}
         }
-        self.shown = self.text.len();
+        self.shown.all(&self.text);
     }
 }
 
