@@ -28,8 +28,9 @@ const TLS: [&str; 6] =
 /// nobody anything.
 const LIMITS: [(&str, usize); 11] = [
     ("attache-schema", 10),
-    // 45 and `http`: the head of an answer is handed on as the client has it, and every provider has that crate.
-    ("attache-core", 46),
+    // 45 and `http`: the head of an answer is handed on as the client has it, and every provider has that crate. And
+    // `inventory`, behind `discovery`: only a crate that every `#[tool]` names can register tools.
+    ("attache-core", 47),
     ("attache-openai", 86),
     ("attache-anthropic", 86),
     ("attache-gemini", 86),

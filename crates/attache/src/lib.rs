@@ -37,6 +37,7 @@
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
+//! | `discovery` | `Discovery` | the tools of all crates that a program links, without a list |
 //! | `openai` | `openai` | OpenAI Chat Completions and Responses, and compatible servers |
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
 //! | `gemini` | `gemini` | the Gemini API and Vertex AI |
@@ -68,6 +69,10 @@ pub use attache_documents as documents;
 #[cfg(feature = "macros")]
 #[doc(inline)]
 pub use attache_macros::{facade_tool as tool, facade_toolbox as toolbox};
+
+#[cfg(feature = "discovery")]
+#[doc(inline)]
+pub use attache_core::Discovery;
 
 #[cfg(feature = "anthropic")]
 #[doc(inline)]

@@ -40,6 +40,8 @@ mod chunk;
 mod compiled;
 mod conversation;
 mod converter;
+#[cfg(feature = "discovery")]
+mod discovery;
 mod document;
 mod error;
 mod fetcher;
@@ -54,6 +56,7 @@ mod media;
 mod message;
 mod persist;
 mod provider;
+mod register;
 mod repair;
 mod response;
 mod secret;
@@ -74,6 +77,8 @@ pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
 pub use compiled::{OutputSchema, StructuredError};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
 pub use converter::{ConvertedText, Converter, MediaLimits, PageImage, RenderedPages, Transcoded, Units};
+#[cfg(feature = "discovery")]
+pub use discovery::Discovery;
 pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
@@ -100,7 +105,7 @@ pub use tool::{
     ConversationDocuments, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions, RunValues,
     SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext, ToolDefinition, ToolError,
     ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec,
-    WithMetadata, wire_name,
+    WithOutcome, WithSpec, wire_name,
 };
 pub use transcript::Transcript;
 pub use tree::{ContentTree, NO_RESULT, TreeError, TreeErrorKind, TreeLimits, reference_ids};
@@ -117,5 +122,7 @@ pub use schemars;
 /// What the expansion of `#[tool]` calls. No part of the interface: it may change in any version.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::tool::bind::{Bound, Function, Parameters, Returned, Settled, run};
+    #[cfg(feature = "discovery")]
+    pub use crate::discovery::{MadeWithDefault, NotMade, Registration, inventory};
+    pub use crate::tool::bind::{Bound, Function, Parameters, Returned, Returns, Settled, run};
 }

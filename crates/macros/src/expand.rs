@@ -49,18 +49,29 @@ impl ToolFn {
             flag(options.blocking, quote!(with_blocking), true),
             flag(options.sequential, quote!(with_sequential), true),
             flag(options.disabled, quote!(with_enabled), false),
+            flag(options.always_visible, quote!(with_always_visible), true),
         ];
         let flags = flags.iter().flatten();
         let produces = &options.produces;
         let produces = (!produces.is_empty()).then(|| quote! { .with_produces([#(#produces),*]) });
+        let tags = &options.tags;
+        let tags = (!tags.is_empty()).then(|| quote! { .with_tags([#(#tags),*]) });
+        let described = options.returns.as_ref().map(|text| quote! { .described(#text) });
+        let example = options.returns_example.as_ref().map(|example| quote! { .example(#example) });
+        let returns = (described.is_some() || example.is_some()).then(|| {
+            quote! {
+                .with_output_schema(#krate::__private::Returns::new() #described #example .into_schema())
+            }
+        });
         quote! {
             #krate::ToolSpec::new(
                 #krate::__private::Parameters::new()
                     #(#parameters)*
-                    .into_definition(#name, #description),
+                    .into_definition(#name, #description)
+                    #returns,
             )
             .with_origin(::core::concat!(::core::module_path!(), "::", #function))
-            #effect #timeout #(#flags)* #produces
+            #effect #timeout #(#flags)* #produces #tags
         }
     }
 

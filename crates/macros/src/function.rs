@@ -50,6 +50,7 @@ pub(crate) fn expand(krate: Path, options: TokenStream, item: TokenStream) -> Re
     let value = tool.value(&krate, &quote!(#ident));
     let docs = expand::doc(&format!("The tool that calls [`{}`].", ident.unraw()), ident.span());
     let (cfgs, warning, owns) = (&tool.cfgs, tool.warning(), expand::owns_arguments());
+    let function = ident.unraw().to_string();
     Ok(quote! {
         #owns
         #(#attributes)*
@@ -61,6 +62,8 @@ pub(crate) fn expand(krate: Path, options: TokenStream, item: TokenStream) -> Re
         #visibility fn #maker() -> impl #krate::Tool + ::core::fmt::Debug + 'static {
             #value
         }
+        #(#cfgs)*
+        #krate::__register_tool!(#function, #maker);
         #warning
     })
 }

@@ -54,7 +54,8 @@ use syn::{Path, parse_quote};
 /// serialise, with documents anywhere in it, or a `Result` of that, by whatever name, with an error that converts into
 /// `ToolError`.
 ///
-/// An application can change the treatment that the attribute states: `find_tool().with_metadata(…)`.
+/// An application can change what the attribute states: `find_tool().with_metadata(…)`, `with_spec`, `with_outcome`.
+/// With the feature `discovery` of `attache-core` it finds the tool without being given it: `Discovery`.
 ///
 /// # Options
 /// | `#[tool(…)]` | meaning |
@@ -69,6 +70,9 @@ use syn::{Path, parse_quote};
 /// | `enabled = false` | the model is not offered it |
 /// | `strict` | APIs hold the model to the schema where they can, and arguments are taken as they are: `"5"` is no 5, one value is no array of one |
 /// | `produces = "application/pdf, image/*"` | the media types of the documents that it returns, held against the model before a run |
+/// | `always_visible` | the model reads all of it from the start, however many tools there are |
+/// | `tags = "money, tax"` | words by which it is found among many tools |
+/// | `returns = "…"`, `returns_example = …` | what a call returns, for a model that asks for the details |
 /// | `crate = "…"` | the path of `attache_core`, where it has another name |
 ///
 /// | `#[arg(…)]` on a parameter | meaning |

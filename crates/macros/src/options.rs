@@ -23,6 +23,10 @@ pub(crate) struct ToolOptions {
     pub(crate) strict: bool,
     /// Media types.
     pub(crate) produces: Vec<String>,
+    pub(crate) always_visible: bool,
+    pub(crate) tags: Vec<String>,
+    pub(crate) returns: Option<String>,
+    pub(crate) returns_example: Option<Expr>,
     pub(crate) krate: Option<Path>,
 }
 
@@ -62,11 +66,16 @@ impl ToolOptions {
             "enabled" => self.disabled = !flag(meta)?,
             "strict" => self.strict = flag(meta)?,
             "produces" => self.produces = media_types(&meta.value()?.parse()?)?,
+            "always_visible" => self.always_visible = flag(meta)?,
+            "tags" => self.tags = words(&meta.value()?.parse()?),
+            "returns" => self.returns = Some(meta.value()?.parse::<LitStr>()?.value()),
+            "returns_example" => self.returns_example = Some(meta.value()?.parse()?),
             "crate" => self.krate = Some(path(meta)?),
             _ => {
                 return Err(meta.error(
                     "unknown option: a tool knows `name`, `description`, `effect`, `timeout`, `return_direct`, \
-                     `blocking`, `sequential`, `enabled`, `strict`, `produces` and `crate`",
+                     `blocking`, `sequential`, `enabled`, `strict`, `produces`, `always_visible`, `tags`, `returns`, \
+                     `returns_example` and `crate`",
                 ));
             }
         }
@@ -149,6 +158,12 @@ pub(crate) fn is_literal(expression: &Expr) -> bool {
 /// True if an expression is a string literal.
 pub(crate) fn is_string(expression: &Expr) -> bool {
     matches!(expression, Expr::Lit(literal) if matches!(literal.lit, Lit::Str(_)))
+}
+
+/// Words, separated by commas.
+fn words(list: &LitStr) -> Vec<String> {
+    let words = list.value();
+    words.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// Media types, separated by commas.

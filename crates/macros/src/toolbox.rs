@@ -74,7 +74,7 @@ fn generated(krate: &Path, block: &ItemImpl, tools: &[ToolFn]) -> TokenStream {
         quote! { #(#cfgs)* tools.push(::std::sync::Arc::new(#value)); }
     });
     let warnings = tools.iter().filter_map(ToolFn::warning);
-    let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    let cfgs: Vec<_> = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect();
     // A type that cannot be shared is the error to show, not what follows from it.
     let shareable = quote_spanned! { this.span() =>
         const fn is_shareable<T: ::core::marker::Send + ::core::marker::Sync + 'static>() {}
@@ -104,6 +104,8 @@ fn generated(krate: &Path, block: &ItemImpl, tools: &[ToolFn]) -> TokenStream {
                 }
             }
         };
+        #(#cfgs)*
+        #krate::__register_toolbox!(#this);
         #(#warnings)*
     }
 }

@@ -17,6 +17,7 @@ struct Inner {
     name: String,
     description: String,
     input_schema: Value,
+    output_schema: Option<Value>,
     examples: Vec<Value>,
     problem: Option<String>,
     strict: bool,
@@ -27,18 +28,11 @@ impl ToolDefinition {
     /// A definition. `name` is the internal name and may hold dots; `input_schema` is a JSON Schema whose root is
     /// an object. A schema without `type` or `properties` gets them, since some servers insist.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
-        let mut input_schema = match input_schema {
-            Value::Object(schema) => schema,
-            _ => serde_json::Map::new(),
-        };
-        input_schema.remove("$schema");
-        input_schema.remove("title");
-        input_schema.entry("type").or_insert_with(|| json!("object"));
-        input_schema.entry("properties").or_insert_with(|| json!({}));
         Self(Arc::new(Inner {
             name: name.into(),
             description: description.into(),
-            input_schema: Value::Object(input_schema),
+            input_schema: normalised(input_schema),
+            output_schema: None,
             examples: Vec::new(),
             problem: None,
             strict: false,
@@ -50,6 +44,36 @@ impl ToolDefinition {
     #[must_use]
     pub fn with_examples(mut self, examples: impl IntoIterator<Item = Value>) -> Self {
         Arc::make_mut(&mut self.0).examples = examples.into_iter().collect();
+        self
+    }
+
+    /// Gives it another internal name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).name = name.into();
+        self
+    }
+
+    /// Describes it otherwise.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).description = description.into();
+        self
+    }
+
+    /// Replaces the schema of the arguments; see [`new`](Self::new).
+    #[must_use]
+    pub fn with_input_schema(mut self, schema: Value) -> Self {
+        let inner = Arc::make_mut(&mut self.0);
+        (inner.input_schema, inner.compiled) = (normalised(schema), Compiled::default());
+        self
+    }
+
+    /// Says what a call returns: a JSON Schema, with a description and examples where there are some. No API is told;
+    /// the model reads it where it asks for the details of a tool.
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: Value) -> Self {
+        Arc::make_mut(&mut self.0).output_schema = Some(schema);
         self
     }
 
@@ -96,6 +120,11 @@ impl ToolDefinition {
         &self.0.input_schema
     }
 
+    /// The JSON Schema of what a call returns, as far as it says.
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.0.output_schema.as_ref()
+    }
+
     /// The input schema as values are held against it. It is compiled once, at first use, for all clones.
     ///
     /// # Errors
@@ -116,6 +145,19 @@ impl ToolDefinition {
     pub fn examples(&self) -> &[Value] {
         &self.0.examples
     }
+}
+
+/// The schema of arguments as servers want it.
+fn normalised(schema: Value) -> Value {
+    let mut schema = match schema {
+        Value::Object(schema) => schema,
+        _ => serde_json::Map::new(),
+    };
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.entry("type").or_insert_with(|| json!("object"));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(schema)
 }
 
 /// What a call changes in the world; it decides what may be repeated.
@@ -153,6 +195,10 @@ pub struct ToolMetadata {
     pub reads_documents: bool,
     /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
     pub produces: Vec<String>,
+    /// True if the model reads all of it from the start, however many tools there are.
+    pub always_visible: bool,
+    /// Words by which it is found among many, beside those of its name and description.
+    pub tags: Vec<String>,
     /// Where it comes from, for messages about name clashes: a module path, `mcp:alias`.
     pub origin: String,
 }
@@ -168,6 +214,8 @@ impl Default for ToolMetadata {
             enabled: true,
             reads_documents: false,
             produces: Vec::new(),
+            always_visible: false,
+            tags: Vec::new(),
             origin: String::new(),
         }
     }
@@ -236,6 +284,20 @@ impl ToolSpec {
     #[must_use]
     pub fn with_produces(mut self, media: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.metadata.produces = media.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lets the model read all of it from the start, however many tools there are.
+    #[must_use]
+    pub fn with_always_visible(mut self, always_visible: bool) -> Self {
+        self.metadata.always_visible = always_visible;
+        self
+    }
+
+    /// Adds words by which it is found among many, beside those of its name and description.
+    #[must_use]
+    pub fn with_tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.metadata.tags = tags.into_iter().map(Into::into).collect();
         self
     }
 

@@ -60,6 +60,14 @@ impl ToolOutput {
         Self { tree, documents: shown, withheld, status: ResultStatus::Ok }
     }
 
+    /// Lets the model read this text in place of the output. The documents stay as they are.
+    #[must_use]
+    pub fn with_text(mut self, text: &str) -> Self {
+        let documents = self.tree.documents().to_vec();
+        self.tree = ContentTree::text(text).with_documents(documents).with_withheld(self.withheld.clone());
+        self
+    }
+
     /// Marks it as a failure.
     #[must_use]
     pub fn as_error(mut self) -> Self {
@@ -84,6 +92,13 @@ pub trait ToolHandler: Send + Sync + 'static {
     /// # Errors
     /// The tools cannot be listed, such as when their server does not answer.
     fn tools(&self) -> impl Future<Output = Result<Vec<ToolSpec>, ToolError>> + Send;
+
+    /// A number that is another one whenever [`tools`](Self::tools) would list others. Runs that are under way list
+    /// them again before they ask the model: what is new is offered behind the rest, what is gone is not called any
+    /// more.
+    fn version(&self) -> u64 {
+        0
+    }
 
     /// Calls the tool of that internal name.
     ///
@@ -118,6 +133,9 @@ pub trait DynToolHandler: Send + Sync + sealed::Sealed {
     /// See [`ToolHandler::tools`].
     fn tools(&self) -> BoxFuture<'_, Result<Vec<ToolSpec>, ToolError>>;
 
+    /// See [`ToolHandler::version`].
+    fn version(&self) -> u64;
+
     /// Calls the tool and yields its output with the documents to show.
     fn call<'a>(
         &'a self,
@@ -139,6 +157,10 @@ impl<H: ToolHandler> DynToolHandler for H {
 
     fn tools(&self) -> BoxFuture<'_, Result<Vec<ToolSpec>, ToolError>> {
         Box::pin(ToolHandler::tools(self))
+    }
+
+    fn version(&self) -> u64 {
+        ToolHandler::version(self)
     }
 
     fn call<'a>(

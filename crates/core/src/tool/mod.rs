@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod bind;
+mod changed;
 mod check;
 mod context;
 mod definition;
@@ -13,6 +14,7 @@ mod returned;
 mod set;
 mod view;
 
+pub use changed::{WithOutcome, WithSpec};
 pub use check::{SchemaLoosening, SchemaRefusal, SchemaReport};
 pub use context::{Extensions, RunValues, ToolContext};
 pub use definition::{Effect, ToolDefinition, ToolMetadata, ToolSpec};
@@ -104,13 +106,51 @@ pub trait Tool: Send + Sync {
     /// let look = look.with_metadata(|metadata| metadata.timeout = Some(std::time::Duration::from_secs(5)));
     /// # }
     /// ```
-    fn with_metadata(self, change: impl FnOnce(&mut ToolMetadata)) -> WithMetadata<Self>
+    fn with_metadata(self, change: impl FnOnce(&mut ToolMetadata)) -> WithSpec<Self>
     where
         Self: Sized,
     {
         let mut spec = self.spec().clone();
         change(&mut spec.metadata);
-        WithMetadata { tool: self, spec }
+        WithSpec::new(self, spec)
+    }
+
+    /// The same tool with another definition or other metadata: a name, a description, examples. A call must fit
+    /// another schema and then its own.
+    ///
+    /// ```
+    /// # use attache_core::Tool;
+    /// # fn change(look: impl Tool + 'static) {
+    /// let look = look.with_spec(|mut spec| {
+    ///     spec.definition = spec.definition.with_name("archive.look").with_description("Looks into the archive.");
+    ///     spec
+    /// });
+    /// # }
+    /// ```
+    fn with_spec(self, change: impl FnOnce(ToolSpec) -> ToolSpec) -> WithSpec<Self>
+    where
+        Self: Sized,
+    {
+        let spec = change(self.spec().clone());
+        WithSpec::new(self, spec)
+    }
+
+    /// The same tool, what comes of a call changed: an output in another form, an error that says less or more.
+    ///
+    /// ```
+    /// # use attache_core::{Tool, ToolError};
+    /// # fn change(look: impl Tool + 'static) {
+    /// let look = look
+    ///     .with_outcome(|outcome| outcome.map(|output| { let text = output.tree.model_text().to_uppercase(); output.with_text(&text) }))
+    ///     .with_outcome(|outcome| outcome.map_err(|error| ToolError::new("the archive is closed").with_kind(error.kind())));
+    /// # }
+    /// ```
+    fn with_outcome<F>(self, change: F) -> WithOutcome<Self, F>
+    where
+        Self: Sized,
+        F: Fn(Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> + Send + Sync,
+    {
+        WithOutcome::new(self, change)
     }
 }
 
@@ -129,30 +169,5 @@ impl<T: Tool + ?Sized> Tool for std::sync::Arc<T> {
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         (**self).run(arguments, context)
-    }
-}
-
-/// A tool with other metadata; see [`Tool::with_metadata`].
-#[derive(Clone, Debug)]
-pub struct WithMetadata<T> {
-    tool: T,
-    spec: ToolSpec,
-}
-
-impl<T: Tool> Tool for WithMetadata<T> {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
-        self.tool.arguments(written)
-    }
-
-    fn run(
-        &self,
-        arguments: Map<String, Value>,
-        context: ToolContext,
-    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        self.tool.run(arguments, context)
     }
 }

@@ -174,6 +174,38 @@ impl Parameters {
     }
 }
 
+/// What a tool says of its return value.
+#[derive(Debug, Default)]
+pub struct Returns(Map<String, Value>);
+
+impl Returns {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Describes it.
+    #[must_use]
+    pub fn described(mut self, text: &str) -> Self {
+        self.0.insert("description".to_owned(), text.into());
+        self
+    }
+
+    /// Adds an example.
+    #[must_use]
+    pub fn example<T: Serialize>(mut self, example: T) -> Self {
+        if let Ok(example) = serde_json::to_value(example) {
+            self.0.insert("examples".to_owned(), json!([example]));
+        }
+        self
+    }
+
+    /// The schema of it.
+    pub fn into_schema(self) -> Value {
+        Value::Object(self.0)
+    }
+}
+
 /// True if a schema is that of a struct: an object whose members all have names, and no choice between several.
 fn has_named_fields(schema: &Value) -> bool {
     let keyword = |name: &str| schema.get(name);
