@@ -15,6 +15,7 @@ use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
+use crate::price::{Money, Prices};
 use crate::setup::Setup;
 use crate::store::MemoryDocumentStore;
 use crate::tools::{Toolbox, Tools, ToolsError};
@@ -72,6 +73,7 @@ impl Agent {
                 settings: ModelSettings::new(),
                 streaming: true,
                 limits: Limits::default(),
+                prices: None,
                 timing: Timing::default(),
                 window: Some(MessageWindow::default()),
                 history: HistoryPolicy::default(),
@@ -221,6 +223,41 @@ impl AgentBuilder {
     /// Sets the most tokens of a run.
     pub fn max_tokens_per_run(mut self, tokens: u64) -> Self {
         self.inner.limits.max_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the most money that a run may cost, by the [`prices`](Self::prices). A run whose model has no price fails
+    /// then. The limit holds where replies are bounded by [`ModelSettings::max_tokens`]; else a run may pass it by one
+    /// reply.
+    ///
+    /// ```
+    /// use attache_agent::{Agent, Price, Prices};
+    /// # use attache_core::Usage;
+    /// # use attache_testkit::{ScriptedModel, Turn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let model = ScriptedModel::new([Turn::text("Berlin.").costing(Usage::new(1_000, 200))]);
+    /// # let name = attache_core::ModelHandle::from(model.clone()).id().to_owned();
+    /// let prices = Prices::new("USD").with_model(name, Price::new(1.25, 10.0)).as_of("2026-11-01");
+    /// let agent = Agent::builder(model).prices(prices).max_cost(0.50).build()?;
+    /// let outcome = agent.run("What is the capital of Germany?").outcome().await?;
+    /// assert_eq!(outcome.cost.known.to_string(), "0.00325");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn max_cost(mut self, cost: impl Into<Money>) -> Self {
+        self.inner.limits.max_cost = Some(cost.into());
+        self
+    }
+
+    /// Sets the prices of models. Without them nobody knows what a run costs.
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.inner.prices = Some(Arc::new(prices));
+        self
+    }
+
+    /// Sets all limits of a run at once.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.inner.limits = limits;
         self
     }
 

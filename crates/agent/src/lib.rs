@@ -7,6 +7,7 @@
 //!
 //! Start at [`Agent`]; callers who run tools themselves use [`chat_loop`].
 
+mod account;
 mod agent;
 mod chat_loop;
 mod control;
@@ -22,6 +23,7 @@ mod options;
 mod outcome;
 mod pace;
 mod preflight;
+mod price;
 mod run;
 mod setup;
 mod store;
@@ -38,12 +40,13 @@ pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
     Begun, Disposition, Ended, Entry, EntryKind, Key, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
-    ToolOutcome,
+    ToolOutcome, ToolRule,
 };
 pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
-pub use run::{Action, PendingCall, ReplayError, Run};
+pub use price::{Cost, Money, Price, Prices};
+pub use run::{Action, CallLimit, PendingCall, ReplayError, Run};
 pub use store::MemoryDocumentStore;
 pub use tools::{FunctionTool, NoArguments, ToolFunction, ToolReply, Tools, ToolsError, tool_fn};
 pub use window::MessageWindow;

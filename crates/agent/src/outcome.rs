@@ -7,6 +7,7 @@ use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::JournalError;
+use crate::price::Cost;
 
 /// The one reason why a run ended, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,16 +18,22 @@ pub enum EndReason {
     Answer,
     /// The output of return-direct tools is the answer.
     ReturnDirect,
+    /// The output of a tool that ends runs is the answer.
+    FinishTool,
     /// The step limit was reached; a last call without tools gave what is there.
     MaxSteps,
     /// The token limit was reached; a last call without tools gave what is there.
     TokenLimit,
+    /// The limit of cost was reached; a last call without tools gave what is there, if there was money for it.
+    CostLimit,
     /// The limit of tool calls was reached; a last call without tools gave what is there.
     ToolCallLimit,
-    /// The run's time was up.
+    /// The run's time was up; where there was time for it, a last call without tools gave what is there.
     Deadline,
-    /// The same call failed, or gave the same result, again and again.
+    /// The same calls gave the same results again and again.
     NoProgress,
+    /// The model made calls that cannot be made, again and again, of one tool or of tools that there are not.
+    ToolRetriesExhausted,
     /// Calls wait for results that nobody delivered in time.
     PendingExternal,
     /// The model declined.
@@ -55,11 +62,14 @@ impl EndReason {
         match self {
             Self::Answer => "answer",
             Self::ReturnDirect => "return_direct",
+            Self::FinishTool => "finish_tool",
             Self::MaxSteps => "max_steps",
             Self::TokenLimit => "token_limit",
+            Self::CostLimit => "cost_limit",
             Self::ToolCallLimit => "tool_call_limit",
             Self::Deadline => "deadline",
             Self::NoProgress => "no_progress",
+            Self::ToolRetriesExhausted => "tool_retries_exhausted",
             Self::PendingExternal => "pending_external",
             Self::Refusal => "refusal",
             Self::ContentFilter => "content_filter",
@@ -129,8 +139,10 @@ pub struct Outcome {
     pub unread: Vec<Arc<Message>>,
     /// Model calls that came to their end.
     pub steps: u32,
-    /// What all of them cost; unknown counts are absent.
+    /// The tokens of all of them and of those of agents inside; unknown counts are absent.
     pub usage: Usage,
+    /// What they cost, those of agents inside included.
+    pub cost: Cost,
 }
 
 /// The cause of a failure.

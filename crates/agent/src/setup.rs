@@ -13,6 +13,7 @@ use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
 use crate::options::RunOptions;
 use crate::preflight::Screen;
+use crate::price::Prices;
 use crate::tools::{Family, Listed, ToolWarning, Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
 
@@ -32,6 +33,7 @@ pub(crate) struct Setup {
     pub(crate) settings: ModelSettings,
     pub(crate) streaming: bool,
     pub(crate) limits: Limits,
+    pub(crate) prices: Option<Arc<Prices>>,
     pub(crate) timing: Timing,
     pub(crate) window: Option<MessageWindow>,
     pub(crate) history: HistoryPolicy,

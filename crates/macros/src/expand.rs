@@ -48,9 +48,12 @@ impl ToolFn {
             flag(options.return_direct, quote!(with_return_direct), true),
             flag(options.blocking, quote!(with_blocking), true),
             flag(options.sequential, quote!(with_sequential), true),
+            flag(options.poll, quote!(with_poll), true),
+            flag(options.finish, quote!(with_finish), true),
             flag(options.disabled, quote!(with_enabled), false),
             flag(options.always_visible, quote!(with_always_visible), true),
         ];
+        let max_calls = options.max_calls.as_ref().map(|calls| quote! { .with_max_calls(#calls) });
         let flags = flags.iter().flatten();
         let produces = &options.produces;
         let produces = (!produces.is_empty()).then(|| quote! { .with_produces([#(#produces),*]) });
@@ -71,7 +74,7 @@ impl ToolFn {
                     #returns,
             )
             .with_origin(::core::concat!(::core::module_path!(), "::", #function))
-            #effect #timeout #(#flags)* #produces #tags
+            #effect #timeout #max_calls #(#flags)* #produces #tags
         }
     }
 

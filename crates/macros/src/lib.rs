@@ -67,6 +67,9 @@ use syn::{Path, parse_quote};
 /// | `return_direct` | its output is the answer |
 /// | `blocking` | it blocks its thread |
 /// | `sequential` | nothing runs beside it |
+/// | `poll` | it is there to be asked again and again: equal results are no lack of progress |
+/// | `finish` | its success ends the run; it stays available at a limit, when other tools are off |
+/// | `max_calls = 3` | the most calls in one run; the run's limit where none is set |
 /// | `enabled = false` | the model is not offered it |
 /// | `strict` | APIs hold the model to the schema where they can, and arguments are taken as they are: `"5"` is no 5, one value is no array of one |
 /// | `produces = "application/pdf, image/*"` | the media types of the documents that it returns, held against the model before a run |

@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{Expr, Lit, LitBool, LitStr, Path, Result, Token};
+use syn::{Expr, Lit, LitBool, LitInt, LitStr, Path, Result, Token};
 
 use crate::text;
 
@@ -19,6 +19,9 @@ pub(crate) struct ToolOptions {
     pub(crate) return_direct: bool,
     pub(crate) blocking: bool,
     pub(crate) sequential: bool,
+    pub(crate) poll: bool,
+    pub(crate) finish: bool,
+    pub(crate) max_calls: Option<LitInt>,
     pub(crate) disabled: bool,
     pub(crate) strict: bool,
     /// Media types.
@@ -63,6 +66,13 @@ impl ToolOptions {
             "return_direct" => self.return_direct = flag(meta)?,
             "blocking" => self.blocking = flag(meta)?,
             "sequential" => self.sequential = flag(meta)?,
+            "poll" => self.poll = flag(meta)?,
+            "finish" => self.finish = flag(meta)?,
+            "max_calls" => {
+                let calls: LitInt = meta.value()?.parse()?;
+                calls.base10_parse::<u32>()?;
+                self.max_calls = Some(calls);
+            }
             "enabled" => self.disabled = !flag(meta)?,
             "strict" => self.strict = flag(meta)?,
             "produces" => self.produces = media_types(&meta.value()?.parse()?)?,
@@ -74,7 +84,7 @@ impl ToolOptions {
             _ => {
                 return Err(meta.error(
                     "unknown option: a tool knows `name`, `description`, `effect`, `timeout`, `return_direct`, \
-                     `blocking`, `sequential`, `enabled`, `strict`, `produces`, `always_visible`, `tags`, `returns`, \
+                     `blocking`, `sequential`, `poll`, `finish`, `max_calls`, `enabled`, `strict`, `produces`, `always_visible`, `tags`, `returns`, \
                      `returns_example` and `crate`",
                 ));
             }

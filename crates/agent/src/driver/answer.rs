@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use async_stream::stream;
 use attache_core::{Document, DocumentSource, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult};
@@ -19,7 +19,7 @@ use crate::driver::open::{not_stored, time};
 use crate::driver::record::{Ran, Recording, record_result, store_documents};
 use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
-use crate::journal::{JournalError, Place, Scope, now};
+use crate::journal::{JournalError, Place, Scope};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, unknown_outcome};
@@ -311,8 +311,8 @@ impl Driver {
         let mut answers: Vec<Answer> = Vec::with_capacity(running.len());
         for (PendingCall { key, call, .. }, entry) in running {
             let own = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout);
-            let left =
-                self.run.deadline().map(|deadline| Duration::from_millis(deadline.saturating_sub(now())));
+            // There is time left for a last answer behind the tools.
+            let left = interrupt.left().map(|left| left.saturating_sub(self.run.landing_room()));
             let invocation = Invocation {
                 entry,
                 context: self.context(&key, &call),
@@ -349,11 +349,8 @@ impl Driver {
                 disposition: Disposition::Refused,
             })
         };
-        if pending.beyond_limit {
-            let limit = self.run.limits().max_tool_calls;
-            return Err(refused(&format!(
-                "not executed: the limit of {limit} tool calls in this run is reached"
-            )));
+        if let Some(limit) = pending.beyond_limit {
+            return Err(refused(&limit.to_string()));
         }
         match self.toolbox.resolve(&call.name) {
             Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
@@ -361,7 +358,10 @@ impl Driver {
                 let unfit = entry.unfit(&call.arguments);
                 Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
             }
-            Resolved::Unknown(text) => Err(refused(&text)),
+            Resolved::Unknown(text) => {
+                let outcome = *refused(&text);
+                Err(Box::new(ToolOutcome { disposition: Disposition::NoSuchTool, ..outcome }))
+            }
         }
     }
 

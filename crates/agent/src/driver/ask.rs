@@ -84,17 +84,23 @@ pub(super) fn ask<'a>(
             let message = format!("{}: {}", degradation.option, degradation.note);
             yield Ok(driver.event(EventKind::Warning { code: "degraded", message }));
         }
-        if driver.run.limits().max_tokens.is_some() && usage.input_tokens.is_none() && !driver.warned_of_usage {
+        let cost = driver.cost_of(model.as_deref(), &usage);
+        if let Some(warning) = driver.warn_of_cost(cost) {
+            yield Ok(driver.event(warning));
+        }
+        if driver.run.limits().limit_tokens() && usage.input_tokens.is_none() && !driver.warned_of_usage {
             driver.warned_of_usage = true;
             let message = "the provider reports no usage, so the token limit is held by a guess".to_owned();
             yield Ok(driver.event(EventKind::Warning { code: "usage_unknown", message }));
         }
+        let spent = driver.budget.is_some().then(|| usage.clone());
         let requested = (!calls.is_empty()).then(|| EventKind::ToolCallsRequested { calls, content: message.text() });
         let finished =
             EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
         let message = Message::Assistant(message).shared();
-        let reply = Reply { message, finish_reason, raw_finish_reason, usage, model, degradations };
+        let reply = Reply { message, finish_reason, raw_finish_reason, usage, cost, model, degradations };
         // The reply is whole, and was paid for.
+        let guessed = driver.run.guessed();
         let entry = Entry::new(key, EntryKind::Reply(reply));
         let again = (!driver.recorder.place().is_volatile()).then(|| entry.clone());
         let recorded = interrupt.complete(driver.record_all(vec![entry])).await;
@@ -107,6 +113,10 @@ pub(super) fn ask<'a>(
             }
             yield Err(stop);
             return;
+        }
+        if let Some(usage) = spent {
+            let guessed = driver.run.guessed().saturating_sub(guessed);
+            driver.settle(&usage, cost, guessed);
         }
         // Calls that nobody will run are not announced.
         if let Err(stop) = interrupt.check().await {

@@ -62,12 +62,23 @@ pub(super) fn drive(
                         if let Some(kind) = warning {
                             yield driver.event(kind);
                         }
-                        let mut asking = pin!(ask::ask(&mut driver, &mut interrupt, key, step, landing));
-                        while let Some(item) = next(&mut asking).await {
-                            match item {
-                                Ok(event) => yield event,
-                                Err(stopped) => stop = Some(stopped),
+                        let allowed = match driver.is_bounded() {
+                            true => Box::pin(driver.may_ask(&mut interrupt, step, landing)).await,
+                            false => Ok(true),
+                        };
+                        match allowed {
+                            Ok(true) => {
+                                let mut asking = pin!(ask::ask(&mut driver, &mut interrupt, key, step, landing));
+                                while let Some(item) = next(&mut asking).await {
+                                    match item {
+                                        Ok(event) => yield event,
+                                        Err(stopped) => stop = Some(stopped),
+                                    }
+                                }
                             }
+                            // The run is at a limit.
+                            Ok(false) => {}
+                            Err(stopped) => stop = Some(stopped),
                         }
                     }
                     Err(stopped) => stop = Some(stopped),

@@ -47,6 +47,11 @@ impl Interrupt {
         Self { future, control: control.clone(), until, came: None }
     }
 
+    /// The time that is left to the run, if it has a deadline.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
     /// Waits for the interruption; one that came stays.
     async fn wait(&mut self) -> Interrupted {
         if let Some((interrupted, _)) = &self.came {

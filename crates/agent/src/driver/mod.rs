@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod budget;
 mod close;
 mod drive;
 mod handle;
@@ -17,11 +18,13 @@ use std::sync::Arc;
 
 use attache_core::{Document, Extensions, RunValues, Transcript};
 
+use crate::account::Budget;
 use crate::control::Control;
 use crate::event::{Event, EventKind};
 use crate::journal::Recorder;
 use crate::log::{Entry, EntryKind, Key};
 use crate::pace::Pace;
+use crate::price::Prices;
 use crate::run::Run;
 use crate::setup::Setup;
 use crate::tools::Toolbox;
@@ -51,6 +54,10 @@ struct Driver {
     /// Entries of which nobody knows whether they are in the log, because the run was interrupted meanwhile.
     unconfirmed: Vec<Entry>,
     warned_of_usage: bool,
+    warned_of_cost: bool,
+    prices: Option<Arc<Prices>>,
+    /// There where spending is limited.
+    budget: Option<Box<Budget>>,
     seq: u64,
 }
 

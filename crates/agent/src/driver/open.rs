@@ -7,8 +7,10 @@ use attache_core::{
     repair,
 };
 
+use crate::account::{Account, Amount, Budget};
 use crate::control::Control;
 use crate::driver::Driver;
+use crate::driver::budget::check_priced;
 use crate::driver::library::Library;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
@@ -16,7 +18,7 @@ use crate::input::RunInput;
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
 use crate::limits::HistoryPolicy;
-use crate::log::{Entry, EntryKind, Key, Started};
+use crate::log::{Entry, EntryKind, Key, Started, ToolRule};
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::pace::Pace;
@@ -118,6 +120,9 @@ pub(super) async fn open(
         unstored: Vec::new(),
         unconfirmed: Vec::new(),
         warned_of_usage: false,
+        warned_of_cost: false,
+        prices: setup.prices.clone(),
+        budget: None,
         seq: 0,
     };
     let mut events = Vec::new();
@@ -127,9 +132,11 @@ pub(super) async fn open(
             driver.toolbox = toolbox;
             events.extend(warnings.into_iter().map(|(code, message)| EventKind::Warning { code, message }));
             events.extend(driver.begin(input, deadline, asked).await?);
+            driver.open_account()?;
         }
         (Action::Ended, _) => {}
         _ => {
+            driver.open_account()?;
             driver.toolbox = setup.toolbox_of(driver.run.families())?;
             if driver.run.options() != options.number() {
                 events.push(EventKind::Warning {
@@ -181,6 +188,7 @@ impl Driver {
             families: self.toolbox.families.clone(),
             external_tools: self.names(|entry| matches!(entry.executor, Executor::External)),
             direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
+            rules: self.rules(),
             options: input.options.number(),
             question: asked.as_ref().map(|(question, _)| *question),
             beside,
@@ -193,6 +201,31 @@ impl Driver {
             events.push(EventKind::HistoryRepaired(repairs));
         }
         Ok(events)
+    }
+
+    /// Opens the account of a run whose spending is limited.
+    fn open_account(&mut self) -> Result<(), Fault> {
+        let limits = self.run.limits();
+        if limits.max_cost.is_some() {
+            check_priced(self.prices.as_deref(), self.setup.model.id())?;
+        }
+        if limits.limit_spending() {
+            let usage = self.run.usage();
+            let spent = Amount {
+                input: usage.input_tokens.unwrap_or(0).saturating_add(self.run.guessed()),
+                output: usage.output_tokens.unwrap_or(0),
+                cost: self.run.cost().known,
+            };
+            self.budget = Some(Box::new(Budget::new(Account::new(limits, spent, None))));
+        }
+        Ok(())
+    }
+
+    fn rules(&self) -> Vec<ToolRule> {
+        let mut rules: Vec<_> =
+            self.toolbox.entries.values().filter_map(|entry| ToolRule::of(&entry.spec)).collect();
+        rules.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        rules
     }
 
     fn names(&self, wanted: impl Fn(&ToolEntry) -> bool) -> Vec<String> {

@@ -36,7 +36,8 @@ impl Driver {
             messages = Box::pin(self.route(messages, &mut events)).await?;
         }
         let choice = match (landing, step) {
-            (true, _) => ToolChoice::None,
+            (true, _) if !self.run.has_finish_tools() => ToolChoice::None,
+            (true, _) => ToolChoice::Auto,
             (false, 1) => setup.tool_choice.clone(),
             (false, _) => ToolChoice::Auto,
         };

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::limits::Limits;
 use crate::log::Key;
 use crate::outcome::EndReason;
+use crate::price::Money;
 
 /// The version of the entries that this program writes. It reads this one and older ones.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -80,6 +81,8 @@ pub enum EntryKind {
     Inbox(Vec<Arc<Message>>),
     /// The model replied.
     Reply(Reply),
+    /// The run is at this limit: its next model call is the last one. Recorded where no entry before it says so.
+    Landing(EndReason),
     /// A call with effects is about to run.
     Begun(Begun),
     /// A call has its result.
@@ -119,6 +122,9 @@ pub struct Started {
     /// The tools whose output is the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub direct_tools: Vec<String>,
+    /// The tools that the run treats in a way of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<ToolRule>,
     /// The number of the model, settings, tools and principal that the run alone has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<u64>,
@@ -128,6 +134,43 @@ pub struct Started {
     /// Those of the runs that its tool had started until then and no log tells of: some may never write one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) beside: Vec<u64>,
+}
+
+/// The way in which a run treats one tool, where it is not the usual one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ToolRule {
+    /// The tool.
+    pub name: String,
+    /// The most calls of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u32>,
+    /// The most times in a row that a call of it may be corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_retries: Option<u32>,
+    /// True if equal results of it are no lack of progress.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub poll: bool,
+    /// True if its success ends the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finish: bool,
+}
+
+impl ToolRule {
+    /// The rule for a tool, unless it is treated as usual.
+    pub(crate) fn of(spec: &ToolSpec) -> Option<Self> {
+        let metadata = &spec.metadata;
+        let rule = Self {
+            name: spec.definition.name().to_owned(),
+            max_calls: metadata.max_calls,
+            max_retries: metadata.max_retries,
+            poll: metadata.poll,
+            finish: metadata.finish,
+        };
+        let is_usual = Self { name: rule.name.clone(), ..Self::default() } == rule;
+        (!is_usual).then_some(rule)
+    }
 }
 
 /// One reply of the model.
@@ -142,8 +185,11 @@ pub struct Reply {
     /// Why the model stopped, in the provider's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_finish_reason: Option<String>,
-    /// What it cost.
+    /// The tokens that it took.
     pub usage: Usage,
+    /// What it cost, where prices are configured and one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
     /// The model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -182,6 +228,16 @@ pub(crate) struct ListedTool {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     produces: Vec<String>,
     origin: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_calls: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_retries: Option<u32>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    poll: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    finish: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    nests: bool,
 }
 
 impl From<&ToolSpec> for ListedTool {
@@ -199,6 +255,11 @@ impl From<&ToolSpec> for ListedTool {
             sequential: metadata.sequential,
             produces: metadata.produces.clone(),
             origin: metadata.origin.clone(),
+            max_calls: metadata.max_calls,
+            max_retries: metadata.max_retries,
+            poll: metadata.poll,
+            finish: metadata.finish,
+            nests: metadata.nests,
         }
     }
 }
@@ -208,12 +269,17 @@ impl From<&ListedTool> for ToolSpec {
         let definition =
             ToolDefinition::new(tool.name.as_str(), tool.description.as_str(), tool.input_schema.clone())
                 .with_examples(tool.examples.iter().cloned());
-        let spec = Self::new(definition)
+        let mut spec = Self::new(definition)
             .with_effect(tool.effect)
             .with_return_direct(tool.return_direct)
             .with_sequential(tool.sequential)
             .with_produces(&tool.produces)
-            .with_origin(tool.origin.as_str());
+            .with_origin(tool.origin.as_str())
+            .with_poll(tool.poll)
+            .with_finish(tool.finish);
+        spec.metadata.max_calls = tool.max_calls;
+        spec.metadata.max_retries = tool.max_retries;
+        spec.metadata.nests = tool.nests;
         match tool.timeout_ms {
             Some(millis) => spec.with_timeout(Duration::from_millis(millis)),
             None => spec,
@@ -258,8 +324,12 @@ pub struct ToolOutcome {
 pub enum Disposition {
     /// The tool ran to its end, successfully or not.
     Executed,
-    /// The tool was not run: unknown, or its arguments did not fit.
+    /// The tool was not run: its arguments did not fit, or a limit was reached.
     Refused,
+    /// There is no tool of that name.
+    NoSuchTool,
+    /// The tool asked the model to correct the call.
+    Retry,
     /// The tool ran longer than allowed.
     TimedOut,
     /// The tool panicked.

@@ -29,6 +29,11 @@ impl Key {
         Self(Arc::from(format!("model/{step}")))
     }
 
+    /// The limit at which a step is the last one.
+    pub(crate) fn landing(step: u32) -> Self {
+        Self(Arc::from(format!("landing/{step}")))
+    }
+
     /// The intent to run a call.
     pub(crate) fn begun(call: &ToolCallId) -> Self {
         Self::of_call("begun/", call)

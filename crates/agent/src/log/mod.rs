@@ -6,6 +6,6 @@ mod key;
 pub(crate) use entry::FamilyTools;
 pub use entry::{
     Begun, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
-    ToolOutcome,
+    ToolOutcome, ToolRule,
 };
 pub use key::Key;

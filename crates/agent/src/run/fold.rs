@@ -10,7 +10,6 @@ use attache_core::{
 use crate::limits::EmptyReply;
 use crate::log::{Disposition, Ended, Reply, Started, ToolOutcome};
 use crate::outcome::EndReason;
-use crate::run::repeat::{self, Verdict};
 use crate::run::{Phase, Run};
 use crate::window::{NOTICE, PAUSED, TURN_ENDED};
 
@@ -21,13 +20,15 @@ const MAX_PAUSES: u32 = 10;
 const CHARS_PER_TOKEN: u64 = 4;
 
 impl Run {
-    pub(super) fn start(&mut self, started: &Started) {
+    pub(super) fn start(&mut self, started: &Started, at: u64) {
+        self.began_at = at;
         self.id.clone_from(&started.run_id);
         self.base = format!("{}-{:016x}", started.run_id, turn_number(&started.messages));
         self.limits = started.limits.clone();
         self.deadline = started.deadline;
         self.external.clone_from(&started.external_tools);
         self.direct.clone_from(&started.direct_tools);
+        self.tallies.rules.clone_from(&started.rules);
         self.options = started.options;
         self.families.clone_from(&started.families);
         self.history.clone_from(&started.messages);
@@ -51,35 +52,17 @@ impl Run {
     }
 
     /// The model; without tools if this is the last call allowed.
-    fn before_model(&mut self) -> Phase {
-        let counted = [self.usage.input_tokens, self.usage.output_tokens].into_iter().flatten().sum::<u64>();
-        let spent = counted.saturating_add(self.guessed);
-        let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
-        let landing = if self.step.saturating_add(1) >= self.limits.max_steps {
-            Some(EndReason::MaxSteps)
-        } else if self.limits.max_tokens.is_some_and(|limit| spent >= limit) {
-            Some(EndReason::TokenLimit)
-        } else if made >= self.limits.max_tool_calls && made > 0 {
-            Some(EndReason::ToolCallLimit)
-        } else {
-            None
-        };
+    pub(super) fn before_model(&mut self) -> Phase {
+        let landing = self.limit_reached();
         self.land(landing)
     }
 
     /// The model phase. Before a landing the model is told, at the tail, so that the cached prefix holds.
-    fn land(&mut self, landing: Option<EndReason>) -> Phase {
+    pub(super) fn land(&mut self, landing: Option<EndReason>) -> Phase {
         // With nothing done yet there is nothing to land.
         if let (Some(reason), true) = (&landing, self.step > 0) {
-            let why = match reason {
-                EndReason::TokenLimit => "The token limit of this run is reached.",
-                EndReason::ToolCallLimit => "The limit of tool calls of this run is reached.",
-                EndReason::NoProgress => "The same call was repeated without progress.",
-                _ => "This is the last step of this run.",
-            };
             let id = self.mint();
-            let text =
-                format!("{why} Tools are off now: answer with what you have, and say what is missing.");
+            let text = self.landing_notice(reason);
             self.push(notice(text).with_id(id));
         }
         Phase::Model { landing }
@@ -152,7 +135,8 @@ impl Run {
         self.step += 1;
         self.asked_at = at;
         self.usage.add(&reply.usage);
-        if self.limits.max_tokens.is_some() && reply.usage.input_tokens.is_none() {
+        self.cost.add(reply.cost);
+        if self.limits.limit_tokens() && reply.usage.input_tokens.is_none() {
             self.guessed = self.guessed.saturating_add(self.guess(message));
         }
         let text = message.text();
@@ -175,6 +159,7 @@ impl Run {
             }
             self.push(Message::Assistant(message));
         }
+        self.tallies.measure(&reply.usage, self.history.len());
         self.phase = match (&reply.finish_reason, calls.is_empty()) {
             (FinishReason::Refusal, _) => {
                 if blank {
@@ -192,17 +177,24 @@ impl Run {
                 self.detail = Some("the provider ended the reply with an error".to_owned());
                 ending(EndReason::ProviderError("api".to_owned()))
             }
-            (_, false) if landing.is_some() => {
+            (_, false) if landing.is_some() && !self.may_finish(&calls) => {
                 self.close(&calls, "not executed: tools are off");
                 ending(landing.unwrap_or(EndReason::MaxSteps))
             }
             (reason, false) if *reason == FinishReason::Length || calls.iter().any(is_truncated) => {
                 self.close(&calls, "output limit reached before this call was complete; send a smaller call");
                 self.cut_rounds += 1;
-                if self.cut_rounds > 1 { ending(EndReason::Length) } else { self.before_model() }
+                if let Some(landing) = landing {
+                    ending(landing)
+                } else if self.cut_rounds > 1 {
+                    ending(EndReason::Length)
+                } else {
+                    self.before_model()
+                }
             }
             (_, false) => {
                 self.cut_rounds = 0;
+                self.tallies.count(&calls, landing);
                 self.calls.extend(calls.iter().cloned());
                 Phase::Calls(calls.into())
             }
@@ -226,6 +218,15 @@ impl Run {
 
     /// The tokens of a step whose provider reported none: those of the texts that were read and written.
     fn guess(&self, reply: &AssistantMessage) -> u64 {
+        tokens(self.chars_from(0).saturating_add(reply_len(reply)))
+    }
+
+    /// The tokens of the texts from that place in the history on.
+    pub(super) fn guess_from(&self, start: usize) -> u64 {
+        tokens(self.chars_from(start))
+    }
+
+    fn chars_from(&self, start: usize) -> usize {
         let chars = |message: &Arc<Message>| match &**message {
             Message::System(message) => message.parts.iter().map(|part| part.text().len()).sum::<usize>(),
             Message::User(message) => message.parts.iter().map(content_len).sum(),
@@ -235,15 +236,14 @@ impl Run {
             }
             _ => 0,
         };
-        let read = self.history.iter().map(chars).sum::<usize>() + reply_len(reply);
-        u64::try_from(read).unwrap_or(u64::MAX).div_ceil(CHARS_PER_TOKEN)
+        self.history.iter().skip(start).map(chars).sum()
     }
 
     /// An answer ends the run, unless more was said meanwhile. After a landing nothing goes on.
     fn answered(&mut self, reason: EndReason, landing: Option<EndReason>) -> Phase {
         match landing {
-            // An answer at the first step is one, whatever would have come after it.
-            Some(_) if self.step == 1 => ending(reason),
+            // An answer at the only step is one, whatever would have come after it.
+            Some(EndReason::MaxSteps) if self.step == 1 => ending(reason),
             Some(landing) => ending(landing),
             None => Phase::Ending { reason, open: true },
         }
@@ -305,30 +305,36 @@ impl Run {
         let unknown = calls.iter().zip(&outcomes).filter(|(_, outcome)| self.is_unknown(outcome));
         let unknown: Vec<ToolCall> = unknown.map(|(call, _)| call.clone()).collect();
         self.unknown.extend(unknown);
+        let stop = self.observe(calls, &outcomes);
         self.begun.clear();
         let direct = outcomes.iter().zip(calls).all(|(outcome, call)| {
             self.direct.contains(&call.name) && outcome.result.status == ResultStatus::Ok
         });
-        let verdict =
-            self.repeats.observe(calls.iter().zip(&outcomes).map(|(call, outcome)| (call, &outcome.result)));
         // Collecting in place would keep the room of the outcomes for as long as the history lives.
         let mut results = Vec::with_capacity(outcomes.len());
         results.extend(outcomes.into_iter().map(|outcome| outcome.result));
-        if verdict == Verdict::Nudge {
-            repeat::nudge(calls, &mut results);
-        }
+        let finished = if direct { None } else { self.finished(calls, &results) };
         let answer = direct.then(|| {
             let texts: Vec<_> = results.iter().map(|result| result.tree.model_text()).collect();
             texts.join("\n")
         });
+        let (answer, reason) = match finished {
+            Some(text) => (Some(text), EndReason::FinishTool),
+            None => (answer, EndReason::ReturnDirect),
+        };
+        let stop = stop.told(calls, &mut results);
         self.push_results(results);
+        let landed = self.tallies.landed.take();
         self.phase = if let Some(answer) = answer {
             self.text = answer;
             let (id, text) = (self.mint(), self.text.clone());
             self.push(Message::assistant(text).with_id(id));
-            self.answered(EndReason::ReturnDirect, None)
-        } else if verdict == Verdict::Stop {
-            self.land(Some(EndReason::NoProgress))
+            // After a landing nothing goes on.
+            Phase::Ending { reason, open: landed.is_none() }
+        } else if let Some(landed) = landed {
+            ending(landed)
+        } else if stop.is_some() {
+            self.land(stop)
         } else {
             self.before_model()
         };
@@ -427,6 +433,10 @@ fn turn_number(messages: &[Arc<Message>]) -> u64 {
 
 fn is_truncated(call: &ToolCall) -> bool {
     matches!(call.arguments.json(), Err(attache_core::ArgumentsError::Truncated))
+}
+
+fn tokens(chars: usize) -> u64 {
+    u64::try_from(chars).unwrap_or(u64::MAX).div_ceil(CHARS_PER_TOKEN)
 }
 
 fn reply_len(message: &AssistantMessage) -> usize {

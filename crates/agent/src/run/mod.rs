@@ -1,21 +1,28 @@
 //! The run: a fold over its log.
 
+mod bounds;
 mod fold;
 mod repeat;
 mod results;
+mod tally;
 
 pub(crate) use fold::interrupted;
 pub(crate) use results::{UNKNOWN_OUTCOME, unknown_outcome};
+pub use tally::CallLimit;
+pub(crate) use tally::Spent;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
 
 use crate::limits::Limits;
 use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, SyntheticMessage, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
+use crate::price::Cost;
 use repeat::Repeats;
+use tally::Tallies;
 
 /// The next thing for a driver to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +65,8 @@ pub struct PendingCall {
     pub call: ToolCall,
     /// True if the caller answers it.
     pub external: bool,
-    /// True if it passes the limit of tool calls: it is refused, whoever would answer it.
-    pub beyond_limit: bool,
+    /// The limit that it passes, if it does: it is refused, whoever would answer it.
+    pub beyond_limit: Option<CallLimit>,
     /// The effect of its tool, if the intent to run it is recorded already.
     pub begun: Option<Effect>,
 }
@@ -85,6 +92,7 @@ pub struct Run {
     /// The start of the ids that the run makes: no other turn of the conversation has it.
     base: String,
     limits: Limits,
+    began_at: u64,
     deadline: Option<u64>,
     external: Vec<String>,
     direct: Vec<String>,
@@ -111,7 +119,9 @@ pub struct Run {
     begun: HashMap<ToolCallId, Effect>,
     unknown: Vec<ToolCall>,
     repeats: Repeats,
+    tallies: Tallies,
     usage: Usage,
+    cost: Cost,
     /// Tokens of steps whose provider reported none, as guessed.
     guessed: u64,
     text: String,
@@ -144,14 +154,18 @@ impl Run {
         Self::default()
     }
 
-    /// The run that a log tells of. Entries of runs inside its tools are passed over.
+    /// The run that a log tells of. Of the entries of runs inside its tools only the spending counts.
     ///
     /// # Errors
     /// [`ReplayError`] names the first entry that does not fit.
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
         let mut run = Self::new();
-        for entry in entries.into_iter().filter(|entry| entry.key.outer_scope().is_none()) {
-            run.apply(entry)?;
+        for entry in entries {
+            match (entry.key.outer_scope(), &entry.kind) {
+                (None, _) => run.apply(entry)?,
+                (Some(_), EntryKind::Reply(reply)) => run.spend_inside(&Spent::of(reply)),
+                (Some(_), _) => {}
+            }
         }
         Ok(run)
     }
@@ -215,14 +229,12 @@ impl Run {
     }
 
     fn pending(&self, calls: &[ToolCall]) -> Vec<PendingCall> {
-        let before = self.calls.len().saturating_sub(calls.len());
-        let limit = usize::try_from(self.limits.max_tool_calls).unwrap_or(usize::MAX);
         let open = calls.iter().enumerate().filter(|(_, call)| !self.outcomes.contains_key(&call.id));
         let pending = open.map(|(place, call)| {
-            let beyond_limit = before.saturating_add(place) >= limit;
+            let beyond_limit = self.beyond_limit(calls, place);
             PendingCall {
                 key: Key::result(&call.id),
-                external: !beyond_limit && self.external.contains(&call.name),
+                external: beyond_limit.is_none() && self.external.contains(&call.name),
                 beyond_limit,
                 begun: self.begun.get(&call.id).copied(),
                 call: call.clone(),
@@ -242,7 +254,7 @@ impl Run {
             (EntryKind::Started(_), phase) if *phase != Phase::New => {
                 return Err(misfit("the run has begun already"));
             }
-            (EntryKind::Started(started), _) => self.start(started),
+            (EntryKind::Started(started), _) => self.start(started, at),
             (_, Phase::New) => return Err(misfit("the run has not begun")),
             (_, Phase::Ended(_)) => return Err(misfit("the run has ended")),
             (EntryKind::Inbox(messages), Phase::Model { .. } | Phase::Ending { open: true, .. }) => {
@@ -260,6 +272,13 @@ impl Run {
                 self.reply(reply, landing, at).map_err(misfit)?;
             }
             (EntryKind::Reply(_), _) => return Err(misfit("the run was not asking the model")),
+            (EntryKind::Landing(reason), Phase::Model { landing: None }) => {
+                if !entry.key.is(&format_args!("landing/{}", self.step.saturating_add(1))) {
+                    return Err(misfit("another step comes first"));
+                }
+                self.phase = self.land(Some(reason.clone()));
+            }
+            (EntryKind::Landing(_), _) => return Err(misfit("the run was not about to ask the model")),
             (EntryKind::Begun(begun), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &begun.call_id).map_err(misfit)?;
                 self.begun.insert(begun.call_id.clone(), begun.effect);
@@ -313,6 +332,7 @@ impl Run {
             unread: self.unread.clone(),
             steps: self.step,
             usage: self.usage.clone(),
+            cost: self.cost,
         }
     }
 
@@ -330,6 +350,13 @@ impl Run {
     /// When the run's time is up, in milliseconds since 1970.
     pub(crate) fn deadline(&self) -> Option<u64> {
         self.deadline
+    }
+
+    /// The time before the deadline that is left for a last answer: a tenth of the run's time, and half a minute at
+    /// most.
+    pub(crate) fn landing_room(&self) -> Duration {
+        let all = self.deadline.map_or(0, |deadline| deadline.saturating_sub(self.began_at));
+        Duration::from_millis((all / 10).min(30_000))
     }
 
     /// The number of what the run has otherwise than its agent.

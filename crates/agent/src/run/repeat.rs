@@ -8,47 +8,69 @@ use attache_core::{ContentTree, ToolCall, ToolResult};
 /// The rounds of late.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Repeats {
-    /// Signatures of call and result, so that polling something that changes is no repetition.
+    /// Signatures of call and result, so that asking for something that changes is no repetition.
     recent: VecDeque<u64>,
+    /// The rounds in a row that found nothing.
+    empty: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Fine,
+    /// The model is told that it repeats itself.
     Nudge,
+    /// The model is told that it finds nothing.
+    Empty,
     Stop,
 }
 
-const WINDOW: usize = 10;
+/// Wide enough for circles of three rounds.
+const WINDOW: usize = 15;
 const NUDGE_AT: usize = 3;
 const STOP_AT: usize = 5;
+/// The rounds without a result after which the model is told so, and the run stops.
+const EMPTY_NUDGE: usize = 4;
+const EMPTY_STOP: usize = 8;
 
 impl Repeats {
+    /// Takes the calls of a round with their results, and whether each has an effect. A round of none is passed over.
     pub(crate) fn observe<'a>(
         &mut self,
-        round: impl Iterator<Item = (&'a ToolCall, &'a ToolResult)>,
+        round: impl Iterator<Item = (&'a ToolCall, &'a ToolResult, bool)>,
     ) -> Verdict {
         let mut hasher = DefaultHasher::new();
-        let mut failed = false;
-        for (call, result) in round {
-            failed |= result.is_error();
+        let (mut calls, mut is_empty) = (0_usize, true);
+        for (call, result, has_effect) in round {
+            calls += 1;
+            // An effect has done something, although it returns nothing.
+            is_empty &= !has_effect && found_nothing(result);
             call.name.hash(&mut hasher);
             call.arguments.replay_json().hash(&mut hasher);
             result.is_error().hash(&mut hasher);
             hash_stable(result, &mut hasher);
         }
+        if calls == 0 {
+            return Verdict::Fine;
+        }
+        self.empty = if is_empty { self.empty.saturating_add(1) } else { 0 };
         let signature = hasher.finish();
         if self.recent.len() == WINDOW {
             self.recent.pop_front();
         }
         self.recent.push_back(signature);
-        match self.recent.iter().filter(|seen| **seen == signature).count() {
-            ..NUDGE_AT => Verdict::Fine,
-            // Asking for the state of a job again and again is no failure.
-            STOP_AT.. if failed => Verdict::Stop,
-            _ => Verdict::Nudge,
+        match (self.recent.iter().filter(|seen| **seen == signature).count(), self.empty) {
+            (STOP_AT.., _) | (_, EMPTY_STOP..) => Verdict::Stop,
+            (NUDGE_AT.., _) => Verdict::Nudge,
+            (_, EMPTY_NUDGE..) => Verdict::Empty,
+            _ => Verdict::Fine,
         }
     }
+}
+
+fn found_nothing(result: &ToolResult) -> bool {
+    !result.is_error()
+        && result.documents.is_empty()
+        && matches!(result.tree.json(), "null" | "\"\"" | "[]" | "{}")
 }
 
 /// The result's text without the ids of its documents, which are new at each call.
@@ -64,16 +86,23 @@ fn hash_stable(result: &ToolResult, hasher: &mut DefaultHasher) {
     text.hash(hasher);
 }
 
-/// Tells the model, in the last result, that it repeats itself.
-pub(crate) fn nudge(calls: &[ToolCall], results: &mut [ToolResult]) {
-    let (Some(call), Some(result)) = (calls.last(), results.last_mut()) else { return };
-    let hint = format!(
-        "{}\n\n[The call {} was made several times with the same result. Try something else, or answer with what you have.]",
-        result.tree.model_text(),
-        call.name
-    );
-    // A result with documents keeps its tree, in which their references stand.
-    if result.documents.is_empty() && result.withheld.is_empty() {
-        result.tree = ContentTree::text(&hint);
+impl Verdict {
+    /// Tells the model, in the last result, what is wrong.
+    pub(crate) fn told(self, calls: &[ToolCall], results: &mut [ToolResult]) {
+        let (Some(call), Some(result)) = (calls.last(), results.last_mut()) else { return };
+        let hint = match self {
+            Self::Nudge => format!(
+                "The call {} was made several times with the same result. Try something else, or answer with what you have.",
+                call.name
+            ),
+            Self::Empty => {
+                "The last calls found nothing. Try something else, or answer with what you have.".to_owned()
+            }
+            Self::Fine | Self::Stop => return,
+        };
+        // A result with documents keeps its tree, in which their references stand.
+        if result.documents.is_empty() && result.withheld.is_empty() {
+            result.tree = ContentTree::text(&format!("{}\n\n[{hint}]", result.tree.model_text()));
+        }
     }
 }

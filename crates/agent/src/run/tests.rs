@@ -18,6 +18,7 @@ fn started(max_steps: u32) -> Entry {
         limits,
         external_tools: vec![],
         direct_tools: vec!["direct".to_owned()],
+        rules: vec![],
         question: None,
         options: None,
         beside: vec![],
@@ -32,6 +33,7 @@ fn reply(parts: impl IntoIterator<Item = Option<AssistantPart>>, finish: FinishR
         finish_reason: finish,
         raw_finish_reason: None,
         usage: Usage::new(10, 5),
+        cost: None,
         model: None,
         degradations: vec![],
     })

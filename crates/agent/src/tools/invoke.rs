@@ -61,9 +61,9 @@ fn failed(call: &ToolCall, mut error: ToolError, has_effect: bool) -> (ToolResul
     }
     let disposition = match error.kind() {
         ToolErrorKind::Abort => Disposition::Aborted,
-        ToolErrorKind::InvalidArguments | ToolErrorKind::UnknownTool | ToolErrorKind::MissingContext => {
-            Disposition::Refused
-        }
+        ToolErrorKind::InvalidArguments | ToolErrorKind::MissingContext => Disposition::Refused,
+        ToolErrorKind::UnknownTool => Disposition::NoSuchTool,
+        ToolErrorKind::Retry => Disposition::Retry,
         ToolErrorKind::Timeout => Disposition::TimedOut,
         ToolErrorKind::Panicked => Disposition::Panicked,
         _ => Disposition::Executed,

@@ -28,7 +28,7 @@ async fn the_model_is_told_which_limit_it_lands_at() {
     let cases: [(Limit, EndReason, &str); 4] = [
         (|builder| builder.max_steps(3), EndReason::MaxSteps, "This is the last step of this run."),
         (
-            |builder| builder.max_tokens_per_run(60),
+            |builder| builder.max_tokens_per_run(65),
             EndReason::TokenLimit,
             "The token limit of this run is reached.",
         ),

@@ -119,7 +119,7 @@ async fn unknown_usage_counts_as_a_guess_under_a_token_limit() {
     let turns = (0..10).map(|n| Turn::call("t", json!({"n": n})).costing(Usage::default()));
     let turns = turns.chain([Turn::text("done").costing(Usage::default())]);
     let tool = counting("t", Effect::Read, &Counter::default());
-    let builder = Agent::builder(ScriptedModel::new(turns).unverified()).tool(tool).max_tokens_per_run(1);
+    let builder = Agent::builder(ScriptedModel::new(turns).unverified()).tool(tool).max_tokens_per_run(26);
     let events = all(&mut builder.build().unwrap().run("go")).await;
     let outcome = end(&events);
     assert_eq!((outcome.reason, outcome.steps), (EndReason::TokenLimit, 2));
@@ -127,7 +127,7 @@ async fn unknown_usage_counts_as_a_guess_under_a_token_limit() {
 }
 
 #[tokio::test]
-async fn asking_for_a_state_again_and_again_is_progress() {
+async fn polling_a_tool_that_is_there_for_it_is_progress() {
     let polls = Counter::default();
     let seen = polls.clone();
     let status = tool_fn("status", "", move |_: NoArguments| {
@@ -135,7 +135,8 @@ async fn asking_for_a_state_again_and_again_is_progress() {
         async move { Ok::<_, ToolError>(state) }
     });
     let turns = (0..12).map(|_| Turn::call("status", "{}")).chain([Turn::text("it is done")]);
-    let agent = Agent::builder(ScriptedModel::new(turns)).tool(status.with_effect(Effect::Read));
+    let status = status.with_effect(Effect::Read).with_spec(|spec| spec.with_poll(true));
+    let agent = Agent::builder(ScriptedModel::new(turns)).tool(status);
     let outcome = agent.build().unwrap().run("go").outcome().await.unwrap();
     assert_eq!((outcome.reason, &*outcome.text, polls.get()), (EndReason::Answer, "it is done", 12));
 }

@@ -15,6 +15,7 @@ mod ids;
 mod interrupting;
 mod journals;
 mod landing;
+mod limits;
 mod liveness;
 mod losses;
 mod names;

@@ -254,8 +254,8 @@ async fn newer_versions_and_unknown_members_are_refused() {
     assert!(read(&entries).is_ok());
     // A limit that a newer program holds.
     let mut newer = entries.clone();
-    newer[0]["kind"]["started"]["limits"]["maxCost"] = json!(0.5);
-    assert!(read(&newer).unwrap_err().to_string().contains("maxCost"));
+    newer[0]["kind"]["started"]["limits"]["maxWatts"] = json!(0.5);
+    assert!(read(&newer).unwrap_err().to_string().contains("maxWatts"));
     for at in 0..entries.as_array().unwrap().len() {
         let mut newer = entries.clone();
         newer[at]["schemaVersion"] = json!(SCHEMA_VERSION + 1);

@@ -191,6 +191,17 @@ pub struct ToolMetadata {
     pub sequential: bool,
     /// True if the model is offered it.
     pub enabled: bool,
+    /// The most calls of it in one run; the run's limit applies where none is set.
+    pub max_calls: Option<u32>,
+    /// The most times in a row that the model may correct a call of it; the run's limit applies where none is set.
+    pub max_retries: Option<u32>,
+    /// True if asking again and again is its purpose, so that equal results are no lack of progress.
+    pub poll: bool,
+    /// True if a call that succeeds ends the run with its output as the answer. It stays available when the run is at a
+    /// limit and other tools are off.
+    pub finish: bool,
+    /// True if it runs agents: they work in the name of the run, within its limits, and their events are among its.
+    pub nests: bool,
     /// True if the model reads more of a document with it: notes about what is not shown name it.
     pub reads_documents: bool,
     /// The media types of the documents that it returns, as far as it declares them: whole ones, or `type/*`.
@@ -212,6 +223,11 @@ impl Default for ToolMetadata {
             blocking: false,
             sequential: false,
             enabled: true,
+            max_calls: None,
+            max_retries: None,
+            poll: false,
+            finish: false,
+            nests: false,
             reads_documents: false,
             produces: Vec::new(),
             always_visible: false,
@@ -269,6 +285,34 @@ impl ToolSpec {
     #[must_use]
     pub fn with_sequential(mut self, sequential: bool) -> Self {
         self.metadata.sequential = sequential;
+        self
+    }
+
+    /// Limits how often a run may call it.
+    #[must_use]
+    pub fn with_max_calls(mut self, calls: u32) -> Self {
+        self.metadata.max_calls = Some(calls);
+        self
+    }
+
+    /// Limits how often in a row the model may correct a call of it.
+    #[must_use]
+    pub fn with_max_retries(mut self, retries: u32) -> Self {
+        self.metadata.max_retries = Some(retries);
+        self
+    }
+
+    /// Says that it is there to be asked again and again.
+    #[must_use]
+    pub fn with_poll(mut self, poll: bool) -> Self {
+        self.metadata.poll = poll;
+        self
+    }
+
+    /// Lets its success end the run.
+    #[must_use]
+    pub fn with_finish(mut self, finish: bool) -> Self {
+        self.metadata.finish = finish;
         self
     }
 

@@ -1,0 +1,142 @@
+//! Says before a model call whether the run may make it, by its time and by what it may spend.
+
+use std::time::Duration;
+
+use attache_core::{ErrorKind, ProviderError, Usage};
+
+use crate::account::Amount;
+use crate::driver::Driver;
+use crate::driver::interrupt::Interrupt;
+use crate::driver::stop::{Fault, Stop};
+use crate::event::EventKind;
+use crate::log::{Ended, EntryKind, Key};
+use crate::outcome::EndReason;
+use crate::price::{Money, Price, Prices};
+
+/// Characters of a token, where nobody has counted.
+const CHARS_PER_TOKEN: u64 = 4;
+
+impl Driver {
+    /// True if the next model call is asked for before it is made.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.budget.is_some() || self.run.deadline().is_some()
+    }
+
+    /// Sets aside what the next model call may spend. False if it is not to be made as the run stands now: the run is at
+    /// a limit, which is recorded, or has come to its end.
+    pub(super) async fn may_ask(
+        &mut self,
+        interrupt: &mut Interrupt,
+        step: u32,
+        landing: bool,
+    ) -> Result<bool, Stop> {
+        let Some(reason) = self.refusal(interrupt.left(), landing) else { return Ok(true) };
+        if landing {
+            interrupt.attempt(self.end(Ended::new(reason))).await?;
+        } else {
+            interrupt.attempt(self.record(Key::landing(step), EntryKind::Landing(reason))).await?;
+        }
+        Ok(false)
+    }
+
+    fn refusal(&mut self, left: Option<Duration>, landing: bool) -> Option<EndReason> {
+        if !landing && left.is_some_and(|left| left <= self.run.landing_room()) {
+            return Some(EndReason::Deadline);
+        }
+        // Without an account nothing is to be counted.
+        self.budget.as_ref()?;
+        let price = self.price();
+        let input = self.tokens_ahead();
+        // Without a bound nobody knows the longest reply, so that a run may pass its limit by one.
+        let bound = self.setup.settings.max_tokens.or_else(|| self.setup.model.settings().max_tokens);
+        let output = u64::from(bound.unwrap_or(0));
+        let call = amount(price.as_ref(), input, output);
+        let last = amount(price.as_ref(), input.saturating_add(output), output);
+        let budget = self.budget.as_mut()?;
+        // It may be left from a call that was not made.
+        budget.held = None;
+        if landing {
+            match budget.account.reserve(call) {
+                Ok(held) => budget.held = Some(held),
+                Err(reason) if bound.is_some() => return Some(reason),
+                Err(_) => {}
+            }
+            return None;
+        }
+        // The last answer has its room from the start.
+        let all = match bound {
+            Some(_) => Amount {
+                input: call.input.saturating_add(last.input),
+                output: call.output.saturating_add(last.output),
+                cost: call.cost.plus(last.cost),
+            },
+            None => call,
+        };
+        match budget.account.reserve(all) {
+            Ok(held) => budget.held = Some(held),
+            Err(reason) => return Some(reason),
+        }
+        None
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.prices.as_ref()?.price(self.setup.model.id(), None).cloned()
+    }
+
+    /// About how many tokens the next request holds.
+    fn tokens_ahead(&self) -> u64 {
+        let ahead = self.run.tokens_ahead();
+        if self.run.is_measured() {
+            return ahead;
+        }
+        let chars = self.toolbox.set.iter().map(|(name, definition)| {
+            name.len() + definition.description().len() + definition.input_schema().to_string().len()
+        });
+        let tools = u64::try_from(chars.sum::<usize>()).unwrap_or(u64::MAX);
+        ahead.saturating_add(tools.div_ceil(CHARS_PER_TOKEN))
+    }
+
+    /// The cost of a reply, where prices are configured and one is known.
+    pub(super) fn cost_of(&self, answered: Option<&str>, usage: &Usage) -> Option<Money> {
+        self.prices.as_ref()?.price(self.setup.model.id(), answered)?.cost(usage)
+    }
+
+    /// Settles what a model call has spent.
+    pub(super) fn settle(&mut self, usage: &Usage, cost: Option<Money>, guessed: u64) {
+        if let Some(budget) = &mut self.budget {
+            budget.held = None;
+            budget.account.spend(Amount {
+                input: usage.input_tokens.unwrap_or(guessed),
+                output: usage.output_tokens.unwrap_or(0),
+                cost: cost.unwrap_or_default(),
+            });
+        }
+    }
+
+    /// Says once that a cost is unknown which somebody configured prices for.
+    pub(super) fn warn_of_cost(&mut self, cost: Option<Money>) -> Option<EventKind> {
+        if cost.is_some() || self.prices.is_none() || self.warned_of_cost {
+            return None;
+        }
+        self.warned_of_cost = true;
+        let message =
+            "the cost of a step is unknown: its model has no price, or its provider counts no tokens";
+        Some(EventKind::Warning { code: "cost_unknown", message: message.to_owned() })
+    }
+}
+
+fn amount(price: Option<&Price>, input: u64, output: u64) -> Amount {
+    let cost = price.and_then(|price| price.cost(&Usage::new(input, output))).unwrap_or_default();
+    Amount { input, output, cost }
+}
+
+/// A limit of cost is none for a model whose price nobody knows.
+pub(super) fn check_priced(prices: Option<&Prices>, model: &str) -> Result<(), Fault> {
+    let is_known =
+        prices.is_some_and(|prices| prices.allows_unknown() || prices.price(model, None).is_some());
+    if is_known {
+        return Ok(());
+    }
+    let text = format!("the cost of the run is limited, and nobody configured a price of {model}");
+    Err(ProviderError::new(ErrorKind::Configuration, text).into())
+}
