@@ -119,7 +119,7 @@ async fn unknown_usage_counts_as_a_guess_under_a_token_limit() {
     let turns = (0..10).map(|n| Turn::call("t", json!({"n": n})).costing(Usage::default()));
     let turns = turns.chain([Turn::text("done").costing(Usage::default())]);
     let tool = counting("t", Effect::Read, &Counter::default());
-    let builder = Agent::builder(ScriptedModel::new(turns).unverified()).tool(tool).max_tokens_per_run(26);
+    let builder = Agent::builder(ScriptedModel::new(turns).unverified()).tool(tool).max_tokens_per_run(30);
     let events = all(&mut builder.build().unwrap().run("go")).await;
     let outcome = end(&events);
     assert_eq!((outcome.reason, outcome.steps), (EndReason::TokenLimit, 2));
