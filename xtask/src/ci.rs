@@ -11,6 +11,7 @@ const ALONE: &[&str] = &[
     "attache-schema",
     "attache-core",
     "attache-documents",
+    "attache-citations",
     "attache-convert",
     "attache-transport",
     "attache-openai",

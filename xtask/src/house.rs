@@ -26,11 +26,13 @@ const TLS: [&str; 6] =
 
 /// The most crates of others that a team compiles for picking one of ours, all features of it on. A split of ours costs
 /// nobody anything.
-const LIMITS: [(&str, usize); 11] = [
+const LIMITS: [(&str, usize); 12] = [
     ("attache-schema", 10),
     // 45 and `http`: the head of an answer is handed on as the client has it, and every provider has that crate. And
     // `inventory`, behind `discovery`: only a crate that every `#[tool]` names can register tools.
     ("attache-core", 47),
+    // Those of core, and the forms of characters with its lists.
+    ("attache-citations", 50),
     ("attache-openai", 86),
     ("attache-anthropic", 86),
     ("attache-gemini", 86),
@@ -46,9 +48,14 @@ const LIMITS: [(&str, usize); 11] = [
 pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     let mut trees = Trees::default();
     let mut problems = Vec::new();
-    for package in ["attache-schema", "attache-core", "attache-documents", "attache-macros"] {
+    for package in
+        ["attache-schema", "attache-core", "attache-documents", "attache-citations", "attache-macros"]
+    {
         problems.extend(trees.forbid(package, &RUNTIMES_AND_CLIENTS)?);
     }
+    // It holds texts against texts, whoever brought them.
+    let brought = ["attache-documents", "attache-convert", "attache-transport", "attache-agent"];
+    problems.extend(trees.forbid("attache-citations", &brought)?);
     // Core knows the schemas alone, and they know none of us.
     for package in ["attache-schema", "attache-core"] {
         let ours = trees.reach(package)?.iter().filter(|name| name.starts_with("attache"));
@@ -81,6 +88,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         "attache-schema",
         "attache-core",
         "attache-documents",
+        "attache-citations",
         "attache-agent",
         "attache-stores",
         "attache-tools",

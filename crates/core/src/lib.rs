@@ -37,6 +37,7 @@ pub mod calendar;
 mod capability;
 mod capture;
 mod chunk;
+pub mod citation;
 mod compiled;
 mod conversation;
 mod converter;
@@ -74,6 +75,7 @@ pub use capability::{
 };
 pub use capture::Capture;
 pub use chunk::{Completion, Degradation, FinishReason, StreamChunk};
+pub use citation::Citation;
 pub use compiled::{OutputSchema, StructuredError};
 pub use conversation::{Conversation, ConversationError, SCHEMA_VERSION};
 pub use converter::{ConvertedText, Converter, MediaLimits, PageImage, RenderedPages, Transcoded, Units};

@@ -365,3 +365,38 @@ proptest! {
         prop_assert_eq!(read, message);
     }
 }
+
+// What a provider cites stands beside the parts, and an older file has none.
+#[test]
+fn citations_are_kept_with_their_message() {
+    use attache_core::Citation;
+    use attache_core::citation::{AnswerSpan, How, Place, Source, Span};
+    let source = Source::Document { id: DocumentId::parse("d1").unwrap(), name: Some("lease.pdf".into()) };
+    let citation = Citation::new(source, How::Fuzzy { edits: 2 })
+        .with_place(Place::Cell { sheet: "Budget".into(), range: "B7".into() })
+        .with_quote(Some("EUR 900"))
+        .with_document_span(Span::new(12, 19))
+        .with_answer_span(Span::new(0, 4).map(AnswerSpan::Claim))
+        .with_ambiguous(true);
+    let mut message = AssistantMessage::new([AssistantPart::text("900 a month")]);
+    message.citations = vec![
+        citation,
+        Citation::new(Source::Url { url: "https://a.example".into(), title: None }, How::Native),
+    ];
+    let message = Message::Assistant(message).with_id(id("m1"));
+    let json = serde_json::to_string(&message).unwrap();
+    let expected = json!({
+        "id": "m1", "role": "assistant", "content": [{"type": "text", "text": "900 a month"}],
+        "citations": [
+            {"source": {"document": {"id": "d1", "name": "lease.pdf"}}, "place": {"cell": {"sheet": "Budget", "range": "B7"}},
+             "quote": "EUR 900", "inDocument": {"start": 12, "end": 19}, "inAnswer": {"claim": {"start": 0, "end": 4}},
+             "how": {"fuzzy": {"edits": 2}}, "ambiguous": true},
+            {"source": {"url": {"url": "https://a.example"}}, "how": "native"},
+        ],
+    });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), expected);
+    assert_eq!(serde_json::from_str::<Message>(&json).unwrap(), message);
+    let foreign =
+        r#"{"id":"m","role":"user","content":"x","citations":[{"source":"message","how":"native"}]}"#;
+    assert!(serde_json::from_str::<Message>(foreign).is_err(), "only the model cites");
+}

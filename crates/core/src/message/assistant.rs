@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::citation::Citation;
 use crate::document::Document;
 use crate::id::{MessageId, ProviderCallId, ToolCallId};
 use crate::message::part::{Metadata, ReplayData, TextPart};
@@ -17,6 +18,9 @@ pub struct AssistantMessage {
     pub id: MessageId,
     /// The parts in order.
     pub parts: Vec<AssistantPart>,
+    /// The passages that the provider says it rests on; spans in the answer are those of [`text`](Self::text). They
+    /// never go back: what the provider wants back stands in the parts.
+    pub citations: Vec<Citation>,
     /// The metadata.
     pub metadata: Metadata,
 }
@@ -27,6 +31,7 @@ impl AssistantMessage {
         Self {
             id: MessageId::new(),
             parts: parts.into_iter().flatten().collect(),
+            citations: Vec::new(),
             metadata: Metadata::default(),
         }
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::citation::Citation;
 use crate::id::{DocumentId, MessageId, ProviderCallId, ToolCallId};
 use crate::message::{
     Arguments, AssistantMessage, AssistantPart, MadeDocument, Message, Metadata, OpaquePart, ReasoningPart,
@@ -37,6 +38,8 @@ pub(crate) struct MessageRecord {
     content: Option<PartList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     results: Vec<ResultRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    citations: Vec<Citation>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
 }
@@ -168,13 +171,18 @@ impl MessageRecord {
             metadata.insert(TOOL_CALL_DOCUMENTS.to_owned(), Value::Bool(true));
         }
         let content = results.is_empty().then_some(PartList(parts));
-        Ok(Self { id: Some(message.id().clone()), role: role.to_owned(), origin, content, results, metadata })
+        let citations = match message {
+            Message::Assistant(assistant) => assistant.citations.clone(),
+            _ => Vec::new(),
+        };
+        let (id, role) = (Some(message.id().clone()), role.to_owned());
+        Ok(Self { id, role, origin, content, results, citations, metadata })
     }
 
     /// # Errors
     /// Names a role, a member or a kind of part that this version does not know: nothing is left out in silence.
     pub(crate) fn into_message(self, resolve: &Resolve<'_>) -> Result<Message, serde_json::Error> {
-        let Self { id, role, origin, content, results, mut metadata } = self;
+        let Self { id, role, origin, content, results, citations, mut metadata } = self;
         let id = id.unwrap_or_else(MessageId::new);
         let parts = content.map(|PartList(parts)| parts).unwrap_or_default();
         let is_results = matches!(role.as_str(), "toolResults" | "tool_results" | "tool");
@@ -182,6 +190,7 @@ impl MessageRecord {
             ("content", is_results && !parts.is_empty()),
             ("results", !is_results && !results.is_empty()),
             ("origin", role != "user" && origin.is_some()),
+            ("citations", role != "assistant" && !citations.is_empty()),
         ];
         if let Some((member, _)) = foreign.iter().find(|(_, is_there)| *is_there) {
             return Err(refused(format!("a message of role {role:?} cannot have the member `{member}`")));
@@ -202,7 +211,7 @@ impl MessageRecord {
                 let parts =
                     parts.into_iter().map(|part| part.into_assistant(resolve)).filter_map(Result::transpose);
                 let parts = parts.collect::<Result<_, _>>()?;
-                Ok(Message::Assistant(AssistantMessage { id, parts, metadata: metadata.into() }))
+                Ok(Message::Assistant(AssistantMessage { id, parts, citations, metadata: metadata.into() }))
             }
             _ if is_results => {
                 let results = results.into_iter().map(|result| result.into_result(resolve));

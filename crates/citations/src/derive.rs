@@ -1,0 +1,77 @@
+//! Figures that follow from others.
+
+use attache_core::citation::Derivation;
+
+use crate::number::{ONE, Reading};
+use crate::units::{self, Unit};
+
+/// The most figures of a paragraph that are reckoned with.
+const MAX_OPERANDS: usize = 12;
+
+/// A figure that is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    pub(crate) value: i128,
+    pub(crate) unit: Option<Unit>,
+    pub(crate) start: usize,
+}
+
+/// How a figure follows from those of its paragraph: sums of neighbours, and differences, products, parts and changes of
+/// two. Far ones are left out, where there are many.
+pub(crate) fn derivation(
+    reading: &Reading,
+    unit: Option<Unit>,
+    at: usize,
+    known: &[Operand],
+) -> Option<Derivation> {
+    let mut near: Vec<Operand> = known.iter().copied().filter(|operand| operand.start != at).collect();
+    near.sort_by_key(|operand| (operand.start.abs_diff(at), operand.start));
+    near.truncate(MAX_OPERANDS);
+    near.sort_by_key(|operand| operand.start);
+    if near.len() < 2 {
+        return None;
+    }
+    let unsigned = Reading { is_signed: false, ..*reading };
+    let is = |value: Option<i128>| value.is_some_and(|value| unsigned.is(value));
+    let same = |operand: &Operand| operand.unit == unit || operand.unit.is_none() || unit.is_none();
+    for (first, one) in near.iter().enumerate() {
+        let mut sum = Some(one.value);
+        for (last, other) in near.iter().enumerate().skip(first + 1) {
+            sum = sum.and_then(|sum| sum.checked_add(other.value));
+            let terms = near.get(first..=last).unwrap_or_default();
+            if terms.iter().all(same) && is(sum) {
+                return Some(Derivation::Sum);
+            }
+        }
+    }
+    let pairs = || {
+        near.iter()
+            .flat_map(|one| near.iter().map(move |other| (one, other)))
+            .filter(|(one, other)| one.start != other.start)
+    };
+    if pairs().any(|(one, other)| same(one) && same(other) && is(one.value.checked_sub(other.value))) {
+        return Some(Derivation::Difference);
+    }
+    if unit == Some("%") {
+        let part = |one: i128, of: i128| one.checked_mul(100)?.checked_mul(ONE)?.checked_div(of);
+        let alike = |one: &Operand, other: &Operand| {
+            one.unit == other.unit || one.unit.is_none() || other.unit.is_none()
+        };
+        let found = pairs().filter(|(one, other)| alike(one, other)).any(|(one, other)| {
+            is(part(one.value, other.value))
+                || is(one.value.checked_sub(other.value).and_then(|gap| part(gap, other.value)))
+        });
+        if found {
+            return Some(Derivation::Percentage);
+        }
+    }
+    let product = pairs().any(|(one, other)| {
+        let money =
+            [one.unit, other.unit].into_iter().flatten().filter(|unit| units::is_currency(unit)).count();
+        let percent = if other.unit == Some("%") { 100 } else { 1 };
+        let product = one.value.checked_mul(other.value).map(|product| product / ONE / percent);
+        // No product of money and money is an amount.
+        money < 2 && (unit.is_none() || [one.unit, other.unit].contains(&unit)) && is(product)
+    });
+    product.then_some(Derivation::Product)
+}

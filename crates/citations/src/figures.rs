@@ -1,0 +1,324 @@
+//! What stands behind each figure of an answer.
+
+use attache_core::citation::{Citation, Derivation, Figure, FigureState, How, Ignored, Span};
+
+use crate::answer::Parts;
+use crate::derive::{Operand, derivation};
+use crate::index::{Index, Text, words_near};
+use crate::number::{Kind, Number, ONE, Reading, numbers};
+use crate::shown::Options;
+use crate::tables::{Sum, sums};
+
+/// The least digits that say something by which a figure is known without words or a unit.
+const DISTINCT: u32 = 3;
+/// The least digits of an identifier that is looked for.
+const IDENTIFIER: usize = 3;
+
+/// The figures of the sources and of the messages.
+pub(crate) struct Sources<'t> {
+    pub(crate) texts: &'t [Text<'t>],
+    pub(crate) given: &'t [Text<'t>],
+    /// A document was shown that nobody can read.
+    pub(crate) is_partial: bool,
+}
+
+/// The figures of the answer, each with its state; and how many were left out.
+pub(crate) fn figures(
+    answer: &str,
+    parts: &Parts,
+    sources: &Sources<'_>,
+    options: &Options,
+) -> (Vec<Figure>, usize) {
+    let mut all = numbers(answer);
+    let left_out = all.len().saturating_sub(options.max_figures);
+    all.truncate(options.max_figures);
+    if all.is_empty() {
+        return (Vec::new(), 0);
+    }
+    let shown = Index::of(sources.texts);
+    let given = Index::of(sources.given);
+    let pages = sources.texts.iter().map(|text| text.layout.pages).max().unwrap_or_default();
+    let mut states: Vec<Option<(FigureState, Option<Citation>)>> = Vec::with_capacity(all.len());
+    for number in &all {
+        let structure = structural(answer, number, parts, pages).map(|why| (FigureState::Ignored(why), None));
+        let found =
+            || supported(answer, number, &shown, sources.texts).map(|at| (FigureState::Supported, at));
+        states.push(structure.or_else(found));
+    }
+    let is_given = |number: &Number| supported(answer, number, &given, sources.given).is_some();
+    // The operands are those that are known by themselves, so that nothing follows from what follows.
+    let operands: Vec<(usize, Operand)> = all
+        .iter()
+        .zip(&states)
+        .filter(|(number, state)| {
+            matches!(state, Some((FigureState::Supported, _))) || state.is_none() && is_given(number)
+        })
+        .filter_map(|(number, _)| {
+            let value = number.readings().first()?.value;
+            Some((parts.paragraph(number.start), Operand { value, unit: number.unit, start: number.start }))
+        })
+        .collect();
+    let mut totals: Option<Vec<(usize, Sum)>> = None;
+    let mut out = Vec::with_capacity(all.len());
+    for (number, state) in all.iter().zip(states) {
+        let Some(in_answer) = Span::new(number.start, number.end) else { continue };
+        let (state, found) = state.unwrap_or_else(|| {
+            let totals = totals.get_or_insert_with(|| {
+                let of = |(at, text): (usize, &Text<'_>)| {
+                    sums(text.text).into_iter().map(move |sum| (at, sum)).collect::<Vec<_>>()
+                };
+                sources.texts.iter().enumerate().flat_map(of).collect()
+            });
+            explained(number, answer, parts, sources, &operands, totals)
+                .or_else(|| is_given(number).then_some((FigureState::Given, None)))
+                .or_else(|| {
+                    late(answer, number, sources, options).map(|why| (FigureState::Ignored(why), None))
+                })
+                .unwrap_or_else(|| {
+                    if sources.is_partial {
+                        return (FigureState::Unchecked, None);
+                    }
+                    let nearest =
+                        number.readings().first().and_then(|reading| shown.nearest(reading, number.unit));
+                    let nearest =
+                        nearest.and_then(|(of, near)| Some(near.text(sources.texts.get(*of)?.text).into()));
+                    (FigureState::Unsupported { nearest }, None)
+                })
+        });
+        out.push(Figure::new(number.text(answer), in_answer, state).with_found(found));
+    }
+    (out, left_out)
+}
+
+/// The figure of a source that this one is, if there is one: of the same value as it is rounded, with a unit or a word
+/// nearby in common, or so many digits that it can be no other.
+fn supported(answer: &str, number: &Number, index: &Index, texts: &[Text<'_>]) -> Option<Option<Citation>> {
+    let readings = match &number.kind {
+        Kind::Amount(readings) => readings,
+        Kind::Date(days) => return index.date(days).map(|figure| index.citation(figure, texts)),
+        Kind::Word | Kind::Version => return named(answer, number, texts).map(Some),
+    };
+    // What is no number is looked for as it is written.
+    if readings.is_empty() {
+        return named(answer, number, texts).map(Some);
+    }
+    let mut words: Option<Vec<String>> = None;
+    for reading in readings {
+        for (figure, known) in index.alike(reading) {
+            let Some((of, other)) = index.numbers.get(figure) else { continue };
+            let agrees = match (number.unit, other.unit) {
+                (Some(one), Some(other)) => one == other,
+                _ if is_distinct(reading) && is_distinct(&known) => true,
+                _ => {
+                    let Some(text) = texts.get(*of) else { continue };
+                    let words = words.get_or_insert_with(|| words_near(answer, number.start, number.end));
+                    let near = words_near(text.text, other.start, other.end);
+                    near.is_empty()
+                        || words.is_empty()
+                        || near.iter().any(|word| words.binary_search(word).is_ok())
+                }
+            };
+            if agrees {
+                return Some(index.citation(figure, texts));
+            }
+        }
+    }
+    None
+}
+
+fn is_distinct(reading: &Reading) -> bool {
+    reading.significant() >= DISTINCT || reading.value.unsigned_abs() >= 1000 * ONE.unsigned_abs()
+}
+
+/// Where an identifier stands letter by letter.
+fn named(answer: &str, number: &Number, texts: &[Text<'_>]) -> Option<Citation> {
+    let name = number.text(answer);
+    texts.iter().find_map(|text| {
+        let (start, end) = crate::search::places(name, text.text).first().copied()?;
+        let citation = Citation::new(text.source.clone(), How::Exact).with_quote(Some(name));
+        Some(
+            citation
+                .with_place(text.layout.place(text.text, start, end))
+                .with_document_span(Span::new(start, end)),
+        )
+    })
+}
+
+/// Why the place of a number alone says that it states nothing.
+fn structural(answer: &str, number: &Number, parts: &Parts, pages: u32) -> Option<Ignored> {
+    if parts.is_url(number.start) {
+        return Some(Ignored::Url);
+    }
+    if parts.is_code(number.start) {
+        return Some(Ignored::Code);
+    }
+    let (before, behind) = (answer.get(..number.start)?, answer.get(number.end..)?);
+    if before.ends_with(['[', '【', '†']) && behind.starts_with([']', '†', '】', ',', ':'])
+        || before.ends_with("[^")
+        || before.ends_with(", ") && behind.starts_with(']') && before.get(before.rfind('[')?..)?.len() < 40
+    {
+        return Some(Ignored::Marker);
+    }
+    let line = before.get(before.rfind('\n').map_or(0, |end| end + 1)..)?;
+    let is_head = line.trim_matches([' ', '\t', '#', '*', '>', '(', '-', '+']).is_empty();
+    let is_whole = matches!(number.kind, Kind::Version)
+        || number.readings().iter().any(|reading| reading.value % ONE == 0);
+    let has_mark = behind.starts_with(['.', ')', ':'])
+        && behind.get(1..).is_none_or(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '*']));
+    if is_head
+        && is_whole
+        && number.unit.is_none()
+        && (has_mark && !line.trim_start().starts_with('-') || line.trim_start().starts_with('#'))
+    {
+        return Some(Ignored::ListNumber);
+    }
+    let value = number.readings().first().map_or(0, |reading| reading.value / ONE);
+    let is_page = follows(
+        before,
+        &["page", "pages", "p.", "pp.", "seite", "seiten", "s.", "slide", "folie", "página", "pagina"],
+    );
+    let exists = pages == 0 || u32::try_from(value).is_ok_and(|page| (1..=pages).contains(&page));
+    (is_page && is_whole && exists).then_some(Ignored::Place)
+}
+
+/// True if one of these words stands before, perhaps with another number of a range between.
+fn follows(before: &str, words: &[&str]) -> bool {
+    let from = before.floor_char_boundary(before.len().saturating_sub(40));
+    let tail = before.get(from..).unwrap_or_default().to_lowercase();
+    let tail = tail.trim_end_matches(|char: char| {
+        char.is_ascii_digit() || matches!(char, ' ' | '-' | '–' | ',' | '.' | '\u{a0}')
+    });
+    let tail = ["and", "to", "und", "bis"].iter().find_map(|word| tail.strip_suffix(word)).unwrap_or(tail);
+    let tail = tail.trim_end_matches(|char: char| {
+        char.is_ascii_digit() || matches!(char, ' ' | '-' | '–' | ',' | '.' | '\u{a0}')
+    });
+    words.iter().map(|word| word.trim_end_matches('.')).any(|word| {
+        tail.strip_suffix(word)
+            .is_some_and(|head| !head.chars().next_back().is_some_and(char::is_alphanumeric))
+    })
+}
+
+/// Why a number that nothing explains states nothing all the same.
+fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options) -> Option<Ignored> {
+    let before = answer.get(..number.start)?;
+    let digits = number.text(answer).bytes().filter(u8::is_ascii_digit).count();
+    match &number.kind {
+        Kind::Date(days) => {
+            return options.today.filter(|today| days.contains(today)).map(|_| Ignored::Today);
+        }
+        Kind::Version => return Some(Ignored::Version),
+        Kind::Word if digits < IDENTIFIER => return Some(Ignored::Word),
+        Kind::Word => {
+            let name = number.text(answer);
+            let is_version = name
+                .strip_prefix(['v', 'V'])
+                .is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_digit()));
+            return is_version.then_some(Ignored::Version);
+        }
+        Kind::Amount(_) => {}
+    }
+    if follows(before, &["version", "release"]) {
+        return Some(Ignored::Version);
+    }
+    const SECTIONS: [&str; 16] = [
+        "section",
+        "sections",
+        "clause",
+        "article",
+        "art.",
+        "chapter",
+        "paragraph",
+        "§",
+        "§§",
+        "abschnitt",
+        "artikel",
+        "kapitel",
+        "absatz",
+        "table",
+        "figure",
+        "exhibit",
+    ];
+    if follows(before, &SECTIONS) {
+        let digits = answer.get(number.digits.0..number.digits.1)?;
+        let exists = sources.texts.iter().any(|text| !crate::search::places(digits, text.text).is_empty());
+        return exists.then_some(Ignored::Place);
+    }
+    let value = number.readings().first()?.value;
+    let today =
+        options.today.filter(|(year, _, _)| value == i128::from(*year) * ONE && number.unit.is_none());
+    if today.is_some() {
+        return Some(Ignored::Today);
+    }
+    let counts = items(answer.get(number.end..)?);
+    (counts > 1 && value == i128::try_from(counts).ok()? * ONE && number.unit.is_none())
+        .then_some(Ignored::Count)
+}
+
+/// How many items the first list behind a place has, if one begins in the lines that follow.
+fn items(behind: &str) -> usize {
+    let is_item = |line: &str| {
+        let line = line.trim_start();
+        let digits = line.len() - line.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+        line.starts_with("- ")
+            || line.starts_with("* ")
+            || line.starts_with("• ")
+            || digits > 0
+                && line.get(digits..).is_some_and(|rest| rest.starts_with(". ") || rest.starts_with(") "))
+    };
+    let mut lines = behind.lines().skip(1).filter(|line| !line.trim().is_empty());
+    let Some(first) = lines.next().filter(|line| is_item(line)) else { return 0 };
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let rest = lines.take_while(|line| is_item(line) || indent(line) > indent(first));
+    1 + rest.filter(|line| is_item(line) && indent(line) == indent(first)).count()
+}
+
+/// How a figure follows from others.
+fn explained(
+    number: &Number,
+    answer: &str,
+    parts: &Parts,
+    sources: &Sources<'_>,
+    operands: &[(usize, Operand)],
+    totals: &[(usize, Sum)],
+) -> Option<(FigureState, Option<Citation>)> {
+    let paragraph = parts.paragraph(number.start);
+    let from = operands.partition_point(|(of, _)| *of < paragraph);
+    let near: Vec<Operand> = operands
+        .iter()
+        .skip(from)
+        .take_while(|(of, _)| *of == paragraph)
+        .map(|(_, operand)| *operand)
+        .collect();
+    // A sum of a whole table stands for itself; one of little digits needs more than chance.
+    for reading in number.readings() {
+        let total = totals.iter().find(|(_, sum)| {
+            let agrees = sum.unit == number.unit || sum.unit.is_none() || number.unit.is_none();
+            agrees
+                && reading.is(sum.value)
+                && (is_distinct(reading) || reading.value != 0 && is_total(answer, number))
+        });
+        if let Some((of, sum)) = total {
+            let citation = sources.texts.get(*of).map(|text| {
+                let place = text.layout.place(text.text, sum.start, sum.end);
+                Citation::new(text.source.clone(), How::Exact)
+                    .with_place(place)
+                    .with_document_span(Span::new(sum.start, sum.end))
+            });
+            return Some((FigureState::Derived(sum.what), citation));
+        }
+        let derived: Option<Derivation> = derivation(reading, number.unit, number.start, &near);
+        if let Some(derived) = derived {
+            return Some((FigureState::Derived(derived), None));
+        }
+    }
+    None
+}
+
+/// True if the words around a figure call it a sum.
+fn is_total(answer: &str, number: &Number) -> bool {
+    const TOTALS: [&str; 12] = [
+        "total", "sum", "summe", "gesam", "insge", "toget", "altog", "zusam", "overa", "somme", "suma",
+        "celke",
+    ];
+    words_near(answer, number.start, number.end).iter().any(|word| TOTALS.contains(&word.as_str()))
+}

@@ -1,0 +1,45 @@
+//! Holds an answer against what the model was shown: which passages it quotes, and which of its figures stand nowhere.
+//!
+//! [`check`] takes the text of an answer and the texts of documents, tool results and messages, and yields
+//! [`Checked`](attache_core::citation::Checked): a citation for each passage in quotation marks that stands in one of
+//! them, with its page or cell, and for each figure what stands behind it. It reads no clock, does no I/O, and counts in
+//! integers, so that the same input gives the same result on every machine. Its cost grows with the size of the texts
+//! and no faster; see [`Options`] for its bounds.
+//!
+//! ```
+//! use attache_citations::{Options, Shown, check};
+//! use attache_core::DocumentId;
+//! use attache_core::citation::{How, Place, Source};
+//!
+//! let lease = Source::Document { id: DocumentId::new(), name: Some("lease.pdf".into()) };
+//! let shown = [Shown::text(lease, "[page 1]\nLease\n[page 2]\nThe rent is EUR 900 a month.")];
+//! let answer = r#"The lease says "the rent is EUR 900", so a year costs EUR 12,000."#;
+//! let checked = check(answer, &[], &shown, &Options::new());
+//!
+//! let citation = &checked.citations[0];
+//! assert_eq!((citation.how, &citation.place), (How::Normalised, &Some(Place::Pages(2, 2))));
+//! assert_eq!(citation.quote.as_deref(), Some("The rent is EUR 900"));
+//! let unsupported: Vec<_> = checked.unsupported().map(|figure| &*figure.text).collect();
+//! assert_eq!(unsupported, ["EUR 12,000"]);
+//! ```
+
+mod altered;
+mod answer;
+mod check;
+mod dates;
+mod derive;
+mod figures;
+mod fuzzy;
+mod index;
+mod myers;
+mod normal;
+mod number;
+mod place;
+mod quotes;
+mod search;
+mod shown;
+mod tables;
+mod units;
+
+pub use check::check;
+pub use shown::{Options, Shown};
