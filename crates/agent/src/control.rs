@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
 use tokio::sync::Notify;
@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use crate::journal::{Journal, JournalError, Place, in_time};
 use crate::keep::keep_of_result;
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::output::OutputSpec;
 use crate::run::{Action, PendingCall, ReplayError, Run};
 
 /// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     cancelled: Notify,
     place: Place,
     store: Arc<dyn DocumentStore>,
+    /// The value that the run is asked for, set before it starts.
+    output: OnceLock<Box<OutputSpec>>,
 }
 
 #[derive(Default)]
@@ -92,8 +95,19 @@ impl Control {
                 cancelled: Notify::new(),
                 place,
                 store,
+                output: OnceLock::new(),
             }),
         }
+    }
+
+    /// Asks the run for a value, if it has not started.
+    pub(crate) fn ask_for(&self, spec: OutputSpec) {
+        let _ = self.shared.output.set(Box::new(spec));
+    }
+
+    /// The value that the run is asked for.
+    pub(crate) fn output(&self) -> Option<&OutputSpec> {
+        self.shared.output.get().map(|spec| &**spec)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

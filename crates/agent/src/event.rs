@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{DocumentId, FinishReason, Repair, ResponseInfo, ToolCall, ToolCallId, ToolResult, Usage};
 use attache_documents::RoutingReport;
+use serde_json::Value;
 
 use crate::log::Disposition;
 use crate::outcome::{Outcome, RunError};
@@ -63,6 +64,9 @@ pub enum EventKind {
         /// A piece of the arguments.
         arguments_delta: String,
     },
+    /// What is known of the value that the run was asked for, while it is written. Members are missing and texts end
+    /// early, and the model may have to mend it: nobody should act on it.
+    PartialValue(Value),
     /// The model asks for these calls.
     ToolCallsRequested {
         /// The calls, in call order.

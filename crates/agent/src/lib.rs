@@ -21,6 +21,7 @@ mod limits;
 mod log;
 mod options;
 mod outcome;
+mod output;
 mod pace;
 mod preflight;
 mod price;
@@ -44,6 +45,7 @@ pub use log::{
 };
 pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};
+pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
 pub use run::{Action, CallLimit, PendingCall, ReplayError, Run};

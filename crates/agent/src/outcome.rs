@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use attache_core::{ErrorKind, Message, ProviderError, ToolCall, Usage};
+use attache_core::{ErrorKind, Message, ProviderError, StructuredError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::journal::JournalError;
 use crate::price::Cost;
@@ -42,6 +43,8 @@ pub enum EndReason {
     ContentFilter,
     /// The reply reached the output limit.
     Length,
+    /// The answer is no value of the schema that was asked for, and the model may not try again.
+    InvalidAnswer,
     /// A reply with neither text nor calls.
     EmptyResponse,
     /// Somebody cancelled.
@@ -74,6 +77,7 @@ impl EndReason {
             Self::Refusal => "refusal",
             Self::ContentFilter => "content_filter",
             Self::Length => "length",
+            Self::InvalidAnswer => "invalid_answer",
             Self::EmptyResponse => "empty_response",
             Self::Cancelled => "cancelled",
             Self::ProviderError(_) => "provider_error",
@@ -88,6 +92,7 @@ impl EndReason {
         matches!(
             self,
             Self::EmptyResponse
+                | Self::InvalidAnswer
                 | Self::ProviderError(_)
                 | Self::ToolAbort
                 | Self::InternalError
@@ -125,6 +130,9 @@ pub struct Outcome {
     pub text: String,
     /// The reasoning of the last reply, if it said nothing else; otherwise empty. Such a reply is not in `messages`.
     pub reasoning: String,
+    /// The answer as a value of the schema that the run was asked for, or what of it does not fit. `None` if no value was
+    /// asked for, and where no answer was given.
+    pub structured: Option<Box<Result<Value, StructuredError>>>,
     /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
     pub messages: Vec<Arc<Message>>,
     /// The calls that the model made, in order; some may have been refused.
@@ -174,6 +182,7 @@ impl RunError {
                 "the model answered with nothing but reasoning"
             }
             EndReason::EmptyResponse => "the model answered with neither text nor calls",
+            EndReason::InvalidAnswer => "the model's answer does not fit the schema that was asked for",
             EndReason::ToolAbort => "a tool ended the run",
             EndReason::ProviderError(_) => "the model could not be asked",
             EndReason::Superseded => "another driver has taken the run over",

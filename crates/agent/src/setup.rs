@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
-    Converter, DocumentStore, DocumentView, Extensions, Fetcher, ModelHandle, ModelSettings, ToolChoice,
-    ToolSpec,
+    Converter, DocumentStore, DocumentView, Extensions, Fetcher, ModelHandle, ModelSettings,
+    ReasoningExcludes, ToolChoice, ToolSpec,
 };
 use attache_documents::RouteOptions;
 use futures_util::future::join_all;
@@ -12,6 +12,7 @@ use futures_util::future::join_all;
 use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
 use crate::options::RunOptions;
+use crate::output::{OutputMode, OutputSpec, reasons};
 use crate::preflight::Screen;
 use crate::price::Prices;
 use crate::tools::{Family, Listed, ToolWarning, Toolbox, Tools, ToolsError};
@@ -86,6 +87,35 @@ impl Setup {
             setup.settle()?;
         }
         Ok(setup)
+    }
+
+    /// The setup of a run that is asked for a value.
+    pub(crate) fn shaped(&self, output: &OutputSpec) -> Result<Self, ToolsError> {
+        let mut setup = self.clone();
+        match output.mode {
+            OutputMode::Prompted => {
+                let own = self.settings.system.clone().or_else(|| self.model.settings().system.clone());
+                let texts = own.into_iter().chain([output.instructions()]).collect::<Vec<_>>();
+                setup.settings.system = Some(texts.join("\n\n"));
+            }
+            OutputMode::Tool => {
+                setup.tools = setup.tools.with_external(output.tool());
+                setup.settings.response_format = None;
+                setup.listed = Arc::default();
+                setup.settle()?;
+            }
+            OutputMode::Auto | OutputMode::Native => setup.settings.response_format = Some(output.format()),
+        }
+        Ok(setup)
+    }
+
+    /// True if the model can be made to call a tool.
+    pub(crate) fn forces_tools(&self) -> bool {
+        let capabilities = self.model.capabilities();
+        let excluded = [ReasoningExcludes::ForcedTools, ReasoningExcludes::Tools];
+        capabilities.forced_tools
+            && !(excluded.iter().any(|what| capabilities.reasoning_excludes(*what))
+                && reasons(&self.model, &self.settings))
     }
 
     pub(crate) fn screen(&self) -> Screen<'_> {

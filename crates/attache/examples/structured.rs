@@ -4,10 +4,9 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use attache::core::{OutputSchema, ResponseFormat};
 use attache::openai::OpenAi;
-use attache::schemars::{self, JsonSchema, schema_for};
-use attache::{Agent, Document, ModelSettings, UserMessage};
+use attache::schemars::{self, JsonSchema};
+use attache::{Agent, Document, UserMessage};
 use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema)]
@@ -22,15 +21,10 @@ struct Invoice {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let schema = OutputSchema::from(schema_for!(Invoice));
-    let format =
-        ResponseFormat::JsonSchema { name: "invoice".to_owned(), schema: schema.clone(), strict: true };
-    let agent = Agent::builder(OpenAi::from_env("gpt-5.6")?)
-        .settings(ModelSettings::new().with_response_format(format))
-        .build()?;
+    let agent = Agent::builder(OpenAi::from_env("gpt-5.6")?).build()?;
     let pdf = Document::read("inbox/invoice-2026-0417.pdf").await?;
-    let outcome = agent.run(UserMessage::text("Read this invoice.").attach(pdf)).outcome().await?;
-    let Invoice { number, total, due } = serde_json::from_value(schema.read(&outcome.text)?)?;
+    let question = UserMessage::text("Read this invoice.").attach(pdf);
+    let Invoice { number, total, due } = agent.run(question).typed().await?.value;
     println!("{number}: EUR {total:.2}, due {}", due.as_deref().unwrap_or("some day"));
     Ok(())
 }

@@ -103,7 +103,7 @@ async fn an_answer_becomes_a_value_of_a_type() {
     let (output, mock) = run_with("structured", &samples(), [Reply::new().text(json)]).await;
     assert_eq!(said(&output.stdout), "2026-0417: EUR 4812.36, due 2026-05-18\n", "{}", said(&output.stderr));
     let format = mock.requests()[0].json()["text"]["format"].clone();
-    assert_eq!((&format["name"], &format["strict"]), (&json!("invoice"), &json!(true)));
+    assert_eq!((&format["name"], &format["strict"]), (&json!("final_answer"), &json!(true)));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use attache_schema::{Refusal, Schema, SchemaError, Strict, Subset, Violation};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// The forms of a schema that follow from it, made at first use for all clones that are made later. It has no part in comparisons.
@@ -60,6 +61,18 @@ pub struct OutputSchema(Arc<(Value, Compiled)>);
 impl From<Value> for OutputSchema {
     fn from(schema: Value) -> Self {
         Self(Arc::new((schema, Compiled::default())))
+    }
+}
+
+impl Serialize for OutputSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for OutputSchema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::from)
     }
 }
 

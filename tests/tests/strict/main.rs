@@ -9,6 +9,7 @@
 )]
 
 mod bounds;
+mod typed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -21,6 +21,7 @@ use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, Place, Scope};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::output::ANSWERED;
 use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, unknown_outcome};
 use crate::tools::{Invocation, Ready, Resolved, invoke};
@@ -349,6 +350,9 @@ impl Driver {
                 disposition: Disposition::Refused,
             })
         };
+        if self.run.has_answered() && !self.reads(&call.name) {
+            return Err(refused(ANSWERED));
+        }
         if let Some(limit) = pending.beyond_limit {
             return Err(refused(&limit.to_string()));
         }
@@ -474,6 +478,11 @@ impl Driver {
                 // A log may know a tool that is no longer offered.
                 Resolved::Tool(_) | Resolved::Unknown(_) => true,
             }
+    }
+
+    /// True if the tool of that name has no effect.
+    fn reads(&self, name: &str) -> bool {
+        matches!(self.toolbox.resolve(name), Resolved::Tool(entry) if entry.spec.metadata.effect == Effect::Read)
     }
 
     fn is_sequential(&self, pending: &PendingCall) -> bool {

@@ -12,6 +12,7 @@ use crate::driver::interrupt::Interrupt;
 use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
 use crate::log::{Entry, EntryKind, Key, Reply};
+use crate::output::{Partial, Piece};
 use crate::run::{Action, Run};
 use crate::tools::Toolbox;
 
@@ -39,6 +40,7 @@ pub(super) fn ask<'a>(
 
         let mut chunks = driver.setup.model.stream(request);
         let mut said = String::new();
+        let mut partial = driver.run.output().map(|output| Box::new(Partial::new(&output.spec)));
         let completion = loop {
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
             match interrupt.guard(next).await {
@@ -48,12 +50,26 @@ pub(super) fn ask<'a>(
                 }
                 Ok(Some(Ok(StreamChunk::Content(text)))) => {
                     said.push_str(&text);
+                    let value = partial.as_mut().and_then(|partial| partial.content(&text));
                     yield Ok(driver.event(EventKind::Content(text)));
+                    if let Some(value) = value {
+                        yield Ok(driver.event(EventKind::PartialValue(value)));
+                    }
                 }
                 Ok(Some(Ok(StreamChunk::Thinking(text)))) => yield Ok(driver.event(EventKind::Thinking(text))),
-                Ok(Some(Ok(StreamChunk::ToolCallDelta { id, name, arguments_delta, .. }))) => {
+                Ok(Some(Ok(StreamChunk::ToolCallDelta { slot, id, name, arguments_delta, .. }))) => {
                     let name = name.map(|name| driver.toolbox.streamed(&name).to_owned());
-                    yield Ok(driver.event(EventKind::ToolCallDelta { id, name, arguments_delta }));
+                    let piece = match &mut partial {
+                        Some(partial) => partial.call(slot, name, arguments_delta),
+                        None => Piece::Other(name, arguments_delta),
+                    };
+                    let kind = match piece {
+                        Piece::Other(name, arguments_delta) => Some(EventKind::ToolCallDelta { id, name, arguments_delta }),
+                        Piece::Answer(value) => value.map(EventKind::PartialValue),
+                    };
+                    if let Some(kind) = kind {
+                        yield Ok(driver.event(kind));
+                    }
                 }
                 Ok(Some(Ok(StreamChunk::Done(completion)))) => break *completion,
                 // A kind of chunk that is newer than this loop has nothing for it.
@@ -79,7 +95,8 @@ pub(super) fn ask<'a>(
             return;
         }
         name_calls(&mut message, &driver.toolbox, &driver.run);
-        let calls: Vec<_> = message.tool_calls().cloned().collect();
+        let calls: Vec<_> =
+            message.tool_calls().filter(|call| !driver.run.is_output(&call.name)).cloned().collect();
         for degradation in &degradations {
             let message = format!("{}: {}", degradation.option, degradation.note);
             yield Ok(driver.event(EventKind::Warning { code: "degraded", message }));

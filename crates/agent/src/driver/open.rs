@@ -21,6 +21,7 @@ use crate::limits::HistoryPolicy;
 use crate::log::{Entry, EntryKind, Key, Started, ToolRule};
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
+use crate::output::{OutputMode, OutputSpec};
 use crate::pace::Pace;
 use crate::run::{Action, ReplayError, Run};
 use crate::setup::Setup;
@@ -96,6 +97,20 @@ pub(super) async fn open(
             Recorder::claim(&place, read).await?
         }
     };
+    let output = match run.output() {
+        Some(output) => Some(output.spec.clone()),
+        None if matches!(run.next(), Action::Start) => {
+            let settled =
+                |spec: OutputSpec| spec.settled(&setup.model, &setup.settings, !setup.tools.is_empty());
+            control.output().cloned().map(settled)
+        }
+        None => None,
+    };
+    let shaped = match &output {
+        Some(spec) => Some(Arc::new(setup.shaped(spec)?)),
+        None => None,
+    };
+    let setup = shaped.as_ref().unwrap_or(setup);
     let mut extensions = setup.extensions.clone();
     if let Some(view) = extensions.get::<DocumentView>() {
         // The limits of a run that is resumed are those of its log.
@@ -131,7 +146,7 @@ pub(super) async fn open(
             let (toolbox, warnings) = setup.toolbox().await?;
             driver.toolbox = toolbox;
             events.extend(warnings.into_iter().map(|(code, message)| EventKind::Warning { code, message }));
-            events.extend(driver.begin(input, deadline, asked).await?);
+            events.extend(driver.begin(input, deadline, asked, output).await?);
             driver.open_account()?;
         }
         (Action::Ended, _) => {}
@@ -157,6 +172,7 @@ impl Driver {
         input: &RunInput,
         deadline: Option<u64>,
         asked: Option<(u64, Arc<Scope>)>,
+        output: Option<OutputSpec>,
     ) -> Result<Vec<EventKind>, Fault> {
         let setup = Arc::clone(&self.setup);
         let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
@@ -179,6 +195,12 @@ impl Driver {
             messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
         });
         let (beside, told) = asked.as_ref().map(|(_, scope)| scope.untold()).unwrap_or_default();
+        let is_output = |entry: &ToolEntry| {
+            let name = entry.spec.definition.name();
+            output.as_ref().is_some_and(|spec| spec.mode == OutputMode::Tool && spec.name == name)
+        };
+        let external_tools =
+            self.names(|entry| matches!(entry.executor, Executor::External) && !is_output(entry));
         let started = Started {
             run_id: input.run_id.clone().unwrap_or_else(|| attache_core::fresh::uuid().to_string()),
             messages,
@@ -186,7 +208,8 @@ impl Driver {
             limits: setup.limits.clone(),
             deadline,
             families: self.toolbox.families.clone(),
-            external_tools: self.names(|entry| matches!(entry.executor, Executor::External)),
+            external_tools,
+            output: output.map(Box::new),
             direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
             rules: self.rules(),
             options: input.options.number(),

@@ -41,6 +41,10 @@ impl Driver {
             (false, 1) => setup.tool_choice.clone(),
             (false, _) => ToolChoice::Auto,
         };
+        let choice = match self.run.output() {
+            Some(output) => output.choice(choice, landing, self.toolbox.set.len(), setup.forces_tools()),
+            None => choice,
+        };
         let mut request = ChatRequest::default();
         request.messages = messages;
         request.tools = Arc::clone(&self.toolbox.set);

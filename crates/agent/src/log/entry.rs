@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::limits::Limits;
 use crate::log::Key;
 use crate::outcome::EndReason;
+use crate::output::OutputSpec;
 use crate::price::Money;
 
 /// The version of the entries that this program writes. It reads this one and older ones.
@@ -116,6 +117,9 @@ pub struct Started {
     /// The tools that families offered when the run began: it offers them until it ends, whatever a server says later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) families: Vec<FamilyTools>,
+    /// The value that the run is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Box<OutputSpec>>,
     /// The tools whose calls the caller answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external_tools: Vec<String>,

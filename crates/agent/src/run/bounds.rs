@@ -73,8 +73,8 @@ impl Run {
             EndReason::ToolRetriesExhausted => "Calls that cannot be made were made again and again.",
             _ => "This is the last step of this run.",
         };
-        let left: Vec<&str> =
-            self.tallies.rules.iter().filter(|rule| rule.finish).map(|rule| rule.name.as_str()).collect();
+        let rules = self.tallies.rules.iter().filter(|rule| rule.finish).map(|rule| rule.name.as_str());
+        let left: Vec<&str> = rules.chain(self.output().and_then(|output| output.tool())).collect();
         match left.is_empty() {
             true => format!("{why} Tools are off now: answer with what you have, and say what is missing."),
             false => format!(

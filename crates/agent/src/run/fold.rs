@@ -10,6 +10,7 @@ use attache_core::{
 use crate::limits::EmptyReply;
 use crate::log::{Disposition, Ended, Reply, Started, ToolOutcome};
 use crate::outcome::EndReason;
+use crate::output::Output;
 use crate::run::{Phase, Run};
 use crate::window::{NOTICE, PAUSED, TURN_ENDED};
 
@@ -31,6 +32,7 @@ impl Run {
         self.tallies.rules.clone_from(&started.rules);
         self.options = started.options;
         self.families.clone_from(&started.families);
+        self.output = started.output.clone().map(|spec| Box::new(Output::new(*spec)));
         self.history.clone_from(&started.messages);
         for message in &started.messages {
             if let Message::Assistant(reply) = &**message {
@@ -88,6 +90,7 @@ impl Run {
     fn hear(&mut self, messages: impl Iterator<Item = Arc<Message>>) {
         if matches!(self.phase, Phase::Ending { .. }) {
             self.history.extend(messages);
+            self.ask_again();
             self.phase = self.before_model();
             return;
         }
@@ -145,6 +148,7 @@ impl Run {
             self.text.clone_from(&text);
         }
         self.reasoning.clear();
+        self.ask_again();
         let continued = reply.finish_reason == FinishReason::Pause
             && calls.is_empty()
             && landing.is_none()
@@ -178,6 +182,7 @@ impl Run {
                 ending(EndReason::ProviderError("api".to_owned()))
             }
             (_, false) if landing.is_some() && !self.may_finish(&calls) => {
+                self.take_output(&calls);
                 self.close(&calls, "not executed: tools are off");
                 ending(landing.unwrap_or(EndReason::MaxSteps))
             }
@@ -196,6 +201,10 @@ impl Run {
                 self.cut_rounds = 0;
                 self.tallies.count(&calls, landing);
                 self.calls.extend(calls.iter().cloned());
+                if self.take_output(&calls) {
+                    self.finish_round(&calls);
+                    return Ok(());
+                }
                 Phase::Calls(calls.into())
             }
             (FinishReason::Pause, true) if continued => {
@@ -211,7 +220,7 @@ impl Run {
                 }
                 None => self.empty(message, landing),
             },
-            (_, true) => self.answered(EndReason::Answer, landing),
+            (_, true) => self.held_answer(&text, landing),
         };
         Ok(())
     }
@@ -249,10 +258,26 @@ impl Run {
         }
     }
 
+    /// The end of a run whose model has answered, unless the answer has to be mended.
+    fn held_answer(&mut self, text: &str, landing: Option<EndReason>) -> Phase {
+        match self.read_output(text, landing.is_some()) {
+            Ok(()) => self.answered(EndReason::Answer, landing),
+            Err(Some(hint)) => {
+                let id = self.mint();
+                self.push(notice(hint).with_id(id));
+                self.before_model()
+            }
+            Err(None) => match landing {
+                Some(landing) if self.step > 1 => ending(landing),
+                _ => ending(EndReason::InvalidAnswer),
+            },
+        }
+    }
+
     fn empty(&mut self, message: &AssistantMessage, landing: Option<EndReason>) -> Phase {
         self.reasoning = message.thinking();
         match self.limits.empty_reply {
-            EmptyReply::Accept => self.answered(EndReason::Answer, landing),
+            EmptyReply::Accept => self.held_answer("", landing),
             EmptyReply::Nudge(times) if self.nudges < times && landing.is_none() => {
                 self.nudges += 1;
                 let id = self.mint();
@@ -272,7 +297,11 @@ impl Run {
     /// Answers calls that are not executed, so that each call has its result.
     fn close(&mut self, calls: &[ToolCall], text: &str) {
         if !calls.is_empty() {
-            let results = calls.iter().map(|call| ToolResult::error(call, text)).collect();
+            let mut result = |call: &ToolCall| match self.outcomes.remove(&call.id) {
+                Some(outcome) => outcome.result,
+                None => ToolResult::error(call, text),
+            };
+            let results = calls.iter().map(&mut result).collect();
             self.push_results(results);
         }
     }
@@ -325,7 +354,11 @@ impl Run {
         let stop = stop.told(calls, &mut results);
         self.push_results(results);
         let landed = self.tallies.landed.take();
-        self.phase = if let Some(answer) = answer {
+        self.phase = if let Some(reason) = self.end_of_output() {
+            let open = landed.is_none() && reason == EndReason::Answer;
+            Phase::Ending { reason: landed.filter(|_| self.step > 1).unwrap_or(reason), open }
+        } else if let Some(answer) = answer {
+            let _ = self.read_output(&answer, true);
             self.text = answer;
             let (id, text) = (self.mint(), self.text.clone());
             self.push(Message::assistant(text).with_id(id));

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fold;
+mod output;
 mod repeat;
 mod results;
 mod tally;
@@ -20,6 +21,7 @@ use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
 use crate::limits::Limits;
 use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, SyntheticMessage, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
+use crate::output::Output;
 use crate::price::Cost;
 use repeat::Repeats;
 use tally::Tallies;
@@ -98,6 +100,7 @@ pub struct Run {
     direct: Vec<String>,
     options: Option<u64>,
     families: Vec<FamilyTools>,
+    output: Option<Box<Output>>,
     /// The conversation without the synthetic messages of this run.
     history: Vec<Arc<Message>>,
     /// Where the run's own task begins in the history.
@@ -234,7 +237,9 @@ impl Run {
             let beyond_limit = self.beyond_limit(calls, place);
             PendingCall {
                 key: Key::result(&call.id),
-                external: beyond_limit.is_none() && self.external.contains(&call.name),
+                external: beyond_limit.is_none()
+                    && !self.has_answered()
+                    && self.external.contains(&call.name),
                 beyond_limit,
                 begun: self.begun.get(&call.id).copied(),
                 call: call.clone(),
@@ -325,6 +330,7 @@ impl Run {
             reason,
             text: self.text.clone(),
             reasoning: self.reasoning.clone(),
+            structured: self.output().and_then(|output| output.structured.clone()).map(Box::new),
             messages,
             calls: self.calls.clone(),
             pending,
@@ -416,7 +422,7 @@ impl Run {
     /// How many calls the last reply made.
     pub(crate) fn round_len(&self) -> usize {
         match &self.phase {
-            Phase::Calls(calls) => calls.len(),
+            Phase::Calls(calls) => calls.iter().filter(|call| !self.is_output(&call.name)).count(),
             _ => 0,
         }
     }

@@ -17,6 +17,7 @@ fn started(max_steps: u32) -> Entry {
         messages: vec![Message::user("hi").with_id(MessageId::parse("u").unwrap()).shared()],
         limits,
         external_tools: vec![],
+        output: None,
         direct_tools: vec!["direct".to_owned()],
         rules: vec![],
         question: None,

@@ -129,6 +129,7 @@ async fn one_run(seed: u64) {
         script: script(&mut random),
         slow: random.below(6),
         narrow: random.below(2) == 0,
+        typed: random.below(2) == 0,
         store: Arc::new(FaultyStore::new([0, 2, 3, 5][random.below(4)])),
         ..World::default()
     });
@@ -142,7 +143,7 @@ async fn one_run(seed: u64) {
         let odds = if attempt < FAULTY_DRIVES { 4 + random.below(20) } else { 0 };
         let journal = Faulty::new(&log, Plan { random: Random(random.0 ^ 0x5eed), odds, faults });
         let begins = |journal: &Arc<Faulty>| match log.entries().is_empty() {
-            true => world.agent().run_in(journal.clone(), RunInput::from("go").with_run_id("r")),
+            true => world.asked(world.agent().run_in(journal.clone(), RunInput::from("go").with_run_id("r"))),
             false => world.agent().resume(journal.clone()),
         };
         let first = drive(begins(&journal), &journal, &seen, chatty);
@@ -265,12 +266,20 @@ fn a_run_cut_at_every_entry_asks_the_same() {
         let mut random = Random(seed);
         let (script, slow) = (script(&mut random), random.below(6));
         let world = |store| {
-            Arc::new(World { script: script.clone(), slow, narrow: seed % 2 == 0, store, ..World::default() })
+            Arc::new(World {
+                script: script.clone(),
+                slow,
+                narrow: seed % 2 == 0,
+                typed: seed % 3 == 0,
+                store,
+                ..World::default()
+            })
         };
         runtime().block_on(async {
             let (uncut, log) = (world(Arc::default()), Arc::new(MemoryJournal::new()));
             let journal = Faulty::new(&log, Plan::none());
             let run = uncut.agent().run_in(journal.clone(), RunInput::from("go").with_run_id("r"));
+            let run = uncut.asked(run);
             let seen = Heard::default();
             let outcome = drive(run, &journal, &seen, true).await.unwrap();
             assert!(is_final(&outcome), "seed {seed}: {:?}", outcome.reason);

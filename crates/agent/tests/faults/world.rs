@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use attache_agent::{Agent, MessageWindow, Tools, tool_fn};
+use attache_agent::{Agent, AgentRun, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
     ConvertedText, Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType,
@@ -33,6 +33,9 @@ impl Random {
 pub(crate) const TOOLS: [&str; 7] =
     ["reads", "repeats", "pays", "mails", "asks", "delegates", "reads_inside"];
 
+/// The tool that takes the answer of a run that is asked for a value.
+const ANSWER: &str = "final_answer";
+
 /// Rounds of tools, by their place in [`TOOLS`]; behind the last the model answers.
 pub(crate) type Script = Vec<Vec<usize>>;
 
@@ -49,6 +52,8 @@ pub(crate) struct World {
     pub(crate) slow: usize,
     /// True if the outer run has a window that moves.
     pub(crate) narrow: bool,
+    /// True if the outer run is asked for a value: the model gives one that does not fit, then one that does.
+    pub(crate) typed: bool,
 }
 
 /// The beginning of an image, as far as it is text: a model takes it behind the results, not in them.
@@ -124,6 +129,11 @@ impl LlmProvider for Scripted {
                 parts.push(ToolCall::new(name, Arguments::new(arguments.to_string())).with_id(id).into());
             }
         }
+        if step >= self.script.len() && request.tools.get(ANSWER).is_some() {
+            let id = ToolCallId::parse(format!("{}_{step}_answer", self.name)).unwrap();
+            let n = if step == self.script.len() { json!("none") } else { json!(7) };
+            parts.push(ToolCall::new(ANSWER, Arguments::new(json!({"n": n}).to_string())).with_id(id).into());
+        }
         let message = AssistantMessage::new(parts);
         let reason = FinishReason::Stop.for_message(message.has_tool_calls());
         let done = StreamChunk::Done(Box::new(Completion::new(message, reason, Usage::new(1, 1))));
@@ -197,6 +207,15 @@ impl World {
             .max_result_chars(120)
             .build()
             .unwrap()
+    }
+
+    /// The run, asked for a value if the world is so.
+    pub(crate) fn asked(&self, run: AgentRun) -> AgentRun {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        match self.typed {
+            true => run.with_output(OutputSpec::new(schema).with_mode(OutputMode::Tool)),
+            false => run,
+        }
     }
 
     /// The agent inside a tool: it pays twice.

@@ -28,6 +28,7 @@ mod resume;
 mod resuming;
 mod running;
 mod streaming;
+mod typed;
 mod unknown;
 mod waiting;
 mod windows;
