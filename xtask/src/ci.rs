@@ -24,6 +24,7 @@ const ALONE: &[&str] = &[
     "attache-agent",
     "attache-stores",
     "attache-tools",
+    "attache-mcp",
     "attache-testkit",
 ];
 
@@ -38,6 +39,7 @@ const FEATURES: &[&str] = &[
     "agent",
     "stores",
     "tools",
+    "mcp",
     "macros",
     "openai",
     "anthropic",

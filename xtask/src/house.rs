@@ -26,7 +26,7 @@ const TLS: [&str; 6] =
 
 /// The most crates of others that a team compiles for picking one of ours, all features of it on. A split of ours costs
 /// nobody anything.
-const LIMITS: [(&str, usize); 12] = [
+const LIMITS: [(&str, usize); 13] = [
     ("attache-schema", 10),
     // 45 and `http`: the head of an answer is handed on as the client has it, and every provider has that crate. And
     // `inventory`, behind `discovery`: only a crate that every `#[tool]` names can register tools.
@@ -40,6 +40,7 @@ const LIMITS: [(&str, usize); 12] = [
     ("attache-agent", 68),
     ("attache-stores", 68),
     ("attache-tools", 68),
+    ("attache-mcp", 110),
     ("attache-testkit", 88),
     ("attache-cli", 195),
 ];
@@ -71,6 +72,11 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     // Tools know their call, and neither whose agent it is nor its model.
     problems.extend(trees.forbid("attache-tools", PROVIDERS)?);
     problems.extend(trees.forbid("attache-tools", &["attache-agent", "attache-models", "attache-convert"])?);
+    // Gateways are tools to whatever agent and model there is.
+    problems.extend(trees.forbid("attache-mcp", PROVIDERS)?);
+    problems.extend(trees.forbid("attache-mcp", &["attache-agent", "attache-models", "attache-convert"])?);
+    // TLS needs no compiler of C, and comes with the transport alone.
+    problems.extend(trees.forbid("attache-mcp", &["aws-lc-sys", "reqwest", "native-tls"])?);
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", PROVIDERS)?);
     problems
@@ -92,6 +98,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         "attache-agent",
         "attache-stores",
         "attache-tools",
+        "attache-mcp",
         "attache-models",
     ];
     for package in PROVIDERS.iter().chain(&others) {

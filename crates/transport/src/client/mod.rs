@@ -83,6 +83,13 @@ impl HttpClient {
         Self::with_pool(timeouts, None, true)
     }
 
+    /// A client that connects to public addresses and nothing else, for addresses that somebody else chose: nothing
+    /// private, loopback, link-local, shared or reserved, whatever a host resolves to. Proxies of the environment are not
+    /// used, since a proxy looks hosts up itself.
+    pub fn to_public_addresses(timeouts: Timeouts) -> Self {
+        Self::guarded(timeouts, Guard::new(), false)
+    }
+
     /// A client that connects to what `guard` permits and nothing else. Through a proxy, if those of the environment
     /// are used, it is the proxy that connects.
     pub(crate) fn guarded(timeouts: Timeouts, guard: Guard, proxies: bool) -> Self {
@@ -156,6 +163,31 @@ impl HttpClient {
         read_error: ErrorReader,
     ) -> Result<Reply, ProviderError> {
         self.send_authorized(request, retry, read_error, None).await
+    }
+
+    /// Sends `request` once and yields the answer, whatever its status says, for protocols to which an error status is an
+    /// answer. The limit of all of it is [`Timeouts::total`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a request that cannot be sent, [`ErrorKind::Network`] and
+    /// [`ErrorKind::Timeout`]. None of them contains a secret of the request.
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request, dropping the reply the rest of it.
+    pub async fn answer(&self, request: &RequestParts) -> Result<Reply, ProviderError> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            let message = "a request must be sent inside a tokio runtime";
+            return Err(ProviderError::new(ErrorKind::Configuration, message));
+        }
+        let _under_way = UnderWay::begin();
+        let end = Instant::now() + self.timeouts.total;
+        let reply = match &self.hooks {
+            None => self.sent(request, end).await,
+            Some(hooks) => Box::pin(self.hooked(hooks, request, end)).await,
+        };
+        let mut reply = reply.map_err(|error| request.redactor().redact_error(error))?;
+        reply.mask_secrets(request);
+        Ok(reply)
     }
 
     pub(crate) async fn send_authorized(

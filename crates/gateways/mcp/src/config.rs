@@ -1,0 +1,230 @@
+//! What is known of a server before it is asked.
+
+use std::time::Duration;
+
+use attache_transport::Redactor;
+
+use crate::http::McpEndpoint;
+use crate::stdio::McpCommand;
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub(crate) enum Door {
+    Command(McpCommand),
+    Endpoint(McpEndpoint),
+}
+
+/// The era of the protocol that a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum McpEra {
+    /// The server is asked. One that does not answer the question of the newer era within 5 s is taken for one of the
+    /// older.
+    #[default]
+    Auto,
+    /// A handshake and a session: versions up to 2025-11-25.
+    Sessions,
+    /// No handshake; each request stands for itself: version 2026-07-28 and later.
+    Stateless,
+}
+
+/// How long parts of the work with a server take, and how much it may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct McpLimits {
+    /// Until a connection stands, the start of a child process included; 30 s. An agent waits 10 s for a list of tools,
+    /// so connect a server that starts slowly beforehand ([`McpServer::connect`](crate::McpServer::connect)).
+    pub connect: Duration,
+    /// For a list, all its pages included; 30 s.
+    pub list: Duration,
+    /// For a call; 120 s.
+    pub call: Duration,
+    /// The most bytes of one message; 32 MiB. Larger ones are dropped, and the request that waits for one fails.
+    pub message_bytes: usize,
+    /// The most pages of a list; 100.
+    pub pages: usize,
+    /// The most tools, and the most resources or prompts in a list; 1,000.
+    pub items: usize,
+    /// The most blocks of content in a result; 1,000.
+    pub blocks: usize,
+    /// The most documents in a result; 500.
+    pub documents: usize,
+    /// The most characters of a tool's description; 8,000.
+    pub description_chars: usize,
+    /// The most bytes of a tool's schema as JSON; 256 KiB.
+    pub schema_bytes: usize,
+}
+
+impl Default for McpLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            list: Duration::from_secs(30),
+            call: Duration::from_secs(120),
+            message_bytes: 32 << 20,
+            pages: 100,
+            items: 1_000,
+            blocks: 1_000,
+            documents: 500,
+            description_chars: 8_000,
+            schema_bytes: 256 << 10,
+        }
+    }
+}
+
+impl McpLimits {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the limit of connecting.
+    #[must_use]
+    pub fn with_connect(mut self, limit: Duration) -> Self {
+        self.connect = limit;
+        self
+    }
+
+    /// Sets the limit of a list.
+    #[must_use]
+    pub fn with_list(mut self, limit: Duration) -> Self {
+        self.list = limit;
+        self
+    }
+
+    /// Sets the limit of a call.
+    #[must_use]
+    pub fn with_call(mut self, limit: Duration) -> Self {
+        self.call = limit;
+        self
+    }
+
+    /// Sets the most bytes of one message.
+    #[must_use]
+    pub fn with_message_bytes(mut self, bytes: usize) -> Self {
+        self.message_bytes = bytes;
+        self
+    }
+
+    /// Sets the most tools.
+    #[must_use]
+    pub fn with_items(mut self, items: usize) -> Self {
+        self.items = items;
+        self
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) alias: String,
+    /// The family's name.
+    pub(crate) name: String,
+    /// What stands before each tool's name.
+    pub(crate) prefix: String,
+    pub(crate) door: Door,
+    pub(crate) era: McpEra,
+    pub(crate) limits: McpLimits,
+    pub(crate) only: Option<Vec<String>>,
+    pub(crate) without: Vec<String>,
+    /// Names of the server with the names that models see.
+    pub(crate) renamed: Vec<(String, String)>,
+    pub(crate) trusts_hints: bool,
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
+    /// Addresses of folders.
+    pub(crate) roots: Vec<String>,
+}
+
+impl Config {
+    pub(crate) fn new(alias: String, door: Door) -> Self {
+        Self {
+            name: format!("mcp:{alias}"),
+            prefix: format!("mcp_{alias}___"),
+            alias,
+            door,
+            era: McpEra::default(),
+            limits: McpLimits::default(),
+            only: None,
+            without: Vec::new(),
+            renamed: Vec::new(),
+            trusts_hints: false,
+            resources: false,
+            prompts: false,
+            roots: Vec::new(),
+        }
+    }
+
+    /// What takes the secrets that this server was given out of texts.
+    pub(crate) fn redactor(&self) -> Redactor {
+        // Short values of the environment are words such as `1` or `production`.
+        let is_secret = |text: &&str| text.len() >= 8;
+        match &self.door {
+            Door::Command(command) => {
+                command.secrets().filter(is_secret).fold(Redactor::new(), Redactor::with_secret)
+            }
+            Door::Endpoint(endpoint) => {
+                endpoint.secrets().filter(is_secret).fold(Redactor::new(), Redactor::with_secret)
+            }
+        }
+    }
+
+    /// True if a tool of the server is offered.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        let among = |patterns: &[String]| patterns.iter().any(|pattern| covers(pattern, tool));
+        self.only.as_deref().is_none_or(among) && !among(&self.without)
+    }
+
+    /// The internal name of a tool of the server.
+    pub(crate) fn internal(&self, tool: &str) -> String {
+        let renamed = self.renamed.iter().find(|(theirs, _)| theirs == tool);
+        format!("{}{}", self.prefix, renamed.map_or(tool, |(_, ours)| ours))
+    }
+
+    /// The server's name of a tool, so that a run that is resumed needs no list.
+    pub(crate) fn theirs<'a>(&'a self, internal: &'a str) -> Option<&'a str> {
+        let ours = internal.strip_prefix(&*self.prefix)?;
+        let renamed = self.renamed.iter().find(|(_, name)| name == ours);
+        Some(renamed.map_or(ours, |(theirs, _)| theirs))
+    }
+}
+
+/// True if a pattern, in which one `*` stands for anything, covers a name.
+fn covers(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        Config::new("files".to_owned(), Door::Command(McpCommand::new("x")))
+    }
+
+    // C34
+    #[test]
+    fn names_map_back_to_those_of_the_server() {
+        let mut config = config();
+        config.renamed.push(("read_file".to_owned(), "read".to_owned()));
+        for (theirs, ours) in [("read_file", "mcp_files___read"), ("a.b", "mcp_files___a.b")] {
+            assert_eq!(config.internal(theirs), ours);
+            assert_eq!(config.theirs(ours), Some(theirs));
+        }
+        assert_eq!(config.theirs("mcp_other___read"), None);
+    }
+
+    #[test]
+    fn filters_name_tools_with_one_wildcard() {
+        let mut config = config();
+        config.only = Some(vec!["read_*".to_owned(), "*_tree".to_owned(), "move".to_owned()]);
+        config.without = vec!["read_secret*".to_owned()];
+        let offered = ["read_file", "directory_tree", "move"];
+        assert!(offered.iter().all(|tool| config.offers(tool)));
+        assert!(!["write", "read_secrets", "moved", "read"].iter().any(|tool| config.offers(tool)));
+    }
+}

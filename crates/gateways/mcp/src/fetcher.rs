@@ -1,0 +1,115 @@
+//! Reads what servers link to.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::{
+    BoxFuture, FetchError, FetchErrorKind, Fetched, Fetcher, MediaType, ToolError, ToolErrorKind,
+};
+use attache_transport::percent_decoded;
+use rmcp::model::ResourceContents;
+
+use crate::reading::{SCHEME, decoded, media_type_of};
+use crate::server::McpServer;
+use crate::uri::file_name;
+
+/// How long a resource may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Fetches the resources that servers link to, through their sessions, where the model is to see them.
+///
+/// A link stands in a result as an external document: it has a name and a type, and is read only if a model is shown it.
+/// Without a fetcher the model reads a note instead. Links to web addresses are for the other fetcher, which has guards.
+///
+/// ```
+/// use attache_mcp::{McpCommand, McpFetcher, McpServer};
+/// let files = McpServer::command("files", McpCommand::new("mcp-server-files"));
+/// let fetcher = McpFetcher::new([files.clone()]).or(attache_transport::GuardedFetcher::new());
+/// # let _ = fetcher;
+/// ```
+#[derive(Clone)]
+pub struct McpFetcher {
+    servers: Vec<McpServer>,
+    others: Option<Arc<dyn Fetcher>>,
+    max_bytes: usize,
+}
+
+impl McpFetcher {
+    /// A fetcher for what these servers link to, of at most 32 MiB each.
+    pub fn new(servers: impl IntoIterator<Item = McpServer>) -> Self {
+        Self { servers: servers.into_iter().collect(), others: None, max_bytes: 32 << 20 }
+    }
+
+    /// Fetches all other addresses.
+    #[must_use]
+    pub fn or(mut self, others: impl Fetcher + 'static) -> Self {
+        self.others = Some(Arc::new(others));
+        self
+    }
+
+    /// Sets the most bytes of one document.
+    #[must_use]
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    async fn read(&self, alias: &str, uri: &str) -> Result<Fetched, FetchError> {
+        let Some(server) = self.servers.iter().find(|server| server.alias() == alias) else {
+            return Err(FetchError::new(FetchErrorKind::Refused, "its server is not known"));
+        };
+        let result = server.read_within(uri, LIMIT).await.map_err(|error| failure(&error))?;
+        let Some(first) = result.contents.into_iter().next() else {
+            return Err(FetchError::new(FetchErrorKind::NotFound, "its server has nothing there"));
+        };
+        let malformed =
+            || FetchError::new(FetchErrorKind::Malformed, "its server's answer is none that is known");
+        let (bytes, media_type) = match first {
+            ResourceContents::TextResourceContents { text, mime_type, .. } => (text.into_bytes(), mime_type),
+            ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
+                (decoded(&blob).ok_or_else(malformed)?, mime_type)
+            }
+            _ => return Err(malformed()),
+        };
+        if bytes.len() > self.max_bytes {
+            let text = format!("it has more than the {} bytes that are fetched", self.max_bytes);
+            return Err(FetchError::new(FetchErrorKind::TooLarge, text));
+        }
+        let said = media_type.unwrap_or_default();
+        let media_type = MediaType::parse(&media_type_of(&said, &bytes));
+        Ok(Fetched::new(bytes).with_media_type(media_type).with_file_name(file_name(uri)))
+    }
+}
+
+impl Fetcher for McpFetcher {
+    fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        Box::pin(async move {
+            match (url.strip_prefix(SCHEME), &self.others) {
+                (Some(address), _) => {
+                    let (alias, uri) = address.split_once('/').unwrap_or((address, ""));
+                    let text = |part: &str| String::from_utf8_lossy(&percent_decoded(part)).into_owned();
+                    self.read(&text(alias), &text(uri)).await
+                }
+                (None, Some(others)) => others.fetch(url).await,
+                (None, None) => Err(FetchError::new(FetchErrorKind::Refused, "its address is not fetched")),
+            }
+        })
+    }
+}
+
+fn failure(error: &ToolError) -> FetchError {
+    match error.kind() {
+        ToolErrorKind::Timeout => FetchError::new(FetchErrorKind::Timeout, "its server takes too long"),
+        ToolErrorKind::Unavailable => {
+            FetchError::new(FetchErrorKind::Unavailable, "its server is not available")
+        }
+        _ => FetchError::new(FetchErrorKind::NotFound, "its server does not give it"),
+    }
+}
+
+impl fmt::Debug for McpFetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpFetcher").field("servers", &self.servers).finish_non_exhaustive()
+    }
+}

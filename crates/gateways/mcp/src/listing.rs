@@ -1,0 +1,250 @@
+//! The lists of a server: read page by page, and only as far as they can be trusted.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use attache_core::{Effect, ToolDefinition, ToolError, ToolSpec};
+use attache_schema::Schema;
+use rmcp::model::{
+    ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
+    PaginatedRequestParams, ServerResult, Tool, ToolAnnotations,
+};
+use serde_json::{Map, Value, json};
+
+use crate::config::Config;
+use crate::session::Session;
+use crate::told::cut;
+
+/// Longer names are no names.
+const LONGEST_NAME: usize = 200;
+
+/// What is remembered of the tools beside what models are told.
+#[derive(Default)]
+pub(crate) struct Catalog {
+    tools: HashMap<String, Known>,
+}
+
+struct Known {
+    output: Option<Arc<Schema>>,
+    repeatable: bool,
+}
+
+impl Catalog {
+    /// The schema of the structured results of a tool.
+    pub(crate) fn output(&self, theirs: &str) -> Option<Arc<Schema>> {
+        self.tools.get(theirs)?.output.clone()
+    }
+
+    /// True if a call of the tool may be sent a second time.
+    pub(crate) fn is_repeatable(&self, theirs: &str) -> bool {
+        self.tools.get(theirs).is_some_and(|known| known.repeatable)
+    }
+}
+
+/// The names of our own tools beside those of a server. They hold a character that names of tools do not.
+pub(crate) const LIST_RESOURCES: &str = "resources/list";
+pub(crate) const READ_RESOURCE: &str = "resources/read";
+pub(crate) const LIST_PROMPTS: &str = "prompts/list";
+pub(crate) const GET_PROMPT: &str = "prompts/get";
+
+/// The kinds of lists.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl Kind {
+    fn request(self, cursor: Option<String>) -> ClientRequest {
+        let params = PaginatedRequestParams::default().with_cursor(cursor);
+        match self {
+            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params)),
+            Self::Resources => ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(params)),
+            Self::Templates => {
+                ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest::with_param(params))
+            }
+            Self::Prompts => ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params)),
+        }
+    }
+
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+}
+
+/// All items of a list as JSON, so that one odd item does not take the others away.
+pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Result<Vec<Value>, ToolError> {
+    let mut items = Vec::new();
+    let mut seen = HashSet::new();
+    let mut cursor = None;
+    for _ in 0..config.limits.pages {
+        let answer = session.ask(kind.request(cursor.take())).await;
+        let answer = answer.map_err(|error| config.failure(error, false))?;
+        let mut page = match answer {
+            ServerResult::ListToolsResult(page) => serde_json::to_value(page),
+            ServerResult::ListResourcesResult(page) => serde_json::to_value(page),
+            ServerResult::ListResourceTemplatesResult(page) => serde_json::to_value(page),
+            ServerResult::ListPromptsResult(page) => serde_json::to_value(page),
+            ServerResult::CustomResult(page) => Ok(page.0),
+            _ => Ok(Value::Null),
+        }?;
+        let Some(Value::Array(found)) = page.get_mut(kind.member()).map(Value::take) else {
+            let problem = format!("the server {:?} answers with no list of {}", config.alias, kind.member());
+            return Err(ToolError::new(problem));
+        };
+        let room = config.limits.items.saturating_sub(items.len());
+        if found.len() > room {
+            tracing::warn!(server = config.alias, kept = config.limits.items, "a list is too long");
+        }
+        items.extend(found.into_iter().take(room));
+        cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        // A cursor that comes again leads in a circle.
+        match &cursor {
+            Some(next) if items.len() < config.limits.items && seen.insert(next.clone()) => {}
+            _ => break,
+        }
+    }
+    if cursor.is_some() {
+        tracing::warn!(server = config.alias, kept = items.len(), "a list goes on and is not read further");
+    }
+    Ok(items)
+}
+
+/// The tools to offer, and what is remembered of them.
+pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<ToolSpec>, Catalog), ToolError> {
+    let info = session.info();
+    let capabilities = info.as_deref().map(|info| &info.capabilities);
+    let mut specs = Vec::new();
+    let mut catalog = Catalog::default();
+    let has_others = capabilities.is_some_and(|has| has.resources.is_some() || has.prompts.is_some());
+    // A server that says so has no tools to list.
+    let has_tools = !has_others || capabilities.is_some_and(|has| has.tools.is_some());
+    let items = if has_tools { list(session, config, Kind::Tools).await? } else { Vec::new() };
+    for item in items {
+        let left_out = |name: &str, why: &str| {
+            tracing::warn!(
+                server = config.alias,
+                tool = cut(name, 80),
+                why,
+                "a tool of a server is left out"
+            );
+        };
+        let name = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let tool = match serde_json::from_value::<Tool>(item) {
+            Ok(tool) => tool,
+            Err(_) => {
+                left_out(&name, "it is not described as a tool is");
+                continue;
+            }
+        };
+        if name.trim().is_empty() || name.len() > LONGEST_NAME || name.contains(|c: char| c.is_control()) {
+            left_out(&name, "its name is none");
+        } else if specs.iter().any(|spec: &ToolSpec| spec.definition.name() == config.internal(&name)) {
+            left_out(&name, "another has its name");
+        } else if [LIST_RESOURCES, READ_RESOURCE, LIST_PROMPTS, GET_PROMPT].contains(&&*name) {
+            left_out(&name, "its name is that of a request");
+        } else if config.offers(&name) {
+            match spec(config, tool) {
+                Ok((spec, known)) => {
+                    catalog.tools.insert(name, known);
+                    specs.push(spec);
+                }
+                Err(why) => left_out(&name, why),
+            }
+        }
+    }
+    let own = |wanted: bool, there: bool| wanted && there;
+    if own(config.resources, capabilities.is_some_and(|has| has.resources.is_some())) {
+        specs.extend(resource_tools(config));
+    }
+    if own(config.prompts, capabilities.is_some_and(|has| has.prompts.is_some())) {
+        specs.extend(prompt_tools(config));
+    }
+    Ok((specs, catalog))
+}
+
+fn spec(config: &Config, tool: Tool) -> Result<(ToolSpec, Known), &'static str> {
+    let size =
+        |schema: &Map<String, Value>| serde_json::to_string(schema).map_or(usize::MAX, |text| text.len());
+    if size(&tool.input_schema) > config.limits.schema_bytes {
+        return Err("its schema is too large");
+    }
+    let output = tool.output_schema.filter(|schema| size(schema) <= config.limits.schema_bytes);
+    let output = output.and_then(|schema| Schema::new(&Value::Object((*schema).clone())).ok()).map(Arc::new);
+    let effect = match &tool.annotations {
+        Some(hints) if config.trusts_hints => effect(hints),
+        _ => Effect::SideEffect,
+    };
+    let title = tool.title.or(tool.annotations.and_then(|hints| hints.title));
+    let description = match (tool.description, title) {
+        (Some(description), _) if !description.trim().is_empty() => description.into_owned(),
+        (_, title) => title.unwrap_or_default(),
+    };
+    let description = cut(&config.redactor().redact(&description), config.limits.description_chars);
+    let definition = ToolDefinition::new(
+        config.internal(&tool.name),
+        description,
+        Value::Object((*tool.input_schema).clone()),
+    );
+    let known = Known { output, repeatable: effect != Effect::SideEffect };
+    Ok((of_server(config, definition).with_effect(effect), known))
+}
+
+fn of_server(config: &Config, definition: ToolDefinition) -> ToolSpec {
+    ToolSpec::new(definition).with_timeout(config.limits.call).with_origin(config.name.clone())
+}
+
+/// What the hints of a trusted server say.
+fn effect(hints: &ToolAnnotations) -> Effect {
+    match (hints.read_only_hint, hints.idempotent_hint) {
+        (Some(true), _) => Effect::Read,
+        (_, Some(true)) => Effect::Idempotent,
+        _ => Effect::SideEffect,
+    }
+}
+
+fn resource_tools(config: &Config) -> [ToolSpec; 2] {
+    let list = ToolDefinition::new(
+        config.internal(LIST_RESOURCES),
+        format!("Lists the resources of {}, with templates of the addresses of others", config.alias),
+        json!({"type": "object", "properties": {}}),
+    );
+    let read = ToolDefinition::new(
+        config.internal(READ_RESOURCE),
+        format!("Reads a resource of {}", config.alias),
+        json!({
+            "type": "object",
+            "properties": {"uri": {"type": "string", "description": "The resource's address"}},
+            "required": ["uri"],
+        }),
+    );
+    [list, read].map(|definition| of_server(config, definition).with_effect(Effect::Read))
+}
+
+fn prompt_tools(config: &Config) -> [ToolSpec; 2] {
+    let list = ToolDefinition::new(
+        config.internal(LIST_PROMPTS),
+        format!("Lists the prompts that {} offers", config.alias),
+        json!({"type": "object", "properties": {}}),
+    );
+    let get = ToolDefinition::new(
+        config.internal(GET_PROMPT),
+        format!("Gets a prompt of {}", config.alias),
+        json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "The prompt's name"},
+                "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+            "required": ["name"],
+        }),
+    );
+    [list, get].map(|definition| of_server(config, definition).with_effect(Effect::Read))
+}

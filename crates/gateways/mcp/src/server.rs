@@ -1,0 +1,365 @@
+//! A server as a family of tools.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use attache_core::{
+    Arguments, ContentTree, Document, ToolContext, ToolError, ToolErrorKind, ToolHandler, ToolSpec,
+};
+use attache_transport::percent_encoded;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ServerResult,
+};
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::config::{Config, Door, McpEra, McpLimits};
+use crate::http::McpEndpoint;
+use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
+use crate::output::McpOutput;
+use crate::reading::Reader;
+use crate::session::{Link, Session};
+use crate::stdio::McpCommand;
+
+/// An MCP server, whose tools an agent is given as one family.
+///
+/// It is connected when its tools are first needed, and again when the connection broke, with growing waits between
+/// failures. All clones share one connection, which ends with the last of them. A server that is dead or hangs costs its
+/// own tools alone.
+///
+/// Tools are named `mcp_ALIAS___TOOL`, so that a second server renames none of the first, and none can take the place of
+/// one of yours. Names, descriptions, schemas and results come from somebody else: they are bounded, and secrets that
+/// the server was given are masked in them.
+///
+/// ```
+/// use attache_mcp::{McpCommand, McpServer};
+/// let files = McpServer::command("files", McpCommand::new("mcp-server-filesystem").arg("/srv/files"))
+///     .only(["read_*", "list_directory"])
+///     .rename("read_media_file", "read_media");
+/// # let _ = files;
+/// ```
+#[derive(Clone)]
+pub struct McpServer {
+    config: Arc<Config>,
+    link: Arc<Link>,
+    catalog: Arc<Mutex<Arc<Catalog>>>,
+}
+
+impl McpServer {
+    /// A server that is a child process. `alias` is a short name of yours for it.
+    pub fn command(alias: impl Into<String>, command: McpCommand) -> Self {
+        Self::new(Config::new(alias.into(), Door::Command(command)))
+    }
+
+    /// A server over streamable HTTP. `alias` is a short name of yours for it.
+    pub fn http(alias: impl Into<String>, endpoint: McpEndpoint) -> Self {
+        Self::new(Config::new(alias.into(), Door::Endpoint(endpoint)))
+    }
+
+    fn new(config: Config) -> Self {
+        Self { config: Arc::new(config), link: Arc::default(), catalog: Arc::default() }
+    }
+
+    /// A server of another configuration, which is not connected.
+    fn edit(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(Arc::make_mut(&mut self.config));
+        Self { link: Arc::default(), catalog: Arc::default(), ..self }
+    }
+
+    /// Offers only the tools of these names, which are the server's own. One `*` in each stands for anything.
+    #[must_use]
+    pub fn only(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.edit(|config| config.only = Some(tools.into_iter().map(Into::into).collect()))
+    }
+
+    /// Leaves out the tools of these names, written as for [`only`](Self::only), over which they take precedence.
+    #[must_use]
+    pub fn without(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.edit(|config| config.without.extend(tools.into_iter().map(Into::into)))
+    }
+
+    /// Offers a tool under another name, before which the alias still stands.
+    #[must_use]
+    pub fn rename(self, theirs: impl Into<String>, ours: impl Into<String>) -> Self {
+        self.edit(|config| config.renamed.push((theirs.into(), ours.into())))
+    }
+
+    /// Believes what the server says of its tools' effects: a tool that it calls read-only may then be repeated and run
+    /// beside others. By default each is taken for one with effects, since anybody can say so.
+    #[must_use]
+    pub fn trust_hints(self) -> Self {
+        self.edit(|config| config.trusts_hints = true)
+    }
+
+    /// Adds two tools, with which a model lists and reads the server's resources.
+    #[must_use]
+    pub fn with_resources(self) -> Self {
+        self.edit(|config| config.resources = true)
+    }
+
+    /// Adds two tools, with which a model lists and gets the server's prompts.
+    #[must_use]
+    pub fn with_prompts(self) -> Self {
+        self.edit(|config| config.prompts = true)
+    }
+
+    /// Tells the server of a folder in which it may work. It is for the server to keep to it.
+    #[must_use]
+    pub fn root(self, folder: impl AsRef<Path>) -> Self {
+        let path = folder.as_ref().to_string_lossy().replace('\\', "/");
+        let steps: Vec<String> = path.split('/').map(|step| percent_encoded(step.as_bytes())).collect();
+        let path = steps.join("/");
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        self.edit(|config| config.roots.push(format!("file://{slash}{path}")))
+    }
+
+    /// Says which era of the protocol the server speaks, so that it is not asked.
+    #[must_use]
+    pub fn era(self, era: McpEra) -> Self {
+        self.edit(|config| config.era = era)
+    }
+
+    /// Sets time limits and bounds.
+    #[must_use]
+    pub fn limits(self, limits: McpLimits) -> Self {
+        self.edit(|config| config.limits = limits)
+    }
+
+    /// The alias.
+    pub fn alias(&self) -> &str {
+        &self.config.alias
+    }
+
+    /// Connects now, for a server that takes long to start or whose absence is to be known at once.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::Unavailable`], with what is wrong.
+    pub async fn connect(&self) -> Result<(), ToolError> {
+        self.link.session(&self.config).await.map(drop)
+    }
+
+    /// Ends the connection, and with it a child process, as soon as no call uses it. The next call connects again.
+    pub async fn close(&self) {
+        self.link.close().await;
+    }
+
+    /// The version of the protocol that the connection speaks.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn protocol_version(&self) -> Result<String, ToolError> {
+        let session = self.link.session(&self.config).await?;
+        Ok(session.info().map(|info| info.protocol_version.to_string()).unwrap_or_default())
+    }
+
+    /// What the server says about its use, for a system prompt. It comes from somebody else: look at it before you put
+    /// it there.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn instructions(&self) -> Result<Option<String>, ToolError> {
+        let session = self.link.session(&self.config).await?;
+        Ok(session.info().and_then(|info| info.instructions.clone()))
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// The server is not available, does not answer in time, or has no such resource.
+    pub async fn read(&self, uri: &str) -> Result<McpOutput, ToolError> {
+        let result = self.read_within(uri, self.config.limits.call).await?;
+        Ok(Reader::new(&self.config).resource(result))
+    }
+
+    pub(crate) async fn read_within(
+        &self,
+        uri: &str,
+        limit: Duration,
+    ) -> Result<ReadResourceResult, ToolError> {
+        let request = || {
+            let params = ReadResourceRequestParams::new(uri.to_owned());
+            ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+        };
+        match self.ask(request, Instant::now() + limit, true).await? {
+            ServerResult::ReadResourceResult(result) => Ok(result),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Sends a request and waits for its answer until `end`. One that may be repeated is, if the connection was lost.
+    async fn ask(
+        &self,
+        request: impl Fn() -> ClientRequest,
+        end: Instant,
+        repeatable: bool,
+    ) -> Result<ServerResult, ToolError> {
+        let late = || self.config.late("did not answer in time");
+        let connected = timeout_at(end, self.link.session(&self.config)).await;
+        let mut session: Arc<Session> = connected.map_err(|_| late())??;
+        let mut may_repeat = repeatable;
+        loop {
+            let error = match timeout_at(end, session.ask(request())).await {
+                Ok(Ok(result)) => return Ok(result),
+                Ok(Err(error)) => error,
+                Err(_) => return Err(late()),
+            };
+            let lost = matches!(error, ServiceError::TransportClosed) || session.is_over();
+            if !lost || !may_repeat {
+                return Err(self.config.failure(error, true));
+            }
+            may_repeat = false;
+            session = timeout_at(end, self.link.session(&self.config)).await.map_err(|_| late())??;
+        }
+    }
+
+    fn unexpected(&self, result: &ServerResult) -> ToolError {
+        let alias = &self.config.alias;
+        let wish = match result {
+            ServerResult::InputRequiredResult(_) => "asks for an input that nobody here can give",
+            ServerResult::CreateTaskResult(_) => "answers with a task, which was not asked for",
+            _ => "answers with something else than was asked for",
+        };
+        ToolError::new(format!("the server {alias:?} {wish}"))
+    }
+
+    async fn list_as_output(&self, kinds: &[Kind]) -> Result<McpOutput, ToolError> {
+        let session = self.link.session(&self.config).await?;
+        let mut all = Map::new();
+        for kind in kinds {
+            match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
+                Ok(Ok(items)) => {
+                    all.insert(kind.member().to_owned(), Value::Array(items));
+                }
+                // Templates are an extra that many servers do not have.
+                Ok(Err(_)) if !all.is_empty() => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(self.config.late("did not list its tools in time")),
+            }
+        }
+        Ok(McpOutput { structured: Some(Value::Object(all)), ..McpOutput::default() })
+    }
+
+    async fn call_tool(
+        &self,
+        theirs: &str,
+        arguments: Map<String, Value>,
+        end: Instant,
+    ) -> Result<McpOutput, ToolError> {
+        let catalog = Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner));
+        let request = || {
+            let params = CallToolRequestParams::new(theirs.to_owned()).with_arguments(arguments.clone());
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        };
+        let schema = catalog.output(theirs);
+        let reader = Reader::new(&self.config);
+        match self.ask(request, end, catalog.is_repeatable(theirs)).await? {
+            ServerResult::CallToolResult(result) => Ok(reader.call(result, schema.as_deref())),
+            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(McpOutput::default()),
+            ServerResult::CustomResult(result) => {
+                let shape = match &result.0 {
+                    Value::Object(members) => format!("an object of {} members", members.len()),
+                    Value::Array(items) => format!("a list of {}", items.len()),
+                    _ => "a plain value".to_owned(),
+                };
+                reader.call_leniently(result.0, schema.as_deref()).ok_or_else(|| {
+                    tracing::debug!(server = self.config.alias, tool = theirs, shape, "an unexpected result");
+                    let text = format!("the server {:?} answers with no result of a tool", self.config.alias);
+                    ToolError::new(text)
+                })
+            }
+            other => Err(self.unexpected(&other)),
+        }
+    }
+}
+
+impl ToolHandler for McpServer {
+    type Output = McpOutput;
+
+    fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        let session = self.link.session(&self.config).await?;
+        let listed = timeout(self.config.limits.list, listing::tools(&session, &self.config)).await;
+        let late = || self.config.late("did not list its tools in time");
+        let (specs, catalog) = listed.map_err(|_| late())??;
+        *self.catalog.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        Ok(specs)
+    }
+
+    fn version(&self) -> u64 {
+        self.link.changes.load(Ordering::Relaxed)
+    }
+
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: &Arguments,
+        context: ToolContext,
+    ) -> Result<McpOutput, ToolError> {
+        let theirs = self.config.theirs(tool).filter(|theirs| {
+            let ours = [LIST_RESOURCES, READ_RESOURCE, LIST_PROMPTS, GET_PROMPT].contains(theirs);
+            ours || self.config.offers(theirs)
+        });
+        let Some(theirs) = theirs else {
+            let text = format!("{:?} offers no tool of that name", self.config.name);
+            return Err(ToolError::new(text).with_kind(ToolErrorKind::UnknownTool));
+        };
+        let mut arguments = arguments.object()?;
+        let latest = Instant::now() + self.config.limits.call;
+        let end = context.deadline.map_or(latest, |deadline| latest.min(Instant::from_std(deadline)));
+        let mut text =
+            |member| match arguments.remove(member) {
+                Some(Value::String(text)) => Ok(text),
+                _ => Err(ToolError::new(format!("{member:?} is missing"))
+                    .with_kind(ToolErrorKind::InvalidArguments)),
+            };
+        match theirs {
+            LIST_RESOURCES if self.config.resources => {
+                self.list_as_output(&[Kind::Resources, Kind::Templates]).await
+            }
+            LIST_PROMPTS if self.config.prompts => self.list_as_output(&[Kind::Prompts]).await,
+            READ_RESOURCE if self.config.resources => {
+                let uri = text("uri")?;
+                let left = end.saturating_duration_since(Instant::now());
+                let result = self.read_within(&uri, left).await?;
+                Ok(Reader::new(&self.config).resource(result))
+            }
+            GET_PROMPT if self.config.prompts => {
+                let mut params = GetPromptRequestParams::new(text("name")?);
+                if let Some(Value::Object(given)) = arguments.remove("arguments") {
+                    params = params.with_arguments(given);
+                }
+                let request = || ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone()));
+                match self.ask(request, end, true).await? {
+                    ServerResult::GetPromptResult(result) => Ok(Reader::new(&self.config).prompt(result)),
+                    other => Err(self.unexpected(&other)),
+                }
+            }
+            theirs => self.call_tool(theirs, arguments, end).await,
+        }
+    }
+
+    fn extract_documents(&self, output: &McpOutput, tree: &ContentTree) -> Vec<Document> {
+        output.extract(tree)
+    }
+
+    fn is_error(&self, output: &McpOutput) -> bool {
+        output.is_error
+    }
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("alias", &self.config.alias)
+            .field("door", &self.config.door)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,258 @@
+//! The connection to one server: made when it is first needed, and made again when it broke.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use attache_core::ToolError;
+use rmcp::RoleClient;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest, ProtocolVersion,
+    RequestId, ServerResult, SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RunningService,
+    ServiceError,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use crate::client::Client;
+use crate::config::{Config, Door, McpEra};
+use crate::http::Wire;
+
+/// How long a server may take to answer the question of the newer era.
+const PROBE: Duration = Duration::from_secs(5);
+/// The first wait after a failure; it doubles with each.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The longest one.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// A session that lasts this long makes earlier failures forgotten.
+const LASTING: Duration = Duration::from_secs(30);
+
+/// What all handles on a server share.
+#[derive(Default)]
+pub(crate) struct Link {
+    state: tokio::sync::Mutex<State>,
+    /// How often the server said that its tools have changed.
+    pub(crate) changes: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<Arc<Session>>,
+    has_connected: bool,
+    failures: u32,
+    /// When it is tried again, and what was wrong.
+    wait: Option<(Instant, String)>,
+}
+
+/// A connection that stands.
+pub(crate) struct Session {
+    running: RunningService<RoleClient, Client>,
+    since: Instant,
+    /// Listens for changes of lists, where they come on a stream of their own.
+    listening: Option<JoinHandle<()>>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(listening) = &self.listening {
+            listening.abort();
+        }
+    }
+}
+
+impl Link {
+    /// The session, connected if it is not.
+    pub(crate) async fn session(&self, config: &Config) -> Result<Arc<Session>, ToolError> {
+        let limit = config.limits.connect;
+        let connected = timeout(limit, async {
+            let mut state = self.state.lock().await;
+            if let Some(session) = state.session.take_if(|session| session.is_over()) {
+                // One that dies young is not started over and over.
+                match session.since.elapsed() < LASTING {
+                    true => state.failed("it ended soon after it was started".to_owned()),
+                    false => state.failures = 0,
+                }
+            }
+            if let Some(session) = &state.session {
+                return Ok(Arc::clone(session));
+            }
+            if let Some((until, problem)) = &state.wait
+                && *until > Instant::now()
+            {
+                let left = until.saturating_duration_since(Instant::now()).as_secs().saturating_add(1);
+                return Err(format!("{problem}; it is tried again in {left} s"));
+            }
+            match timeout(limit, connect(config, &self.changes)).await {
+                Ok(Ok(session)) => {
+                    let session = Arc::new(session);
+                    if state.has_connected {
+                        // What it listed before may be another version's.
+                        self.changes.fetch_add(1, Ordering::Relaxed);
+                    }
+                    (state.has_connected, state.wait) = (true, None);
+                    state.session = Some(Arc::clone(&session));
+                    Ok(session)
+                }
+                Ok(Err(problem)) => {
+                    state.failed(problem.clone());
+                    Err(problem)
+                }
+                Err(_) => {
+                    let problem = format!("it did not answer within {} s", limit.as_secs_f64());
+                    state.failed(problem.clone());
+                    Err(problem)
+                }
+            }
+        });
+        // The one who connects is as patient as those who wait for it, and a little more.
+        let problem = match connected.await {
+            Ok(Ok(session)) => return Ok(session),
+            Ok(Err(problem)) => problem,
+            Err(_) => format!("it did not answer within {} s", limit.as_secs_f64()),
+        };
+        tracing::warn!(server = config.alias, problem, "a server is not available");
+        Err(config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias)))
+    }
+
+    /// Ends the session, if there is one.
+    pub(crate) async fn close(&self) {
+        self.state.lock().await.session = None;
+    }
+}
+
+impl State {
+    fn failed(&mut self, problem: String) {
+        let wait = FIRST_WAIT.saturating_mul(1 << self.failures.min(6)).min(LONGEST_WAIT);
+        self.failures = self.failures.saturating_add(1);
+        self.wait = Some((Instant::now() + wait, problem));
+    }
+}
+
+/// Connects, or says what is wrong.
+async fn connect(config: &Config, changes: &Arc<AtomicU64>) -> Result<Session, String> {
+    let newest = || vec![ProtocolVersion::LATEST];
+    let sessions = ClientLifecycleMode::Initialize;
+    let failed = |error: &ClientInitializeError| config.unconnected(error);
+    let running = match config.era {
+        McpEra::Sessions => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
+        McpEra::Stateless => {
+            let mode = ClientLifecycleMode::Discover { preferred_versions: newest() };
+            serve(config, changes, mode).await?.map_err(|error| failed(&error))?
+        }
+        McpEra::Auto => {
+            let older = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
+            let mode = ClientLifecycleMode::Auto { preferred_versions: newest(), legacy_version: older };
+            match timeout(PROBE, serve(config, changes, mode)).await {
+                Ok(served) => match served? {
+                    Ok(running) => running,
+                    // Some servers of the older era end at a question that they do not know.
+                    Err(ClientInitializeError::ConnectionClosed(_)) => {
+                        serve(config, changes, sessions).await?.map_err(|error| failed(&error))?
+                    }
+                    Err(error) => return Err(failed(&error)),
+                },
+                // Nor does everyone answer it.
+                Err(_) => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
+            }
+        }
+    };
+    let listening = listen(&running, changes);
+    Ok(Session { running, since: Instant::now(), listening })
+}
+
+/// Opens the door and shakes hands.
+async fn serve(
+    config: &Config,
+    changes: &Arc<AtomicU64>,
+    mode: ClientLifecycleMode,
+) -> Result<Result<RunningService<RoleClient, Client>, ClientInitializeError>, String> {
+    let client = Client::new(config, changes);
+    let longest = config.limits.message_bytes;
+    Ok(match &config.door {
+        Door::Command(command) => {
+            let child = command.start(&config.alias, &config.redactor(), longest);
+            let child = child.map_err(|error| format!("its program cannot be started: {}", error.kind()))?;
+            client.serve_with_lifecycle(child, mode).await
+        }
+        Door::Endpoint(endpoint) => {
+            let mut settings = StreamableHttpClientTransportConfig::with_uri(endpoint.url());
+            settings.max_sse_event_size = longest;
+            settings.max_json_response_size = longest;
+            let wire = StreamableHttpClientTransport::with_client(Wire::new(endpoint), settings);
+            client.serve_with_lifecycle(wire, mode).await
+        }
+    })
+}
+
+/// Servers of the newer era say on a stream of its own that their tools have changed.
+fn listen(running: &RunningService<RoleClient, Client>, changes: &Arc<AtomicU64>) -> Option<JoinHandle<()>> {
+    let info = running.peer_info()?;
+    let tells = info.capabilities.tools.as_ref()?.list_changed == Some(true);
+    if !tells || info.protocol_version < ProtocolVersion::NO_INITIALIZE {
+        return None;
+    }
+    let (peer, changes) = (running.peer().clone(), Arc::clone(changes));
+    Some(tokio::spawn(async move {
+        let mut wait = FIRST_WAIT;
+        while !peer.is_transport_closed() {
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            match peer.listen(filter).await {
+                Ok(mut subscription) => {
+                    while let Ok(Some(_)) = subscription.next().await {
+                        changes.fetch_add(1, Ordering::Relaxed);
+                        wait = FIRST_WAIT;
+                    }
+                }
+                // It does not have to offer the stream.
+                Err(ServiceError::McpError(_)) => return,
+                Err(_) => {}
+            }
+            tokio::time::sleep(wait).await;
+            wait = wait.saturating_mul(2).min(LONGEST_WAIT);
+        }
+    }))
+}
+
+impl Session {
+    pub(crate) fn is_over(&self) -> bool {
+        self.running.is_closed() || self.running.peer().is_transport_closed()
+    }
+
+    /// What the server is, as far as it says.
+    pub(crate) fn info(&self) -> Option<Arc<rmcp::model::ServerPeerInfo>> {
+        self.running.peer_info()
+    }
+
+    /// Sends a request and waits for the answer. Whoever stops waiting cancels it, and the server is told.
+    pub(crate) async fn ask(&self, request: ClientRequest) -> Result<ServerResult, ServiceError> {
+        let peer = self.running.peer();
+        let handle = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await?;
+        let mut abandoned = Abandoned { peer, id: Some(handle.id.clone()) };
+        let answer = handle.await_response().await;
+        abandoned.id = None;
+        answer
+    }
+}
+
+/// A request that is waited for.
+struct Abandoned<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let params =
+            CancelledNotificationParam::new(Some(id), Some("the caller has stopped waiting".to_owned()));
+        let told = CancelledNotification::new(params);
+        // The queue takes it at once or is full of what goes before it.
+        let sent = self.peer.send_notification(ClientNotification::CancelledNotification(told));
+        let _ = futures_util::FutureExt::now_or_never(sent);
+    }
+}

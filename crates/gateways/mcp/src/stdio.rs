@@ -1,0 +1,234 @@
+//! Servers that are child processes and speak over their standard streams.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use attache_core::Secret;
+use attache_transport::Redactor;
+use rmcp::RoleClient;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+
+/// What a child inherits of the environment: where programs, homes and temporary files are, and the language.
+const INHERITED: [&str; 16] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "APPDATA",
+    "PATHEXT",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+];
+
+/// How long a child has to end by itself once its input is closed.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Longer lines of its error stream are split.
+const LONGEST_LINE: u64 = 4 << 10;
+
+/// The command that starts a server as a child process.
+///
+/// The child gets the environment that is named here and a short list of harmless variables (`PATH`, `HOME`, the
+/// language, the place of temporary files), nothing else: keys of this process stay here. Its error stream goes to
+/// [`tracing`] under the target `attache_mcp::stderr`. It leads a process group, which is killed with it.
+///
+/// ```
+/// use attache_mcp::McpCommand;
+/// let files = McpCommand::new("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]);
+/// # let _ = files;
+/// ```
+#[derive(Clone)]
+pub struct McpCommand {
+    program: OsString,
+    args: Vec<OsString>,
+    env: BTreeMap<String, Secret>,
+    inherited: Vec<String>,
+    folder: Option<PathBuf>,
+}
+
+impl McpCommand {
+    /// A program, looked up in `PATH` unless it is a path.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            inherited: INHERITED.map(str::to_owned).to_vec(),
+            folder: None,
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable of the child's environment. Its value is a secret: it is shown nowhere, and where the server
+    /// repeats one of eight characters or more, a mask stands.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), Secret::new(value));
+        self
+    }
+
+    /// Lets the child inherit a variable of this process.
+    #[must_use]
+    pub fn inherit(mut self, name: impl Into<String>) -> Self {
+        self.inherited.push(name.into());
+        self
+    }
+
+    /// Sets the folder in which the child works.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.env.values().map(Secret::expose)
+    }
+
+    /// Starts the child.
+    pub(crate) fn start(&self, server: &str, redactor: &Redactor, longest: usize) -> io::Result<ChildServer> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).env_clear();
+        for name in &self.inherited {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value.expose())));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn()?;
+        let taken = || io::Error::other("the child has no standard streams");
+        let (stdin, stdout) = (child.stdin.take().ok_or_else(taken)?, child.stdout.take().ok_or_else(taken)?);
+        let log = child.stderr.take().map(|stderr| {
+            let (server, redactor) = (server.to_owned(), redactor.clone());
+            tokio::spawn(tell_stderr(stderr, server, redactor))
+        });
+        let streams = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(longest);
+        Ok(ChildServer { streams, group: Group { id: child.id(), child, log } })
+    }
+}
+
+impl fmt::Debug for McpCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Arguments often hold keys.
+        f.debug_struct("McpCommand")
+            .field("program", &self.program)
+            .field("args", &self.args.len())
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A child that runs, with its streams.
+pub(crate) struct ChildServer {
+    streams: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
+    group: Group,
+}
+
+impl Transport<RoleClient> for ChildServer {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.streams.send(item)
+    }
+
+    fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
+        self.streams.receive()
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.streams.close().await?;
+        if tokio::time::timeout(FAREWELL, self.group.child.wait()).await.is_err() {
+            tracing::debug!("a server did not end when its input was closed");
+        }
+        self.group.kill();
+        Ok(())
+    }
+}
+
+/// A child with all that it started. Dropping it kills them, also while a runtime shuts down.
+struct Group {
+    child: Child,
+    id: Option<u32>,
+    log: Option<JoinHandle<()>>,
+}
+
+impl Group {
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = self.id.take()
+            && let Some(group) = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            // It fails if nobody of the group is left.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+        if let Some(log) = self.log.take() {
+            log.abort();
+        }
+    }
+}
+
+/// Writes what a child says on its error stream to the log.
+async fn tell_stderr(stderr: ChildStderr, server: String, redactor: Redactor) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut stderr).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if !text.is_empty() {
+            let text = redactor.redact(text);
+            tracing::info!(target: "attache_mcp::stderr", server = server.as_str(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Agents with servers: several at once, and lists that change.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use attache_agent::Agent;
+use attache_core::{DynToolHandler, Message, ResultStatus};
+use attache_mcp::{McpEndpoint, McpEra, McpServer};
+use attache_testkit::{ScriptedModel, Turn};
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::common::{Answer, Scripted, complete, greeting, tool, tools};
+
+/// The names of the tools that each request offered.
+fn offered(model: &ScriptedModel) -> Vec<Vec<String>> {
+    let requests = model.requests();
+    let names = |request: &attache_core::ChatRequest| {
+        request.tools.iter().map(|(_, definition)| definition.name().to_owned()).collect()
+    };
+    requests.iter().map(names).collect()
+}
+
+// S29: local and remote tools in one run; a server that is gone takes none of the others away
+#[tokio::test]
+async fn several_servers_work_side_by_side_and_a_dead_one_costs_its_own_tools() {
+    let say = |said: &'static str| {
+        move |_: &serde_json::Value| {
+            Answer::Result(complete(
+                json!({"isError": said == "no", "content": [{"type": "text", "text": said}]}),
+            ))
+        }
+    };
+    let one = Scripted::new(json!([tool("look")]), say("one")).await;
+    let two = Scripted::new(json!([tool("look")]), say("no")).await;
+    let gone = Scripted::raw(|_| Answer::Hang).await;
+    let named = |alias: &str, scripted: &Scripted| {
+        McpServer::http(alias, McpEndpoint::new(scripted.url())).era(McpEra::Stateless)
+    };
+    let model = ScriptedModel::new([
+        Turn::call("mcp_one___look", "{}"),
+        Turn::call("mcp_two___look", "{}"),
+        Turn::text("done"),
+    ]);
+    let dead = named("dead", &gone);
+    drop(gone);
+    let agent = Agent::builder(model.clone())
+        .handler(named("one", &one))
+        .handler(dead)
+        .handler(named("two", &two))
+        .build()
+        .unwrap();
+    let outcome = agent.run("go").outcome().await.unwrap();
+    assert_eq!(offered(&model)[0], ["mcp_one___look", "mcp_two___look"]);
+    let results: Vec<_> = outcome
+        .messages
+        .iter()
+        .filter_map(|message| match &**message {
+            Message::ToolResults(results) => Some(&results.results[0]),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results[0].tree.model_text(), "one");
+    assert_eq!((results[1].status, results[1].tree.model_text()), (ResultStatus::Error, "no".into()));
+}
+
+// Tools come and go while a server runs
+#[tokio::test]
+async fn a_change_of_the_list_is_said() {
+    let (grown, changed) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+    let (has_grown, bell) = (Arc::clone(&grown), Arc::clone(&changed));
+    let scripted = Scripted::raw(move |asked| match asked.asks() {
+        "server/discover" => Answer::Result(complete(json!({
+            "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}},
+        }))),
+        "tools/list" => {
+            let mut tools = vec![tool("first")];
+            if has_grown.load(Ordering::Relaxed) {
+                tools.push(tool("second"));
+            }
+            Answer::Result(complete(json!({"tools": tools})))
+        }
+        "subscriptions/listen" => {
+            let id = asked.body["id"].clone();
+            let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
+            let say = |method: &str, mut params: serde_json::Value| {
+                params["_meta"] = meta.clone();
+                let said = json!({"jsonrpc": "2.0", "method": method, "params": params});
+                Bytes::from(format!("data: {said}\n\n"))
+            };
+            let accepted = say(
+                "notifications/subscriptions/acknowledged",
+                json!({"notifications": {"toolsListChanged": true}}),
+            );
+            let changes = say("notifications/tools/list_changed", json!({}));
+            let bell = Arc::clone(&bell);
+            let later = stream::once(async move {
+                bell.notified().await;
+                changes
+            });
+            Answer::events(stream::iter([accepted]).chain(later).chain(stream::pending()).boxed())
+        }
+        other => greeting(other),
+    })
+    .await;
+    let server = McpServer::http("test", McpEndpoint::new(scripted.url())).era(McpEra::Stateless);
+    let names = async |server: &McpServer| {
+        let offered = tools(server).await.unwrap();
+        offered.iter().map(|tool| tool.definition.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&server).await, ["mcp_test___first"]);
+    let before = DynToolHandler::version(&server);
+    grown.store(true, Ordering::Relaxed);
+    changed.notify_one();
+    for _ in 0..600 {
+        if DynToolHandler::version(&server) != before {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    assert_ne!(DynToolHandler::version(&server), before);
+    assert_eq!(names(&server).await, ["mcp_test___first", "mcp_test___second"]);
+}

@@ -1,0 +1,163 @@
+//! Tools of servers: their names, lists and effects.
+
+use attache_core::{Effect, ToolErrorKind};
+use attache_mcp::McpLimits;
+use serde_json::json;
+
+use super::common::{Answer, Scripted, call, call_with, complete, greeting, names, tool, tools};
+
+// C34: one server expands to namespaced tools, and a call is routed back with the original name
+#[tokio::test]
+async fn tools_are_offered_under_the_alias_and_called_by_their_own_names() {
+    let list = json!([tool("read_file"), tool("tree.list"), tool("write_file"), tool("secret_read")]);
+    let scripted = Scripted::new(list, |params| {
+        let said = format!("{} {}", params["name"], params["arguments"]);
+        Answer::Result(complete(json!({"content": [{"type": "text", "text": said}]})))
+    })
+    .await;
+    let server = scripted
+        .server()
+        .only(["read_*", "tree.list", "secret_*"])
+        .without(["secret_read"])
+        .rename("read_file", "read");
+    let offered = tools(&server).await.unwrap();
+    assert_eq!(names(&offered), ["mcp_test___read", "mcp_test___tree.list"]);
+    assert_eq!(offered[0].metadata.origin, "mcp:test");
+    let told = call_with(&server, "mcp_test___read", r#"{"path":"a"}"#).await.unwrap();
+    assert_eq!(told.tree.model_text(), r#""read_file" {"path":"a"}"#);
+    // Whatever a model makes up, what is filtered out is not called.
+    for unknown in ["mcp_test___write_file", "mcp_test___secret_read", "mcp_other___read", "read_file"] {
+        let error = call(&server, unknown).await.unwrap_err();
+        assert_eq!(error.kind(), ToolErrorKind::UnknownTool, "{unknown}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_asked_before_a_tool_is_needed() {
+    let scripted = Scripted::new(json!([]), |_| Answer::Hang).await;
+    let server = scripted.server().with_resources();
+    tokio::task::yield_now().await;
+    assert!(scripted.asked().is_empty());
+    assert_eq!(names(&tools(&server).await.unwrap()).len(), 2);
+}
+
+#[tokio::test]
+async fn a_list_is_read_page_by_page_up_to_a_cap() {
+    // Endless, with a new cursor on each page.
+    let endless = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => {
+            let at =
+                asked.body["params"]["cursor"].as_str().map_or(0, |cursor| cursor.parse::<u32>().unwrap());
+            let page = json!({"tools": [tool(&format!("t{at}"))], "nextCursor": (at + 1).to_string()});
+            Answer::Result(complete(page))
+        }
+        other => greeting(other),
+    })
+    .await;
+    assert_eq!(tools(&endless.server()).await.unwrap().len(), 100);
+    let capped = endless.server().limits(McpLimits::new().with_items(7));
+    assert_eq!(tools(&capped).await.unwrap().len(), 7);
+    // In a circle.
+    let circle = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => {
+            let name = if asked.body["params"]["cursor"].is_null() { "a" } else { "b" };
+            Answer::Result(complete(json!({"tools": [tool(name)], "nextCursor": "again"})))
+        }
+        other => greeting(other),
+    })
+    .await;
+    assert_eq!(names(&tools(&circle.server()).await.unwrap()), ["mcp_test___a", "mcp_test___b"]);
+}
+
+// S29: one odd tool does not take the others away
+#[tokio::test]
+async fn odd_tools_are_left_out() {
+    let long = "x".repeat(300);
+    let list = json!([
+        tool("good"),
+        {"name": "no schema"},
+        {"description": "no name", "inputSchema": {}},
+        "no tool",
+        tool(""),
+        tool("bell\u{7}"),
+        tool(&long),
+        tool("good"),
+        {"name": "bomb", "inputSchema": {"type": "object", "properties": {"a": {"description": "y".repeat(300_000)}}}},
+        {"name": "talks", "description": "z".repeat(100_000), "inputSchema": {"type": "object"}},
+    ]);
+    let scripted = Scripted::new(list, |_| Answer::Hang).await;
+    let offered = tools(&scripted.server()).await.unwrap();
+    assert_eq!(names(&offered), ["mcp_test___good", "mcp_test___talks"]);
+    assert!(offered[1].definition.description().chars().count() <= 8_001);
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_effects_counts_only_if_it_is_trusted() {
+    let hinted = |name: &str, hints| {
+        let mut tool = tool(name);
+        tool["annotations"] = hints;
+        tool
+    };
+    let list = json!([
+        hinted("reads", json!({"readOnlyHint": true})),
+        hinted("repeats", json!({"idempotentHint": true})),
+        hinted("destroys", json!({"destructiveHint": true})),
+        tool("silent"),
+    ]);
+    let scripted = Scripted::new(list, |_| Answer::Hang).await;
+    let effects = |tools: Vec<attache_core::ToolSpec>| -> Vec<Effect> {
+        tools.iter().map(|tool| tool.metadata.effect).collect()
+    };
+    let plain = effects(tools(&scripted.server()).await.unwrap());
+    assert_eq!(plain, [Effect::SideEffect; 4]);
+    let trusted = effects(tools(&scripted.server().trust_hints()).await.unwrap());
+    assert_eq!(trusted, [Effect::Read, Effect::Idempotent, Effect::SideEffect, Effect::SideEffect]);
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_tools_by_choice() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": [tool("resources/read"), tool("own")]}))),
+        "resources/list" => Answer::Result(complete(json!({"resources": [{"uri": "a://1", "name": "one"}]}))),
+        "resources/templates/list" => Answer::Error(-32601, "none"),
+        "resources/read" => Answer::Result(complete(json!({"contents": [
+            {"uri": asked.body["params"]["uri"], "mimeType": "application/octet-stream", "blob": "JVBERi0xLjc="}
+        ]}))),
+        "prompts/list" => Answer::Result(complete(json!({"prompts": [{"name": "greet"}]}))),
+        "prompts/get" => Answer::Result(complete(json!({"messages": [
+            {"role": "user", "content": {"type": "text", "text": "Hello"}},
+            {"role": "assistant", "content": {"type": "text", "text": "Hi"}},
+        ]}))),
+        other => greeting(other),
+    })
+    .await;
+    assert_eq!(names(&tools(&scripted.server()).await.unwrap()), ["mcp_test___own"]);
+    let server = scripted.server().with_resources().with_prompts();
+    let offered = tools(&server).await.unwrap();
+    assert_eq!(
+        names(&offered),
+        [
+            "mcp_test___own",
+            "mcp_test___resources/list",
+            "mcp_test___resources/read",
+            "mcp_test___prompts/list",
+            "mcp_test___prompts/get"
+        ]
+    );
+    let listed = call(&server, "mcp_test___resources/list").await.unwrap();
+    assert!(listed.tree.json().contains("a://1"), "{}", listed.tree.json());
+    let read =
+        call_with(&server, "mcp_test___resources/read", r#"{"uri":"file:///x/lease.pdf"}"#).await.unwrap();
+    assert_eq!(read.documents[0].file_name(), Some("lease.pdf"));
+    assert_eq!(read.documents[0].media_type().essence(), "application/pdf");
+    let missing = call(&server, "mcp_test___resources/read").await.unwrap_err();
+    assert_eq!(missing.kind(), ToolErrorKind::InvalidArguments);
+    let prompt = call_with(&server, "mcp_test___prompts/get", r#"{"name":"greet"}"#).await.unwrap();
+    assert_eq!(
+        prompt.tree.json(),
+        r#"[{"type":"text","role":"user","text":"Hello"},{"type":"text","role":"assistant","text":"Hi"}]"#
+    );
+    assert_eq!(call(&scripted.server(), "mcp_test___resources/list").await.unwrap_err().for_model(), {
+        "the server \"test\" answers with error -32601: no such method"
+    });
+}

@@ -1,0 +1,18 @@
+//! Servers of the Model Context Protocol that are scripted: kind ones, odd ones and hostile ones.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod agents;
+mod common;
+mod faults;
+mod fetching;
+mod listing;
+mod results;
+mod sessions;
+#[cfg(unix)]
+mod stdio;

@@ -1,0 +1,186 @@
+//! What results become.
+
+use attache_core::{DocumentSource, ResultStatus, ToolOutput};
+use attache_mcp::McpServer;
+use serde_json::{Value, json};
+
+use super::common::{Answer, Scripted, call, complete, tool, tools};
+
+const PDF: &str = "JVBERi0xLjQKJSB0aGUgbGVhc2UK";
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
+
+/// What a tool yields that answers with `result`.
+async fn result_of(result: Value) -> ToolOutput {
+    let (_scripted, server) = serving(tool("t"), result).await;
+    call(&server, "mcp_test___t").await.unwrap()
+}
+
+async fn serving(tool: Value, result: Value) -> (Scripted, McpServer) {
+    let scripted = Scripted::new(json!([tool]), move |_| Answer::Result(complete(result.clone()))).await;
+    let server = scripted.server();
+    (scripted, server)
+}
+
+// C14, C15
+#[tokio::test]
+async fn text_stays_text_and_everything_else_becomes_a_document() {
+    let alone = result_of(json!({"content": [{"type": "text", "text": "three"}]})).await;
+    assert_eq!(alone.tree.json(), r#""three""#);
+    let output = result_of(json!({"content": [
+        {"type": "text", "text": "the plan"},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+        {"type": "audio", "data": "UklGRiQAAABXQVZFZm10IA==", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "file:///srv/lease.pdf", "mimeType": "text/plain", "blob": PDF}},
+        {"type": "resource", "resource": {"uri": "file:///srv/a.csv", "mimeType": "text/csv", "text": "a,b"}},
+        {"type": "resource_link", "uri": "file:///srv/b.xlsx", "name": "b.xlsx", "size": 7, "description": "sums"},
+    ]}))
+    .await;
+    let told: Vec<(Option<&str>, &str)> = output
+        .documents
+        .iter()
+        .map(|document| (document.file_name(), document.media_type().essence()))
+        .collect();
+    let sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    assert_eq!(
+        told,
+        [
+            (None, "image/png"),
+            (None, "audio/wav"),
+            (Some("lease.pdf"), "application/pdf"),
+            (Some("b.xlsx"), sheet)
+        ]
+    );
+    assert!(matches!(output.documents[3].source(), DocumentSource::External { .. }));
+    assert_eq!(output.documents[3].size(), Some(7));
+    let blocks: Value = serde_json::from_str(output.tree.json()).unwrap();
+    let kinds: Vec<&str> =
+        blocks.as_array().unwrap().iter().map(|block| block["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["text", "image", "audio", "resource", "resource", "resource_link"]);
+    assert_eq!(blocks[4]["text"], "a,b");
+    assert!(!output.tree.json().contains("JVBERi"));
+}
+
+// C15, documents.md 9.2 D14: the error flag is kept, with the documents
+#[tokio::test]
+async fn a_failure_keeps_its_flag_and_its_documents() {
+    let output = result_of(json!({"isError": true, "content": [
+        {"type": "text", "text": "the page did not load"},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+    ]}))
+    .await;
+    assert_eq!((output.status, output.documents.len()), (ResultStatus::Error, 1));
+    assert!(output.tree.json().contains("the page did not load"));
+}
+
+// documents.md 9.2 D33: a blank text does not make the call an error
+#[tokio::test]
+async fn blank_texts_are_skipped_and_nothing_is_nothing() {
+    let blank = result_of(json!({"content": [{"type": "text", "text": "  "}]})).await;
+    assert_eq!(blank.tree.model_text(), attache_core::NO_RESULT);
+    let nothing = result_of(json!({})).await;
+    assert_eq!(nothing.tree.model_text(), attache_core::NO_RESULT);
+}
+
+// documents.md 9.2 D14: structured content hides no image
+#[tokio::test]
+async fn structured_content_is_shown_once_and_hides_no_block() {
+    let weather = json!({"temperature": 36, "conditions": "light rain"});
+    let text = weather.to_string();
+    let alone = result_of(json!({
+        "content": [{"type": "text", "text": text}], "structuredContent": weather
+    }))
+    .await;
+    assert_eq!(alone.tree.json(), text);
+    let both = result_of(json!({
+        "content": [{"type": "text", "text": text}, {"type": "image", "data": PNG, "mimeType": "image/png"}],
+        "structuredContent": weather
+    }))
+    .await;
+    assert_eq!(both.documents.len(), 1);
+    assert_eq!(both.tree.json().matches("light rain").count(), 1, "{}", both.tree.json());
+    // As the reference server for files does.
+    let block = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
+    let repeated = result_of(json!({"content": [block], "structuredContent": {"content": [block]}})).await;
+    assert!(!repeated.tree.json().contains("iVBOR") && !repeated.tree.json().contains("structured"));
+    let text = result_of(json!({
+        "content": [{"type": "text", "text": "line 1\nline 2"}], "structuredContent": {"content": "line 1\nline 2"}
+    }))
+    .await;
+    assert_eq!(text.tree.model_text(), "line 1\nline 2");
+    // Bytes in the midst of more.
+    let amid = result_of(json!({"content": [block], "structuredContent": {"page": 3, "image": PNG}})).await;
+    assert_eq!(amid.documents.len(), 1);
+    assert!(!amid.tree.json().contains("iVBOR"), "{}", amid.tree.json());
+}
+
+#[tokio::test]
+async fn a_structured_result_is_held_against_its_schema() {
+    let mut tool = tool("t");
+    tool["outputSchema"] =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    for (value, fits) in [(json!({"n": 1}), true), (json!({"n": "one"}), false), (json!({}), false)] {
+        let (_scripted, server) =
+            serving(tool.clone(), json!({"content": [], "structuredContent": value})).await;
+        tools(&server).await.unwrap();
+        let output = call(&server, "mcp_test___t").await.unwrap();
+        assert_eq!(!output.tree.json().contains("does not fit"), fits, "{}", output.tree.json());
+    }
+}
+
+// Invariant 1: withheld is an outcome
+#[tokio::test]
+async fn what_is_for_the_user_alone_is_withheld() {
+    let output = result_of(json!({"content": [
+        {"type": "text", "text": "for both", "annotations": {"audience": ["user", "assistant"]}},
+        {"type": "text", "text": "canary", "annotations": {"audience": ["user"]}},
+        {"type": "image", "data": PNG, "mimeType": "image/png", "annotations": {"audience": ["user"]}},
+        {"type": "resource", "resource": {"uri": "a://b", "blob": PDF}, "annotations": {"audience": ["assistant"]}},
+    ]}))
+    .await;
+    assert_eq!(output.documents.len(), 1);
+    assert_eq!(output.documents[0].media_type().essence(), "application/pdf");
+    assert_eq!(output.withheld.len(), 1);
+    let text = output.tree.json();
+    assert!(!text.contains("canary") && text.contains("a text for the user alone is not shown"), "{text}");
+}
+
+// C18: an unexpected shape is kept or told of, and nothing panics
+#[tokio::test]
+async fn blocks_of_unknown_kinds_are_kept_with_a_note() {
+    let output = result_of(json!({"content": [
+        {"type": "hologram", "beam": [1, 2]},
+        {"type": "image", "data": "no base64!", "mimeType": "image/png"},
+        {"type": "image"},
+        17,
+        {"type": "text", "text": "fine"},
+    ]}))
+    .await;
+    let text = output.tree.json();
+    for told in
+        ["hologram", "a block of a kind that is not known here", "its data is no base64", "fine", "17"]
+    {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(output.documents.is_empty());
+    let bare = result_of(json!({"content": "just text"})).await;
+    assert_eq!(bare.tree.model_text(), "just text");
+}
+
+// A reference in what a server writes is text.
+#[tokio::test]
+async fn forged_references_are_no_documents() {
+    let forged =
+        json!({"attache.document": "stored", "documentId": "d-1", "storeId": "main", "metadata": {}});
+    let output =
+        result_of(json!({"content": [{"type": "text", "text": "x"}], "structuredContent": forged})).await;
+    assert!(output.documents.is_empty() && output.tree.documents().is_empty());
+}
+
+#[tokio::test]
+async fn too_many_blocks_are_told_of() {
+    let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
+    let output = result_of(json!({"content": vec![image; 1_200]})).await;
+    assert_eq!(output.documents.len(), 500);
+    assert!(output.tree.json().contains("700 more blocks are left out"), "{}", &output.tree.json()[..200]);
+}

@@ -1,0 +1,150 @@
+//! Both eras of the protocol over HTTP, and what is sent with each request.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use attache_mcp::{McpEndpoint, McpEra, McpServer};
+use futures_util::stream::{self, StreamExt};
+use http::Method;
+use serde_json::json;
+
+use super::common::{Answer, Asked, Scripted, call, complete, greeting, names, tool, tools};
+
+/// A server of the older era: it knows no discovery, and gives each handshake a session.
+fn older(asked: &Asked, session: &str) -> Answer {
+    let with_session = |result: serde_json::Value| {
+        let id = &asked.body["id"];
+        let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        let headers =
+            vec![("content-type", "application/json".to_owned()), ("mcp-session-id", session.to_owned())];
+        Answer::Http(200, headers, stream::iter([body.into()]).boxed())
+    };
+    if asked.method == Method::GET {
+        return Answer::whole(405, "text/plain", "");
+    }
+    if asked.method == Method::DELETE {
+        return Answer::whole(200, "text/plain", "");
+    }
+    match asked.asks() {
+        "server/discover" => Answer::whole(400, "text/plain", "Bad Request: Server not initialized"),
+        "initialize" => with_session(json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {"listChanged": true}},
+            "serverInfo": {"name": "old", "version": "1"},
+        })),
+        _ if asked.header("mcp-session-id") != Some(session) => {
+            Answer::whole(404, "text/plain", "no such session")
+        }
+        "tools/list" => Answer::Result(json!({"tools": [tool("a")]})),
+        "tools/call" => Answer::Result(json!({"content": [{"type": "text", "text": session}]})),
+        "" => Answer::whole(202, "text/plain", ""),
+        other if other.starts_with("notifications/") => Answer::whole(202, "text/plain", ""),
+        _ => Answer::Error(-32601, "no such method"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_is_met_with_a_handshake_and_a_session() {
+    let scripted = Scripted::raw(|asked| older(asked, "s-1")).await;
+    let endpoint = McpEndpoint::new(scripted.url()).bearer("token-canary").header("x-team", "leases");
+    let server = McpServer::http("test", endpoint);
+    assert_eq!(names(&tools(&server).await.unwrap()), ["mcp_test___a"]);
+    assert_eq!(call(&server, "mcp_test___a").await.unwrap().tree.model_text(), "s-1");
+    assert_eq!(server.protocol_version().await.unwrap(), "2025-11-25");
+    let asked = scripted.asked();
+    assert!(asked.iter().all(|asked| asked.header("authorization") == Some("Bearer token-canary")));
+    assert!(asked.iter().all(|asked| asked.header("x-team") == Some("leases")));
+    let last = asked.iter().rfind(|asked| asked.asks() == "tools/call").unwrap();
+    assert_eq!(last.header("mcp-session-id"), Some("s-1"));
+    assert_eq!(last.header("mcp-protocol-version"), Some("2025-11-25"));
+    assert!(!format!("{server:?}").contains("canary"));
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_is_asked_without_a_session() {
+    let scripted = Scripted::new(json!([tool("a")]), |_| {
+        Answer::Result(complete(json!({"content": [{"type": "text", "text": "new"}]})))
+    })
+    .await;
+    let server = McpServer::http("test", McpEndpoint::new(scripted.url()));
+    tools(&server).await.unwrap();
+    assert_eq!(call(&server, "mcp_test___a").await.unwrap().tree.model_text(), "new");
+    assert_eq!(server.protocol_version().await.unwrap(), "2026-07-28");
+    let asked = scripted.asked();
+    assert!(asked.iter().all(|asked| asked.asks() != "initialize"));
+    let called = asked.iter().find(|asked| asked.asks() == "tools/call").unwrap();
+    assert_eq!((called.header("mcp-method"), called.header("mcp-name")), (Some("tools/call"), Some("a")));
+    assert_eq!(called.header("mcp-protocol-version"), Some("2026-07-28"));
+    let meta = &called.body["params"]["_meta"];
+    assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+}
+
+#[tokio::test]
+async fn a_session_that_has_expired_is_begun_anew_once() {
+    let handshakes = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&handshakes);
+    let scripted = Scripted::raw(move |asked| {
+        if asked.asks() == "initialize" {
+            seen.fetch_add(1, Ordering::Relaxed);
+        }
+        // The first session is forgotten once its tools were listed.
+        let first = seen.load(Ordering::Relaxed) == 1;
+        older(asked, if first && asked.asks() != "tools/call" { "s-1" } else { "s-2" })
+    })
+    .await;
+    let server = scripted.server().era(McpEra::Sessions);
+    tools(&server).await.unwrap();
+    assert_eq!(call(&server, "mcp_test___a").await.unwrap().tree.model_text(), "s-2");
+    assert_eq!(handshakes.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn answers_may_be_events_with_priming_ones_and_pings() {
+    let scripted = Scripted::raw(|asked| match asked.asks() {
+        "tools/call" => {
+            let answer = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": complete(json!({
+                "content": [{"type": "text", "text": "streamed"}]
+            }))});
+            let said = format!(": ping\n\nid: 1\ndata:\n\nevent: message\ndata: {answer}\n\n");
+            Answer::events(
+                stream::iter(said.into_bytes().chunks(7).map(|c| c.to_vec().into()).collect::<Vec<_>>())
+                    .boxed(),
+            )
+        }
+        other => greeting(other),
+    })
+    .await;
+    assert_eq!(call(&scripted.server(), "mcp_test___a").await.unwrap().tree.model_text(), "streamed");
+}
+
+#[tokio::test]
+async fn a_redirect_is_followed_on_its_own_origin_only() {
+    let elsewhere = Scripted::new(json!([tool("stolen")]), |_| Answer::Hang).await;
+    let target = elsewhere.url();
+    for (location, works) in [("/there".to_owned(), true), (target, false)] {
+        let sent = AtomicUsize::new(0);
+        let scripted = Scripted::raw(move |asked| {
+            if sent.fetch_add(1, Ordering::Relaxed) == 0 {
+                return Answer::Http(307, vec![("location", location.clone())], stream::empty().boxed());
+            }
+            match asked.asks() {
+                "tools/list" => Answer::Result(complete(json!({"tools": [tool("a")]}))),
+                other => greeting(other),
+            }
+        })
+        .await;
+        let endpoint = McpEndpoint::new(scripted.url()).bearer("token-canary");
+        let server = McpServer::http("test", endpoint).era(McpEra::Stateless);
+        assert_eq!(tools(&server).await.is_ok(), works);
+    }
+    assert!(elsewhere.asked().is_empty(), "the token went elsewhere");
+}
+
+#[tokio::test]
+async fn private_addresses_are_refused_where_only_public_ones_may_be_asked() {
+    let scripted = Scripted::new(json!([tool("a")]), |_| Answer::Hang).await;
+    let endpoint = McpEndpoint::new(scripted.url()).public_only();
+    let server = McpServer::http("test", endpoint).era(McpEra::Stateless);
+    assert!(tools(&server).await.is_err());
+    assert!(scripted.asked().is_empty());
+}
