@@ -8,6 +8,7 @@ use attache_core::{
 };
 use attache_documents::RouteOptions;
 
+use crate::approval::ApprovalPolicy;
 use crate::driver::{AgentRun, Task};
 use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::input::RunInput;
@@ -75,6 +76,7 @@ impl Agent {
                 limits: Limits::default(),
                 prices: None,
                 timing: Timing::default(),
+                approval: None,
                 window: Some(MessageWindow::default()),
                 history: HistoryPolicy::default(),
                 routing: RouteOptions::default(),
@@ -112,13 +114,17 @@ impl Agent {
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
         let input = input.into();
         let origin = ambient(&input, self.0.system.as_deref());
-        AgentRun::new(Arc::clone(&self.0), origin, Task::Start(input))
+        AgentRun::new(Arc::clone(&self.0), origin, Task::Start(Box::new(input)))
     }
 
     /// A run whose log `journal` keeps. The journal must be empty: a run that is in it already is
     /// [resumed](Self::resume).
     pub fn run_in(&self, journal: Arc<dyn Journal>, input: impl Into<RunInput>) -> AgentRun {
-        AgentRun::new(Arc::clone(&self.0), Origin::Place(Place::of(journal)), Task::Start(input.into()))
+        AgentRun::new(
+            Arc::clone(&self.0),
+            Origin::Place(Place::of(journal)),
+            Task::Start(Box::new(input.into())),
+        )
     }
 
     /// Goes on with the run whose log `journal` holds, from where it stopped. Finished calls are not run again, and the
@@ -290,6 +296,19 @@ impl AgentBuilder {
     /// by default.
     pub fn answer_deadline(mut self, deadline: Duration) -> Self {
         self.inner.timing.answer_deadline = Some(deadline);
+        self
+    }
+
+    /// Sets how long a run that has nothing else to do waits for people, such as those who approve its calls. Then it
+    /// ends, and [`resume`](Agent::resume) goes on with it once they have answered. It does not wait by default.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.inner.timing.patience = patience;
+        self
+    }
+
+    /// Sets who says which calls run, which do not, and about which somebody is asked.
+    pub fn approval_policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
+        self.inner.approval = Some(Arc::new(policy));
         self
     }
 

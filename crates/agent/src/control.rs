@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
 use tokio::sync::Notify;
 
+use crate::decide::{DecideError, decide, is_expired, settled, stands};
 use crate::journal::{Journal, JournalError, Place, in_time};
 use crate::keep::keep_of_result;
-use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::OutputSpec;
 use crate::run::{Action, PendingCall, ReplayError, Run};
 
@@ -36,6 +37,10 @@ struct State {
     inbox: VecDeque<Arc<Message>>,
     /// The calls that wait for the caller, and whether each was answered.
     awaiting: HashMap<ToolCallId, (Key, ToolCall, bool)>,
+    /// The approvals of a run that no journal keeps.
+    asked: Vec<Asked>,
+    /// The decisions that the caller brings to a run that goes on.
+    decisions: Vec<(String, String, Decision)>,
     cancelled: Option<String>,
     ended: bool,
 }
@@ -193,6 +198,48 @@ impl Control {
             .filter(|(_, _, answered)| !answered)
             .map(|(_, call, _)| call.clone())
             .collect()
+    }
+
+    /// Decides about a call that waits for approval, while the run is under way; see [`decide`](crate::decide).
+    ///
+    /// # Errors
+    /// [`DecideError`] if there is no such approval, if somebody decided otherwise, if it takes no decision any more, or
+    /// if the journal fails.
+    pub async fn decide(&self, id: &str, by: &str, decision: Decision) -> Result<Decided, DecideError> {
+        if let Some(journal) = self.shared.place.journal() {
+            return decide(journal, id, by, decision).await;
+        }
+        let asked = self.lock().asked.iter().find(|asked| asked.id == id).cloned();
+        let asked = asked.ok_or_else(|| DecideError::Unknown { id: id.to_owned() })?;
+        if !self.is_active() || is_expired(&asked) {
+            return Err(DecideError::Closed { id: id.to_owned() });
+        }
+        let entry = Entry::new(Key::decided(id), settled(id, by, decision.clone()));
+        stands(self.shared.place.deliver(entry).await?, id, &decision)
+    }
+
+    /// Lets somebody decide about calls, before they are announced.
+    pub(crate) fn expect_decisions<'a>(&self, questions: impl Iterator<Item = &'a Asked>) {
+        let mut state = self.lock();
+        for asked in questions {
+            if state.asked.iter().all(|known| known.id != asked.id) {
+                state.asked.push(asked.clone());
+            }
+        }
+    }
+
+    /// Brings a decision to a run that has not been polled yet.
+    pub(crate) fn bring(&self, id: &str, by: &str, decision: Decision) {
+        self.lock().decisions.push((id.to_owned(), by.to_owned(), decision));
+    }
+
+    /// Leaves the decisions that the caller brought where the driver finds them.
+    pub(crate) async fn leave_decisions(&self) -> Result<(), DecideError> {
+        let brought = std::mem::take(&mut self.lock().decisions);
+        for (id, by, decision) in brought {
+            self.decide(&id, &by, decision).await?;
+        }
+        Ok(())
     }
 
     /// Puts a message into the inbox: the model reads it at its next call, after the results of calls under way. An

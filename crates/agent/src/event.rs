@@ -6,7 +6,7 @@ use attache_core::{DocumentId, FinishReason, Repair, ResponseInfo, ToolCall, Too
 use attache_documents::RoutingReport;
 use serde_json::Value;
 
-use crate::log::Disposition;
+use crate::log::{ApprovalRequest, Decided, Disposition};
 use crate::outcome::{Outcome, RunError};
 
 /// One event of a run.
@@ -84,6 +84,10 @@ pub enum EventKind {
         /// The call.
         call: ToolCall,
     },
+    /// A call waits until somebody approves it.
+    ApprovalRequested(Box<ApprovalRequest>),
+    /// An approval is settled.
+    ApprovalDecided(Box<Decided>),
     /// A call has its result; in the order in which they finish.
     ToolFinished {
         /// The result.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use attache_core::{ContentTree, Document, DocumentSource, Message, StableHash, UserMessage, UserPart};
 
 use crate::limits::Limits;
+use crate::log::Grant;
 use crate::options::RunOptions;
 
 /// The input of a run: the conversation so far, and the new messages.
@@ -19,6 +20,8 @@ pub struct RunInput {
     pub messages: Vec<Arc<Message>>,
     /// The limits of the run, in place of the agent's. The log keeps them.
     pub limits: Option<Limits>,
+    /// Leave to call tools without asking, from [`Outcome::grants`](crate::Outcome::grants) of earlier runs.
+    pub grants: Vec<Grant>,
     /// The options of this run alone.
     pub options: RunOptions,
 }
@@ -54,6 +57,14 @@ impl RunInput {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
+        self
+    }
+
+    /// Gives leave to call tools without asking: what somebody granted "always" in an earlier run of the conversation.
+    /// Take it from an [`Outcome`](crate::Outcome::grants) that only you could write, never from a client.
+    #[must_use]
+    pub fn with_grants(mut self, grants: impl IntoIterator<Item = Grant>) -> Self {
+        self.grants = grants.into_iter().collect();
         self
     }
 

@@ -9,8 +9,10 @@
 
 mod account;
 mod agent;
+mod approval;
 mod chat_loop;
 mod control;
+mod decide;
 mod driver;
 mod event;
 mod guard;
@@ -32,16 +34,18 @@ mod tools;
 mod window;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
+pub use approval::{ApprovalPolicy, Ask, Proposal, Verdict};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::{Control, SubmitError, deliver};
+pub use decide::{DecideError, decide};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind};
 pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
-    Begun, Disposition, Ended, Entry, EntryKind, Key, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
-    ToolOutcome, ToolRule,
+    ApprovalRequest, Asked, Begun, Decided, Decision, Disposition, Ended, Entry, EntryKind, Grant, Key,
+    Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
 };
 pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};

@@ -144,6 +144,8 @@ pub(crate) struct Timing {
     pub(crate) deadline: Option<Duration>,
     /// How long calls wait for results that the caller delivers; unlimited by default.
     pub(crate) answer_deadline: Option<Duration>,
+    /// How long a run that has nothing else to do waits for people before it ends as pending; not at all by default.
+    pub(crate) patience: Duration,
 }
 
 impl Default for Timing {
@@ -153,6 +155,7 @@ impl Default for Timing {
             parallel_calls: 8,
             deadline: None,
             answer_deadline: None,
+            patience: Duration::ZERO,
         }
     }
 }

@@ -7,7 +7,9 @@ use attache_core::{ErrorKind, Message, ProviderError, StructuredError, ToolCall,
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::decide::DecideError;
 use crate::journal::JournalError;
+use crate::log::{ApprovalRequest, Grant};
 use crate::price::Cost;
 
 /// The one reason why a run ended, for programs.
@@ -35,6 +37,8 @@ pub enum EndReason {
     NoProgress,
     /// The model made calls that cannot be made, again and again, of one tool or of tools that there are not.
     ToolRetriesExhausted,
+    /// Calls wait until somebody approves them, see [`Outcome::approvals`].
+    PendingApproval,
     /// Calls wait for results that nobody delivered in time.
     PendingExternal,
     /// The model declined.
@@ -73,6 +77,7 @@ impl EndReason {
             Self::Deadline => "deadline",
             Self::NoProgress => "no_progress",
             Self::ToolRetriesExhausted => "tool_retries_exhausted",
+            Self::PendingApproval => "pending_approval",
             Self::PendingExternal => "pending_external",
             Self::Refusal => "refusal",
             Self::ContentFilter => "content_filter",
@@ -140,6 +145,11 @@ pub struct Outcome {
     /// The calls that still wait for results. A run over the same journal asks for them again and goes on; in
     /// `messages` each has a failed result that says that none came.
     pub pending: Vec<ToolCall>,
+    /// Those of them that wait until somebody approves them; [`Agent::resume`](crate::Agent::resume) or
+    /// [`decide`](crate::decide) takes the decision.
+    pub approvals: Vec<ApprovalRequest>,
+    /// The leave to call tools without asking that the run was given.
+    pub grants: Vec<Grant>,
     /// The calls with effects that were begun and did not come to their end, so that nobody knows whether the effects
     /// happened. The model was told so.
     pub unknown: Vec<ToolCall>,
@@ -203,6 +213,11 @@ impl RunError {
 
     /// The journal's error, if that is why the run could not go on.
     pub fn journal_error(&self) -> Option<&JournalError> {
+        self.inner.source.as_ref().and_then(|source| source.downcast_ref())
+    }
+
+    /// The decision's error, if a decision that was given to [`AgentRun`](crate::AgentRun) was not taken.
+    pub fn decide_error(&self) -> Option<&DecideError> {
         self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }
 

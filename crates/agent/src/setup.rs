@@ -9,6 +9,7 @@ use attache_core::{
 use attache_documents::RouteOptions;
 use futures_util::future::join_all;
 
+use crate::approval::ApprovalPolicy;
 use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
 use crate::options::RunOptions;
@@ -36,6 +37,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) prices: Option<Arc<Prices>>,
     pub(crate) timing: Timing,
+    /// Who says which calls run without asking; by default the tools say it.
+    pub(crate) approval: Option<Arc<dyn ApprovalPolicy>>,
     pub(crate) window: Option<MessageWindow>,
     pub(crate) history: HistoryPolicy,
     pub(crate) routing: RouteOptions,

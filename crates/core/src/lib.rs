@@ -104,8 +104,8 @@ pub use settings::{
     CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
 };
 pub use tool::{
-    ConversationDocuments, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions, RunValues,
-    SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext, ToolDefinition, ToolError,
+    Approval, ConversationDocuments, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions,
+    RunValues, SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext, ToolDefinition, ToolError,
     ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec,
     WithOutcome, WithSpec, wire_name,
 };

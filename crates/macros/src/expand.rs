@@ -39,6 +39,7 @@ impl ToolFn {
             let effect = quote::format_ident!("{effect}");
             quote! { .with_effect(#krate::Effect::#effect) }
         });
+        let approval = self.options.approval.then(|| quote! { .with_approval(#krate::Approval::Always) });
         let timeout = self.options.timeout_millis.map(|millis| {
             quote! { .with_timeout(::core::time::Duration::from_millis(#millis)) }
         });
@@ -74,7 +75,7 @@ impl ToolFn {
                     #returns,
             )
             .with_origin(::core::concat!(::core::module_path!(), "::", #function))
-            #effect #timeout #max_calls #(#flags)* #produces #tags
+            #effect #approval #timeout #max_calls #(#flags)* #produces #tags
         }
     }
 

@@ -64,6 +64,7 @@ use syn::{Path, parse_quote};
 /// | `description = "…"` | what the model reads; the doc comment by default; `""` says that none is meant |
 /// | `effect = "read"` | `read`, `idempotent` or `effect`, the default |
 /// | `timeout = "30s"` | `ms`, `s`, `m` or `h`; the agent's default where none is set |
+/// | `approval` | each call waits until somebody approves it |
 /// | `return_direct` | its output is the answer |
 /// | `blocking` | it blocks its thread |
 /// | `sequential` | nothing runs beside it |

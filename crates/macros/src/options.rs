@@ -16,6 +16,7 @@ pub(crate) struct ToolOptions {
     /// The variant of `Effect`.
     pub(crate) effect: Option<&'static str>,
     pub(crate) timeout_millis: Option<u64>,
+    pub(crate) approval: bool,
     pub(crate) return_direct: bool,
     pub(crate) blocking: bool,
     pub(crate) sequential: bool,
@@ -63,6 +64,7 @@ impl ToolOptions {
                 self.timeout_millis =
                     Some(millis.map_err(|problem| syn::Error::new(timeout.span(), problem))?);
             }
+            "approval" => self.approval = flag(meta)?,
             "return_direct" => self.return_direct = flag(meta)?,
             "blocking" => self.blocking = flag(meta)?,
             "sequential" => self.sequential = flag(meta)?,
@@ -83,8 +85,8 @@ impl ToolOptions {
             "crate" => self.krate = Some(path(meta)?),
             _ => {
                 return Err(meta.error(
-                    "unknown option: a tool knows `name`, `description`, `effect`, `timeout`, `return_direct`, \
-                     `blocking`, `sequential`, `poll`, `finish`, `max_calls`, `enabled`, `strict`, `produces`, `always_visible`, `tags`, `returns`, \
+                    "unknown option: a tool knows `name`, `description`, `effect`, `approval`, `timeout`, \
+                     `return_direct`, `blocking`, `sequential`, `poll`, `finish`, `max_calls`, `enabled`, `strict`, `produces`, `always_visible`, `tags`, `returns`, \
                      `returns_example` and `crate`",
                 ));
             }

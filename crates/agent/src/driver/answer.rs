@@ -1,50 +1,32 @@
 //! Has calls answered: runs their tools side by side, or waits for the caller.
 
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::SystemTime;
 
 use async_stream::stream;
-use attache_core::{Document, DocumentSource, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult};
+use attache_core::{
+    Arguments, Document, DocumentSource, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult,
+};
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
 use crate::driver::Driver;
+use crate::driver::gate::{Admission, told_of_change};
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::{not_stored, time};
 use crate::driver::record::{Ran, Recording, record_result, store_documents};
 use crate::driver::stop::{Fault, Stop};
+use crate::driver::wait::{Answer, Answered, Gate, next_answer, wait};
 use crate::event::{Event, EventKind};
-use crate::journal::{JournalError, Place, Scope};
+use crate::journal::{JournalError, Scope};
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::ANSWERED;
 use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, unknown_outcome};
 use crate::tools::{Invocation, Ready, Resolved, invoke};
-
-/// A result on its way.
-type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
-
-enum Answered {
-    /// The tool came to its end; nothing is recorded yet. False if another driver has taken over a run inside it: the
-    /// tool's failure is no result then.
-    Done(ToolOutcome, bool),
-    /// The result of a tool is recorded, or could not be.
-    Ran(Box<Ran>),
-    /// The tool ended the run; nothing is recorded yet.
-    Aborted(ToolOutcome),
-    /// The caller's result is there.
-    Delivered(Entry),
-    /// A run inside the tool was broken off and can be resumed: the call has no result yet.
-    BrokenOff,
-    /// The caller's time is up.
-    Late,
-    Failed(Fault),
-}
 
 /// The events of one round of calls; at most one `Err`, which comes last.
 pub(super) fn answer<'a>(
@@ -54,6 +36,23 @@ pub(super) fn answer<'a>(
 ) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
     stream! {
         let _watch = driver.pace.watch();
+        let calls = if driver.run.is_held() {
+            // Somebody may have decided while nobody drove the run.
+            match interrupt.attempt(Box::pin(driver.take_decisions())).await {
+                Ok(events) => {
+                    for kind in events {
+                        yield Ok(driver.event(kind));
+                    }
+                    driver.open_calls()
+                }
+                Err(stop) => {
+                    yield Err(stop);
+                    return;
+                }
+            }
+        } else {
+            calls
+        };
         let round = driver.run.round_len();
         // What the calls of this round return is no part of it: the model made them side by side.
         driver.library.catch_up(&driver.run);
@@ -66,6 +65,7 @@ pub(super) fn answer<'a>(
             under_way.push(wait(driver.recorder.place().clone(), key, until));
             yield Ok(driver.event(EventKind::ExternalPending { call }));
         }
+        let mut gate: Option<Box<Gate>> = None;
         let mut inside = 0_usize;
         let mut alone = false;
         let mut late = false;
@@ -112,13 +112,38 @@ pub(super) fn answer<'a>(
                 for kind in events {
                     yield Ok(driver.event(kind));
                 }
+                if driver.run.is_held() {
+                    for kind in driver.watch(&mut gate) {
+                        yield Ok(driver.event(kind));
+                    }
+                }
                 // A call that was answered at once makes room for the next.
                 if inside < driver.setup.timing.parallel_calls && !alone && !waiting.is_empty() {
                     continue;
                 }
             }
-            let answered = match interrupt.guard(next_answer(&mut under_way, &mut recording)).await {
-                Ok(None) => break,
+            let next = next_answer(&mut under_way, &mut recording, gate.as_deref_mut());
+            let answered = match interrupt.guard(next).await {
+                Ok(None) if gate.is_none() || fault.is_some() => break,
+                // Nothing else is left to do. Decisions that were left in a journal may not have been noticed.
+                Ok(None) => match interrupt.attempt(Box::pin(driver.take_decisions())).await {
+                    Ok(events) if events.is_empty() => break,
+                    Ok(events) => {
+                        for kind in events {
+                            yield Ok(driver.event(kind));
+                        }
+                        waiting.extend(driver.decided_calls());
+                        continue;
+                    }
+                    Err(Stop::Fault(failed, _)) => {
+                        fault = Some(failed);
+                        continue;
+                    }
+                    Err(stop) => {
+                        stopped = Some(stop);
+                        break;
+                    }
+                },
                 Ok(Some(answered)) => answered,
                 Err(interrupted) => {
                     stopped = Some(Stop::Interrupted(interrupted, String::new()));
@@ -143,9 +168,26 @@ pub(super) fn answer<'a>(
                     };
                     match recorded {
                         Ok(entry) => {
+                            if let EntryKind::Decided(decided) = &entry.kind {
+                                waiting.extend(driver.decided_call(&decided.id));
+                            }
                             if let Some(kind) = finished_event(&entry) {
                                 yield Ok(driver.event(kind));
                             }
+                        }
+                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
+                        Err(stop) => {
+                            stopped = Some(stop);
+                            break;
+                        }
+                    }
+                }
+                // Whatever the clock says: the time for it is up.
+                Answered::Undecided(approval) => {
+                    match interrupt.attempt(Box::pin(driver.close_approval(&approval))).await {
+                        Ok(decided) => {
+                            waiting.extend(driver.decided_call(&approval));
+                            yield Ok(driver.event(EventKind::ApprovalDecided(Box::new(decided))));
                         }
                         Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
                         Err(stop) => {
@@ -193,7 +235,7 @@ pub(super) fn answer<'a>(
             yield Err(fault.into());
             return;
         }
-        if late {
+        if late || gate.is_some() {
             // The caller may have delivered after its time, while our tools still ran.
             match interrupt.attempt(Box::pin(driver.take_delivered())).await {
                 Ok(events) => {
@@ -207,7 +249,7 @@ pub(super) fn answer<'a>(
                 }
             }
             if matches!(driver.run.next(), Action::AnswerCalls { .. }) {
-                yield Err(Stop::Pending);
+                yield Err(Stop::Pending(driver.run.waits_for()));
                 return;
             }
         }
@@ -216,30 +258,16 @@ pub(super) fn answer<'a>(
     }
 }
 
-/// The next thing that happened; `None` when nothing is under way.
-async fn next_answer(
-    under_way: &mut FuturesUnordered<Answer>,
-    recording: &mut Recording,
-) -> Option<Answered> {
-    poll_fn(|context| {
-        if let Poll::Ready(Some(ran)) = recording.poll_next(context) {
-            return Poll::Ready(Some(Answered::Ran(ran)));
-        }
-        match under_way.poll_next_unpin(context) {
-            Poll::Ready(None) if !recording.is_empty() => Poll::Pending,
-            next => next,
-        }
-    })
-    .await
-}
-
-/// Runs the tool.
-async fn execute(invocation: Invocation) -> Answered {
+/// Runs the tool, perhaps with arguments that a person changed.
+async fn execute(invocation: Invocation, changed: Option<Arguments>) -> Answered {
     let scope = invocation.scope.clone();
     let documents = invocation.context.documents.clone();
     let mut outcome = invoke(invocation).await;
     // Another document under a known id is another document.
     outcome.result = outcome.result.apart_from(|id| documents.get(id));
+    if let Some(arguments) = changed {
+        outcome.result = told_of_change(outcome.result, &arguments);
+    }
     if outcome.disposition == Disposition::Aborted {
         return Answered::Aborted(outcome);
     }
@@ -248,20 +276,6 @@ async fn execute(invocation: Invocation) -> Answered {
         true => Answered::BrokenOff,
         false => Answered::Done(outcome, !superseded),
     }
-}
-
-/// Waits for the caller's result.
-fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer {
-    Box::pin(async move {
-        match place.wait(&key, until).await {
-            Ok(Some(mut entry)) => {
-                entry.key = key;
-                Answered::Delivered(entry)
-            }
-            Ok(None) => Answered::Late,
-            Err(error) => Answered::Failed(error.into()),
-        }
-    })
 }
 
 /// True if a document's bytes are in memory alone.
@@ -275,6 +289,7 @@ pub(super) fn finished_event(entry: &Entry) -> Option<EventKind> {
             result: Box::new(outcome.result.clone()),
             disposition: outcome.disposition,
         }),
+        EntryKind::Decided(decided) => Some(EventKind::ApprovalDecided(Box::new(decided.clone()))),
         _ => None,
     }
 }
@@ -289,7 +304,19 @@ impl Driver {
         let mut entries = Vec::new();
         let mut running = Vec::new();
         for pending in batch {
-            match self.judge(&pending) {
+            let mut judged = self.judge(&pending);
+            if self.is_gated(&pending, &judged) {
+                match interrupt.attempt(Box::pin(self.admit(&pending, judged))).await? {
+                    Admission::Judged(admitted) => judged = *admitted,
+                    Admission::Asks(asked) => {
+                        let key = self.run.asks_at(&pending.call.id);
+                        entries.push(Entry::new(key, EntryKind::Asked(*asked)));
+                        continue;
+                    }
+                    Admission::Waits => continue,
+                }
+            }
+            match judged {
                 Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(*outcome))),
                 Ok(entry) => {
                     let effect = entry.spec.metadata.effect;
@@ -322,7 +349,8 @@ impl Driver {
                 pace: self.pace.clone(),
                 scope: Scope::of(&self.recorder, &call.id),
             };
-            answers.push(Box::pin(execute(invocation)));
+            let changed = self.run.is_changed(&call.id).then(|| call.arguments.clone());
+            answers.push(Box::pin(execute(invocation, changed)));
             events.push(EventKind::ToolStarted { call });
         }
         Ok((answers, events))
@@ -330,7 +358,7 @@ impl Driver {
 
     /// The tool that runs a call, or the result of a call that is not run. A call that was begun before an interruption
     /// and cannot be run again is of unknown outcome, whatever the reason.
-    fn judge(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
+    pub(super) fn judge(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
         self.ready(pending).map_err(|refused| match pending.begun {
             Some(_) => Box::new(unknown_outcome(&pending.call)),
             None => refused,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::driver::Driver;
+use crate::driver::gate::undecided;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::keep::keep_of_messages;
@@ -37,18 +38,20 @@ impl Driver {
         Ok(())
     }
 
-    /// The results of the calls that nobody answers any more. Appended with the end, they decide in one step whether
+    /// The results of the calls that nobody answers any more, and the approvals that nobody needs any more. Appended with the end, they decide in one step whether
     /// the caller's result came in time: one that was delivered before stands in their place, and whoever delivers one
     /// afterwards learns that the run has ended.
     pub(super) fn closed_calls(&self) -> Vec<Entry> {
         let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
+        let questions = self.run.open_questions().map(|asked| asked.id.as_str());
+        let undecided = questions.map(|id| Entry::new(Key::decided(id), undecided(id)));
         let closed =
             calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
                 let result = ToolResult::cancelled(&call);
                 let outcome = ToolOutcome { call_id: call.id, result, disposition: Disposition::Cancelled };
                 Entry::new(key, EntryKind::ToolOutcome(outcome))
             });
-        closed.collect()
+        undecided.chain(closed).collect()
     }
 
     /// Records the end of a run that was interrupted. A journal that does not take it before `until` must not hold up

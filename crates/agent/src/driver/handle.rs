@@ -6,12 +6,14 @@ use std::task::{Context, Poll};
 
 use async_stream::stream;
 use futures_core::Stream;
+use serde_json::Value;
 
 use crate::control::Control;
 use crate::driver::drive::drive;
 use crate::driver::open::Task;
 use crate::event::{Event, EventKind};
 use crate::journal::Origin;
+use crate::log::Decision;
 use crate::outcome::{EndReason, Outcome, RunError};
 use crate::pace::Pace;
 use crate::run::Run;
@@ -32,6 +34,9 @@ pub struct AgentRun {
     pace: Pace,
 }
 
+/// The name in the log of a caller who decides and gives none.
+const CALLER: &str = "the caller";
+
 /// The caller read the end of the run among its events, and asks for it again.
 #[derive(Debug, thiserror::Error)]
 #[error("its end was read already")]
@@ -48,6 +53,39 @@ impl AgentRun {
     /// A handle to steer the run with.
     pub fn control(&self) -> Control {
         self.control.clone()
+    }
+
+    /// Approves a call that waits for it, for whoever resumes the run: `agent.resume(journal).approve(&id)`. It is given
+    /// before the run is polled. If the decision is not taken, see [`DecideError`](crate::DecideError), the run fails and
+    /// may be resumed.
+    #[must_use]
+    pub fn approve(self, id: &str) -> Self {
+        self.decide(id, CALLER, Decision::Approve)
+    }
+
+    /// Approves a call, and later calls of the same tool in the run.
+    #[must_use]
+    pub fn approve_always(self, id: &str) -> Self {
+        self.decide(id, CALLER, Decision::ApproveAlways)
+    }
+
+    /// Denies a call. The model reads the text.
+    #[must_use]
+    pub fn deny(self, id: &str, text: impl Into<String>) -> Self {
+        self.decide(id, CALLER, Decision::Deny(text.into()))
+    }
+
+    /// Approves a call with other arguments, an object.
+    #[must_use]
+    pub fn edit(self, id: &str, arguments: Value) -> Self {
+        self.decide(id, CALLER, Decision::Edit(arguments))
+    }
+
+    /// Brings the decision of somebody; see [`approve`](Self::approve).
+    #[must_use]
+    pub fn decide(self, id: &str, by: &str, decision: Decision) -> Self {
+        self.control.bring(id, by, decision);
+        self
     }
 
     /// The next event; `None` only after the end.

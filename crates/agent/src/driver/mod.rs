@@ -5,6 +5,7 @@ mod ask;
 mod budget;
 mod close;
 mod drive;
+mod gate;
 mod handle;
 mod interrupt;
 mod library;
@@ -13,6 +14,7 @@ mod prepare;
 mod record;
 mod shorten;
 mod stop;
+mod wait;
 
 use std::sync::Arc;
 

@@ -30,7 +30,8 @@ use crate::window::Marks;
 
 /// The work to do at the place.
 pub(crate) enum Task {
-    Start(RunInput),
+    /// Boxed, since each run has room for it.
+    Start(Box<RunInput>),
     Resume(RunOptions),
 }
 
@@ -89,6 +90,7 @@ pub(super) async fn open(
             return Err(ReplayError { key: Key::start().to_string(), problem }.into());
         }
         Origin::Place(place) => {
+            Box::pin(control.leave_decisions()).await?;
             let read = |entries: &[Entry]| match (task, entries.is_empty()) {
                 (Task::Start(_), false) => Err(Fault::Journal(JournalError::Occupied)),
                 (Task::Resume(_), true) => Err(Fault::Journal(JournalError::Empty)),
@@ -212,6 +214,7 @@ impl Driver {
             output: output.map(Box::new),
             direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
             rules: self.rules(),
+            grants: input.grants.clone(),
             options: input.options.number(),
             question: asked.as_ref().map(|(question, _)| *question),
             beside,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use attache_core::{ProviderError, StoreError};
 
+use crate::decide::DecideError;
 use crate::journal::JournalError;
 use crate::outcome::{Cause, EndReason};
 use crate::run::ReplayError;
@@ -20,6 +21,8 @@ pub(super) enum Fault {
     Replay(#[from] ReplayError),
     #[error("the tools cannot be offered")]
     Tools(#[from] ToolsError),
+    #[error("a decision was not taken")]
+    Decide(#[from] DecideError),
     #[error("the model could not be asked")]
     Provider(#[from] ProviderError),
 }
@@ -29,7 +32,9 @@ impl Fault {
         match self {
             Self::Provider(error) => EndReason::provider(error),
             Self::Journal(JournalError::Fenced) => EndReason::Superseded,
-            Self::Journal(_) | Self::Store(_) | Self::Replay(_) | Self::Tools(_) => EndReason::InternalError,
+            Self::Journal(_) | Self::Store(_) | Self::Replay(_) | Self::Tools(_) | Self::Decide(_) => {
+                EndReason::InternalError
+            }
         }
     }
 
@@ -45,6 +50,7 @@ impl Fault {
             Self::Store(error) => Arc::new(error),
             Self::Replay(error) => Arc::new(error),
             Self::Tools(error) => Arc::new(error),
+            Self::Decide(error) => Arc::new(error),
         }
     }
 }
@@ -53,8 +59,8 @@ impl Fault {
 pub(super) enum Stop {
     Interrupted(Interrupted, String),
     Fault(Fault, String),
-    /// Calls wait for the caller, and the time for that is up.
-    Pending,
+    /// Calls wait for somebody, and the run waits no longer.
+    Pending(EndReason),
 }
 
 impl<F: Into<Fault>> From<F> for Stop {
@@ -75,7 +81,7 @@ impl Stop {
     pub(super) fn tell(self) -> (EndReason, String, Option<Cause>) {
         match self {
             Self::Interrupted(interrupted, said) => (interrupted.reason().0, said, None),
-            Self::Pending => (EndReason::PendingExternal, String::new(), None),
+            Self::Pending(reason) => (reason, String::new(), None),
             Self::Fault(fault, said) => (fault.reason(), said, Some(fault.into_cause())),
         }
     }

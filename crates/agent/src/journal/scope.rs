@@ -46,6 +46,14 @@ impl Place {
         matches!(self, Self::Volatile(_))
     }
 
+    /// The journal that keeps the run, if one does.
+    pub(crate) fn journal(&self) -> Option<&dyn Journal> {
+        match self {
+            Self::Volatile(_) => None,
+            Self::Kept(kept) => Some(&*kept.journal),
+        }
+    }
+
     /// Leaves an entry for whoever drives the run, and yields the one that stands under its key.
     pub(crate) async fn deliver(&self, mut entry: Entry) -> Result<Entry, JournalError> {
         match self {

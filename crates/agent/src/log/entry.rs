@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolDefinition, ToolResult, ToolSpec,
-    Usage,
+    Approval, Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolDefinition, ToolResult,
+    ToolSpec, Usage,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::limits::Limits;
 use crate::log::Key;
+use crate::log::approval::{Asked, Decided, Grant};
 use crate::outcome::EndReason;
 use crate::output::OutputSpec;
 use crate::price::Money;
@@ -84,6 +85,10 @@ pub enum EntryKind {
     Reply(Reply),
     /// The run is at this limit: its next model call is the last one. Recorded where no entry before it says so.
     Landing(EndReason),
+    /// A call waits until somebody approves it.
+    Asked(Asked),
+    /// An approval is settled.
+    Decided(Decided),
     /// A call with effects is about to run.
     Begun(Begun),
     /// A call has its result.
@@ -129,6 +134,9 @@ pub struct Started {
     /// The tools that the run treats in a way of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<ToolRule>,
+    /// Leave to call tools without asking that the run was given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Grant>,
     /// The number of the model, settings, tools and principal that the run alone has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<u64>,
@@ -223,6 +231,8 @@ pub(crate) struct ListedTool {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     examples: Vec<Value>,
     effect: Effect,
+    #[serde(default, skip_serializing_if = "is_never")]
+    approval: Approval,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     return_direct: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,6 +254,10 @@ pub(crate) struct ListedTool {
     nests: bool,
 }
 
+fn is_never(approval: &Approval) -> bool {
+    *approval == Approval::Never
+}
+
 impl From<&ToolSpec> for ListedTool {
     fn from(spec: &ToolSpec) -> Self {
         let (definition, metadata) = (&spec.definition, &spec.metadata);
@@ -254,6 +268,7 @@ impl From<&ToolSpec> for ListedTool {
             input_schema: definition.input_schema().clone(),
             examples: definition.examples().to_vec(),
             effect: metadata.effect,
+            approval: metadata.approval,
             return_direct: metadata.return_direct,
             timeout_ms: metadata.timeout.map(millis),
             sequential: metadata.sequential,
@@ -275,6 +290,7 @@ impl From<&ListedTool> for ToolSpec {
                 .with_examples(tool.examples.iter().cloned());
         let mut spec = Self::new(definition)
             .with_effect(tool.effect)
+            .with_approval(tool.approval)
             .with_return_direct(tool.return_direct)
             .with_sequential(tool.sequential)
             .with_produces(&tool.produces)
@@ -334,6 +350,8 @@ pub enum Disposition {
     NoSuchTool,
     /// The tool asked the model to correct the call.
     Retry,
+    /// The tool was not run: a person or a policy denied it, or nobody approved it in time.
+    Denied,
     /// The tool ran longer than allowed.
     TimedOut,
     /// The tool panicked.

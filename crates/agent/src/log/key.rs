@@ -50,6 +50,16 @@ impl Key {
         Self::of_call("receipt/", call)
     }
 
+    /// The `number`-th question whether a call may run, from 0.
+    pub(crate) fn asked(call: &ToolCallId, number: usize) -> Self {
+        Self(Arc::from(format!("asked/{}/{number}", Plain(call.as_str()))))
+    }
+
+    /// The decision on an approval.
+    pub(crate) fn decided(approval: &str) -> Self {
+        Self(Arc::from(format!("decided/{}", Plain(approval))))
+    }
+
     /// A key of a call. Several are made for each call of each run, so the usual id is copied and not formatted.
     fn of_call(kind: &str, call: &ToolCallId) -> Self {
         let id = call.as_str();
@@ -119,6 +129,11 @@ impl Key {
     /// The scope of the run inside a tool that it belongs to, the outermost one.
     pub(crate) fn outer_scope(&self) -> Option<&str> {
         self.0.find('>').and_then(|end| self.0.get(..=end))
+    }
+
+    /// The scope that it is of, the innermost one; empty for the outermost run.
+    pub(crate) fn scope_text(&self) -> &str {
+        self.0.rfind('>').and_then(|end| self.0.get(..=end)).unwrap_or_default()
     }
 
     /// The key as text, such as `model/3`.

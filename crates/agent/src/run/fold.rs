@@ -40,6 +40,9 @@ impl Run {
             }
         }
         self.task = started.task;
+        if !started.grants.is_empty() {
+            self.held.get_or_insert_default().grants.clone_from(&started.grants);
+        }
         self.phase = self.before_model();
     }
 
@@ -336,6 +339,7 @@ impl Run {
         self.unknown.extend(unknown);
         let stop = self.observe(calls, &outcomes);
         self.begun.clear();
+        self.let_go();
         let direct = outcomes.iter().zip(calls).all(|(outcome, call)| {
             self.direct.contains(&call.name) && outcome.result.status == ResultStatus::Ok
         });
@@ -393,6 +397,7 @@ impl Run {
             }
         }
         self.begun.clear();
+        self.let_go();
         self.push_results(results);
     }
 

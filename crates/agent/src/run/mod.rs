@@ -1,7 +1,9 @@
 //! The run: a fold over its log.
 
+mod approvals;
 mod bounds;
 mod fold;
+mod held;
 mod output;
 mod repeat;
 mod results;
@@ -23,6 +25,7 @@ use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, SyntheticMessage, To
 use crate::outcome::{EndReason, Outcome};
 use crate::output::Output;
 use crate::price::Cost;
+use held::Held;
 use repeat::Repeats;
 use tally::Tallies;
 
@@ -120,6 +123,8 @@ pub struct Run {
     call_ids: HashSet<ToolCallId>,
     outcomes: HashMap<ToolCallId, ToolOutcome>,
     begun: HashMap<ToolCallId, Effect>,
+    /// Boxed, since few runs have it.
+    held: Option<Box<Held>>,
     unknown: Vec<ToolCall>,
     repeats: Repeats,
     tallies: Tallies,
@@ -242,7 +247,7 @@ impl Run {
                     && self.external.contains(&call.name),
                 beyond_limit,
                 begun: self.begun.get(&call.id).copied(),
-                call: call.clone(),
+                call: if self.is_held() { self.as_decided(call) } else { call.clone() },
             }
         });
         pending.collect()
@@ -284,6 +289,16 @@ impl Run {
                 self.phase = self.land(Some(reason.clone()));
             }
             (EntryKind::Landing(_), _) => return Err(misfit("the run was not about to ask the model")),
+            (EntryKind::Asked(asked), Phase::Calls(calls)) => {
+                check_call(calls, &self.outcomes, &asked.call_id).map_err(misfit)?;
+                self.take_asked(&entry.key, asked).map_err(misfit)?;
+            }
+            (EntryKind::Decided(decided), Phase::Calls(_)) => {
+                self.take_decided(&entry.key, decided).map_err(misfit)?;
+            }
+            (EntryKind::Asked(_) | EntryKind::Decided(_), _) => {
+                return Err(misfit("the run was not waiting for a decision"));
+            }
             (EntryKind::Begun(begun), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &begun.call_id).map_err(misfit)?;
                 self.begun.insert(begun.call_id.clone(), begun.effect);
@@ -316,12 +331,13 @@ impl Run {
     /// The end, or what there is of it so far.
     pub fn outcome(&self) -> Outcome {
         let mut messages = self.messages();
+        let approvals = self.approvals();
         let (reason, pending) = match &self.phase {
             Phase::Ending { reason, .. } | Phase::Ended(reason) => (reason.clone(), Vec::new()),
             Phase::Calls(calls) => {
                 messages.push(self.results_so_far(calls));
                 let open = calls.iter().filter(|call| !self.outcomes.contains_key(&call.id));
-                (EndReason::PendingExternal, open.cloned().collect())
+                (self.waits_for(), open.cloned().collect())
             }
             Phase::New | Phase::Model { .. } => (EndReason::Cancelled, Vec::new()),
         };
@@ -334,6 +350,8 @@ impl Run {
             messages,
             calls: self.calls.clone(),
             pending,
+            approvals,
+            grants: self.grants().to_vec(),
             unknown: self.unknown_so_far(),
             unread: self.unread.clone(),
             steps: self.step,

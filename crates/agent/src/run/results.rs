@@ -33,6 +33,9 @@ impl Run {
         let results = calls.iter().map(|call| match self.outcomes.get(&call.id) {
             Some(outcome) => outcome.result.clone(),
             None if self.begun.contains_key(&call.id) => unknown_result(call),
+            None if self.waits_for_decision(&call.id) => {
+                ToolResult::error(call, "not executed: nobody has approved it yet")
+            }
             None => ToolResult::error(call, "no result was delivered in time"),
         });
         let message = Message::ToolResults(ToolResultsMessage::new(results));

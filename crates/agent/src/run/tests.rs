@@ -21,6 +21,7 @@ fn started(max_steps: u32) -> Entry {
         direct_tools: vec!["direct".to_owned()],
         rules: vec![],
         question: None,
+        grants: vec![],
         options: None,
         beside: vec![],
     };

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use attache_core::schemars::{JsonSchema, schema_for};
 use attache_core::{
-    BoxFuture, Capture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
-    ToolSpec,
+    Approval, BoxFuture, Capture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolOutput, ToolSpec,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,13 @@ impl<F, M> FunctionTool<F, M> {
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Self {
         self.spec = self.spec.with_effect(effect);
+        self
+    }
+
+    /// Says whether somebody must approve a call before it runs.
+    #[must_use]
+    pub fn with_approval(mut self, approval: Approval) -> Self {
+        self.spec = self.spec.with_approval(approval);
         self
     }
 

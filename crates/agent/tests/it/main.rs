@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod approvals;
 mod budgets;
 mod chat_loop;
 mod common;

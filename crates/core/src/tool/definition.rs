@@ -175,12 +175,26 @@ pub enum Effect {
     SideEffect,
 }
 
+/// Says whether somebody must approve a call before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Approval {
+    /// Nobody is asked, unless the agent's policy says so.
+    #[default]
+    Never,
+    /// Each call waits until somebody approves it.
+    Always,
+}
+
 /// How the loop treats a tool. The model never sees it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolMetadata {
     /// The change that a call makes; [`Effect::SideEffect`] by default.
     pub effect: Effect,
+    /// Whether somebody must approve a call; [`Approval::Never`] by default.
+    pub approval: Approval,
     /// True if its output is the answer, without another model call.
     pub return_direct: bool,
     /// How long a call may take; the agent's default applies where none is set.
@@ -218,6 +232,7 @@ impl Default for ToolMetadata {
     fn default() -> Self {
         Self {
             effect: Effect::default(),
+            approval: Approval::default(),
             return_direct: false,
             timeout: None,
             blocking: false,
@@ -257,6 +272,13 @@ impl ToolSpec {
     #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Self {
         self.metadata.effect = effect;
+        self
+    }
+
+    /// Says whether somebody must approve a call before it runs.
+    #[must_use]
+    pub fn with_approval(mut self, approval: Approval) -> Self {
+        self.metadata.approval = approval;
         self
     }
 

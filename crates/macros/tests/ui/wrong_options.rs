@@ -45,4 +45,8 @@ struct I;
 #[tool(produces = "application/pdf, pictures")]
 fn j() {}
 
+/// K.
+#[tool(approval = "always")]
+fn k() {}
+
 fn main() {}

@@ -1,0 +1,76 @@
+//! Decides about calls that wait for approval, from wherever somebody knows the journal and the approval.
+
+mod error;
+
+use attache_core::fresh;
+
+pub use error::DecideError;
+
+use crate::journal::{Journal, in_time, millis};
+use crate::log::{Asked, Decided, Decision, Entry, EntryKind, Key};
+
+/// Decides about a call that waits for approval. Nobody needs to drive the run meanwhile; whoever drives or
+/// [resumes](crate::Agent::resume) it acts on the decision. `by` says who decides, for the log: the caller has made sure
+/// that they may.
+///
+/// An approval takes one decision. The same one may come again, and yields the first.
+///
+/// ```no_run
+/// # async fn example(journal: attache_agent::MemoryJournal, id: &str) -> Result<(), attache_agent::DecideError> {
+/// use attache_agent::{Decision, decide};
+/// decide(&journal, id, "ann@example.org", Decision::Deny("the invoice is paid already".to_owned())).await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// [`DecideError`] if there is no such approval, if somebody decided otherwise, if the time for it is up, or if the
+/// journal fails.
+pub async fn decide(
+    journal: &dyn Journal,
+    id: &str,
+    by: &str,
+    decision: Decision,
+) -> Result<Decided, DecideError> {
+    let entries = in_time(journal.load()).await?;
+    let asked = entries.iter().find_map(|entry| match &entry.kind {
+        EntryKind::Asked(asked) if asked.id == id => Some((entry.key.scope_text(), asked)),
+        _ => None,
+    });
+    let (scope, asked) = asked.ok_or_else(|| DecideError::Unknown { id: id.to_owned() })?;
+    let key = Key::decided(id).within(scope);
+    let first = entries.iter().find(|entry| entry.key == key);
+    let entry = match first {
+        Some(first) => first.clone(),
+        None if is_closed(&entries, scope, asked) => return Err(DecideError::Closed { id: id.to_owned() }),
+        None => in_time(journal.deliver(Entry::new(key, settled(id, by, decision.clone())))).await?,
+    };
+    stands(entry, id, &decision)
+}
+
+/// The entry of a decision.
+pub(crate) fn settled(id: &str, by: &str, decision: Decision) -> EntryKind {
+    EntryKind::Decided(Decided { id: id.to_owned(), decision: Some(decision), by: Some(by.to_owned()) })
+}
+
+/// The decision that stands, if it is the one that somebody makes.
+pub(crate) fn stands(entry: Entry, id: &str, decision: &Decision) -> Result<Decided, DecideError> {
+    match entry.kind {
+        EntryKind::Decided(first) if first.decision.as_ref() == Some(decision) => Ok(first),
+        EntryKind::Decided(first) if first.decision.is_some() => {
+            Err(DecideError::Decided { first: Box::new(first) })
+        }
+        _ => Err(DecideError::Closed { id: id.to_owned() }),
+    }
+}
+
+/// True if nobody needs the decision any more.
+fn is_closed(entries: &[Entry], scope: &str, asked: &Asked) -> bool {
+    let result = Key::result(&asked.call_id).within(scope);
+    // The end of the run, or of one around it.
+    let ends = |key: &Key| key.as_str().strip_suffix("end").is_some_and(|outer| scope.starts_with(outer));
+    is_expired(asked) || entries.iter().any(|entry| entry.key == result || ends(&entry.key))
+}
+
+pub(crate) fn is_expired(asked: &Asked) -> bool {
+    asked.expires_at <= millis(fresh::now())
+}

@@ -1,0 +1,255 @@
+//! Holds calls up until somebody approves them.
+
+use std::time::Duration;
+
+use attache_core::{Approval, Arguments, ContentTree, ToolCall, ToolResult, fresh};
+use futures_util::stream::FuturesUnordered;
+use serde_json::{Map, Value};
+
+use crate::approval::{Ask, Proposal, Verdict, judged};
+use crate::decide::is_expired;
+use crate::driver::Driver;
+use crate::driver::open::time;
+use crate::driver::stop::Fault;
+use crate::driver::wait::{Gate, wait_decision};
+use crate::event::EventKind;
+use crate::journal::now;
+use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutcome};
+use crate::run::{Action, PendingCall};
+use crate::tools::{Ready, Work};
+
+/// Whether a call runs.
+type Judged = Result<Ready, Box<ToolOutcome>>;
+
+/// What becomes of a call about which somebody may be asked.
+pub(super) enum Admission {
+    /// It runs, or has its result.
+    Judged(Box<Judged>),
+    /// Somebody has to be asked.
+    Asks(Box<Asked>),
+    /// Somebody was asked.
+    Waits,
+}
+
+impl From<Judged> for Admission {
+    fn from(judged: Judged) -> Self {
+        Self::Judged(Box::new(judged))
+    }
+}
+
+impl Driver {
+    /// True if somebody may have to be asked about a call. One that was begun had its approval.
+    pub(super) fn is_gated(&self, pending: &PendingCall, judged: &Judged) -> bool {
+        let asks = |ready: &Ready| ready.spec.metadata.approval != Approval::Never;
+        pending.begun.is_none()
+            && (self.run.is_held() || self.setup.approval.is_some() || judged.as_ref().is_ok_and(asks))
+    }
+
+    /// Says what becomes of a call, with what was asked and decided about it.
+    pub(super) async fn admit(&mut self, pending: &PendingCall, judged: Judged) -> Result<Admission, Fault> {
+        let call = &pending.call;
+        let Some(question) = self.run.question(&call.id) else {
+            let ready = match judged {
+                Ok(ready) => ready,
+                refused => return Ok(refused.into()),
+            };
+            return Ok(match self.verdict(call, &ready, None).await {
+                Verdict::Run => Ok(ready).into(),
+                Verdict::Deny(text) => Err(denied(call, &text)).into(),
+                Verdict::Ask(ask) if !ask.each_time && self.is_granted(&ready) => Ok(ready).into(),
+                Verdict::Ask(ask) => Admission::Asks(Box::new(self.asks(call, &ready, ask))),
+            });
+        };
+        let asked = question.asked.clone();
+        let decided = match &question.decided {
+            Some(decided) => decided.clone(),
+            None if !is_expired(&asked) => return Ok(Admission::Waits),
+            None => self.close_approval(&asked.id).await?,
+        };
+        match decided.decision {
+            None => return Ok(Err(denied(call, "nobody decided in time")).into()),
+            Some(Decision::Deny(text)) => return Ok(Err(denied(call, &text)).into()),
+            Some(_) if is_expired(&asked) => {
+                return Ok(Err(denied(call, "its approval expired before it was run")).into());
+            }
+            Some(Decision::Approve | Decision::ApproveAlways | Decision::Edit(_)) => {}
+        }
+        let proposed = self.run.proposed(&call.id).cloned().unwrap_or_else(|| call.clone());
+        let anew = match judged {
+            Err(unfit) => format!("the changed arguments do not fit: {}", unfit.result.tree.model_text()),
+            Ok(ready)
+                if ready.spec.digest() == asked.tool && proposed.arguments.digest() == asked.arguments =>
+            {
+                return Ok(match self.verdict(call, &ready, decided.by.as_deref()).await {
+                    Verdict::Deny(text) => Err(denied(call, &text)).into(),
+                    Verdict::Run | Verdict::Ask(_) => Ok(ready).into(),
+                });
+            }
+            Ok(_) => "the tool is another one than was approved".to_owned(),
+        };
+        let again = PendingCall { call: proposed, ..pending.clone() };
+        Ok(match self.judge(&again) {
+            Ok(ready) => {
+                let lifetime = Duration::from_millis(asked.expires_at.saturating_sub(now()));
+                let ask = Ask::because(anew).with_lifetime(lifetime);
+                Admission::Asks(Box::new(self.asks(&again.call, &ready, ask)))
+            }
+            refused => refused.into(),
+        })
+    }
+
+    async fn verdict(&self, call: &ToolCall, ready: &Ready, approved_by: Option<&str>) -> Verdict {
+        let written: Map<String, Value>;
+        let arguments = match &ready.work {
+            Work::Tool(_, arguments) => arguments,
+            Work::Family(_) => {
+                written = call.arguments.object().unwrap_or_default();
+                &written
+            }
+        };
+        let proposal = Proposal {
+            tool: &ready.spec,
+            call,
+            arguments,
+            run_id: self.run.id(),
+            principal: self.setup.principal.as_deref(),
+            approved_by,
+        };
+        judged(self.setup.approval.as_deref(), &proposal).await
+    }
+
+    fn asks(&self, call: &ToolCall, ready: &Ready, ask: Ask) -> Asked {
+        let lifetime = u64::try_from(ask.lifetime.as_millis()).unwrap_or(u64::MAX);
+        Asked {
+            id: fresh::uuid().to_string(),
+            call_id: call.id.clone(),
+            arguments: call.arguments.digest(),
+            tool: ready.spec.digest(),
+            principal: self.setup.principal.clone(),
+            reason: ask.reason,
+            expires_at: now().saturating_add(lifetime),
+        }
+    }
+
+    /// True if somebody gave leave for calls of the tool.
+    fn is_granted(&self, ready: &Ready) -> bool {
+        let grants = self.run.grants();
+        !grants.is_empty() && {
+            let (name, digest) = (ready.spec.definition.name(), ready.spec.digest());
+            grants.iter().any(|grant| {
+                grant.tool == name && grant.digest == digest && grant.principal == self.setup.principal
+            })
+        }
+    }
+
+    /// Waits for the decisions that nobody waits for yet, and announces the questions.
+    pub(super) fn watch(&self, gate: &mut Option<Box<Gate>>) -> Vec<EventKind> {
+        let mut events = Vec::new();
+        for request in self.run.approvals() {
+            let gate = gate.get_or_insert_with(|| Box::new(self.gate()));
+            if gate.asked.contains(&request.id) {
+                continue;
+            }
+            gate.asked.push(request.id.clone());
+            let place = self.recorder.place().clone();
+            gate.waits.push(wait_decision(place, request.id.clone(), time(request.expires_at)));
+            events.push(EventKind::ApprovalRequested(Box::new(request)));
+        }
+        if !events.is_empty() {
+            self.control.expect_decisions(self.run.open_questions());
+        }
+        events
+    }
+
+    fn gate(&self) -> Gate {
+        let patience = u64::try_from(self.setup.timing.patience.as_millis()).unwrap_or(u64::MAX);
+        let left = self.run.asked_at().saturating_add(patience).saturating_sub(now());
+        let patience = Box::pin(tokio::time::sleep(Duration::from_millis(left)));
+        Gate { waits: FuturesUnordered::new(), patience, asked: Vec::new() }
+    }
+
+    /// Takes the decisions into the log that somebody left and nobody took yet.
+    pub(super) async fn take_decisions(&mut self) -> Result<Vec<EventKind>, Fault> {
+        let open: Vec<String> = self.run.open_questions().map(|asked| asked.id.clone()).collect();
+        let mut events = Vec::new();
+        for approval in open {
+            let (key, place) = (Key::decided(&approval), self.recorder.place().clone());
+            let decided = match place.wait(&key, Some(fresh::now())).await? {
+                Some(entry) => self.settle_approval(&approval, entry.kind).await?,
+                None if self.run.open_questions().any(|asked| asked.id == approval && is_expired(asked)) => {
+                    self.close_approval(&approval).await?
+                }
+                None => continue,
+            };
+            events.push(EventKind::ApprovalDecided(Box::new(decided)));
+        }
+        Ok(events)
+    }
+
+    /// Settles an approval about which nobody decides any more. A decision that came before stands.
+    pub(super) async fn close_approval(&mut self, approval: &str) -> Result<Decided, Fault> {
+        self.settle_approval(approval, undecided(approval)).await
+    }
+
+    async fn settle_approval(&mut self, approval: &str, kind: EntryKind) -> Result<Decided, Fault> {
+        match self.record(Key::decided(approval), kind).await?.kind {
+            EntryKind::Decided(decided) => Ok(decided),
+            _ => Ok(nobody(approval)),
+        }
+    }
+
+    /// The calls without a result.
+    pub(super) fn open_calls(&self) -> Vec<PendingCall> {
+        match self.run.next() {
+            Action::AnswerCalls { calls } => calls,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The calls without a result about which somebody has decided.
+    pub(super) fn decided_calls(&self) -> impl Iterator<Item = PendingCall> {
+        let decided = |pending: &PendingCall| {
+            self.run.question(&pending.call.id).is_some_and(|question| question.decided.is_some())
+        };
+        self.open_calls().into_iter().filter(decided)
+    }
+
+    /// The call of an approval, as it was decided.
+    pub(super) fn decided_call(&self, approval: &str) -> Option<PendingCall> {
+        let is_its = |pending: &PendingCall| {
+            self.run.question(&pending.call.id).is_some_and(|question| question.asked.id == approval)
+        };
+        self.open_calls().into_iter().find(is_its)
+    }
+}
+
+/// The end of an approval without a decision.
+pub(super) fn undecided(approval: &str) -> EntryKind {
+    EntryKind::Decided(nobody(approval))
+}
+
+fn nobody(approval: &str) -> Decided {
+    Decided { id: approval.to_owned(), decision: None, by: None }
+}
+
+/// The result of a call whose arguments a person changed: the model learns with which it ran.
+pub(super) fn told_of_change(mut result: ToolResult, arguments: &Arguments) -> ToolResult {
+    let told = format!(
+        r#"{{"note":"a person changed the arguments before the call ran","arguments":{},"result":{}}}"#,
+        arguments.replay_json(),
+        result.tree.json()
+    );
+    if let Some(tree) = ContentTree::parse(&told, result.tree.documents().to_vec()) {
+        result.tree = tree.with_withheld(result.tree.withheld().to_vec());
+    }
+    result
+}
+
+fn denied(call: &ToolCall, text: &str) -> Box<ToolOutcome> {
+    let text = match text.trim() {
+        "" => "not executed: the call was denied".to_owned(),
+        text => format!("not executed: {text}"),
+    };
+    let result = ToolResult::error(call, &text);
+    Box::new(ToolOutcome { call_id: call.id.clone(), result, disposition: Disposition::Denied })
+}

@@ -1,0 +1,102 @@
+//! What a round of calls waits for.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::SystemTime;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::Sleep;
+
+use crate::driver::record::{Ran, Recording};
+use crate::driver::stop::Fault;
+use crate::journal::Place;
+use crate::log::{Entry, Key, ToolOutcome};
+
+/// A result on its way.
+pub(super) type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
+
+pub(super) enum Answered {
+    /// The tool came to its end; nothing is recorded yet. False if another driver has taken over a run inside it: the
+    /// tool's failure is no result then.
+    Done(ToolOutcome, bool),
+    /// The result of a tool is recorded, or could not be.
+    Ran(Box<Ran>),
+    /// The tool ended the run; nothing is recorded yet.
+    Aborted(ToolOutcome),
+    /// The caller's result is there, or a person's decision.
+    Delivered(Entry),
+    /// Nobody decided about a call in time.
+    Undecided(String),
+    /// A run inside the tool was broken off and can be resumed: the call has no result yet.
+    BrokenOff,
+    /// The caller's time is up.
+    Late,
+    Failed(Fault),
+}
+
+/// Calls that wait for people.
+pub(super) struct Gate {
+    pub(super) waits: FuturesUnordered<Answer>,
+    /// Comes to its end when a run that has nothing else to do waits no longer.
+    pub(super) patience: Pin<Box<Sleep>>,
+    /// The approvals that are waited for.
+    pub(super) asked: Vec<String>,
+}
+
+/// The next thing that happened; `None` when nothing is under way, or nothing but calls that wait for people beyond the
+/// run's patience.
+pub(super) async fn next_answer(
+    under_way: &mut FuturesUnordered<Answer>,
+    recording: &mut Recording,
+    mut gate: Option<&mut Gate>,
+) -> Option<Answered> {
+    poll_fn(|context| {
+        if let Poll::Ready(Some(ran)) = recording.poll_next(context) {
+            return Poll::Ready(Some(Answered::Ran(ran)));
+        }
+        if let Some(gate) = &mut gate
+            && let Poll::Ready(Some(answered)) = gate.waits.poll_next_unpin(context)
+        {
+            return Poll::Ready(Some(answered));
+        }
+        match (under_way.poll_next_unpin(context), &mut gate) {
+            (Poll::Ready(None), _) if !recording.is_empty() => Poll::Pending,
+            (Poll::Ready(None), Some(gate)) if !gate.waits.is_empty() => {
+                gate.patience.as_mut().poll(context).map(|()| None)
+            }
+            (next, _) => next,
+        }
+    })
+    .await
+}
+
+/// Waits for the caller's result.
+pub(super) fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer {
+    Box::pin(async move {
+        match place.wait(&key, until).await {
+            Ok(Some(mut entry)) => {
+                entry.key = key;
+                Answered::Delivered(entry)
+            }
+            Ok(None) => Answered::Late,
+            Err(error) => Answered::Failed(error.into()),
+        }
+    })
+}
+
+/// Waits for a person's decision.
+pub(super) fn wait_decision(place: Place, approval: String, until: SystemTime) -> Answer {
+    Box::pin(async move {
+        let key = Key::decided(&approval);
+        match place.wait(&key, Some(until)).await {
+            Ok(Some(mut entry)) => {
+                entry.key = key;
+                Answered::Delivered(entry)
+            }
+            Ok(None) => Answered::Undecided(approval),
+            Err(error) => Answered::Failed(error.into()),
+        }
+    })
+}
