@@ -14,6 +14,7 @@ use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
+use crate::memory::look::Memory;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
 use crate::price::{Money, Prices};
@@ -77,7 +78,7 @@ impl Agent {
                 prices: None,
                 timing: Timing::default(),
                 approval: None,
-                window: Some(MessageWindow::default()),
+                memory: Some(Arc::new(MessageWindow::default())),
                 history: HistoryPolicy::default(),
                 routing: RouteOptions::default(),
                 store: Arc::new(MemoryDocumentStore::recent()),
@@ -320,7 +321,15 @@ impl AgentBuilder {
 
     /// Sets the window of messages that the model sees; `None` shows all. [`MessageWindow::default`] by default.
     pub fn window(mut self, window: impl Into<Option<MessageWindow>>) -> Self {
-        self.inner.window = window.into();
+        self.inner.memory = window.into().map(|window| Arc::new(window) as Arc<dyn Memory>);
+        self
+    }
+
+    /// Sets what the model is shown of a conversation that grows long: a [`TokenWindow`](crate::TokenWindow), a
+    /// [`Compaction`](crate::Compaction), or a memory of one's own. It takes the place of the
+    /// [window](Self::window).
+    pub fn memory(mut self, memory: impl Memory) -> Self {
+        self.inner.memory = Some(Arc::new(memory));
         self
     }
 

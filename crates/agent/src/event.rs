@@ -38,6 +38,15 @@ pub enum EventKind {
         /// How many messages left now.
         evicted: usize,
     },
+    /// The memory put a summary in the place of what is old, or cleared old results.
+    Compacted {
+        /// The tokens of the request before that, by estimate.
+        tokens: u64,
+        /// True if there is a new summary.
+        summarised: bool,
+        /// What the summary cost.
+        usage: Usage,
+    },
     /// Documents were routed for the call that follows. Sent when the decisions differ from those before.
     DocumentsRouted(Arc<RoutingReport>),
     /// Contents that the model saw before are left out from now on, to keep its limits or the budget: it reads notes in

@@ -21,6 +21,7 @@ mod journal;
 mod keep;
 mod limits;
 mod log;
+mod memory;
 mod options;
 mod outcome;
 mod output;
@@ -44,8 +45,12 @@ pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
-    ApprovalRequest, Asked, Begun, Decided, Decision, Disposition, Ended, Entry, EntryKind, Grant, Key,
-    Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
+    ApprovalRequest, Asked, Begun, Compacted, Decided, Decision, Disposition, Ended, Entry, EntryKind, Grant,
+    Key, Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
+};
+pub use memory::{
+    Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
+    TokenCounter, TokenWindow,
 };
 pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};

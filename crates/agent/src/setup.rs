@@ -12,12 +12,12 @@ use futures_util::future::join_all;
 use crate::approval::ApprovalPolicy;
 use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
+use crate::memory::look::Memory;
 use crate::options::RunOptions;
 use crate::output::{OutputMode, OutputSpec, reasons};
 use crate::preflight::Screen;
 use crate::price::Prices;
 use crate::tools::{Family, Listed, ToolWarning, Toolbox, Tools, ToolsError};
-use crate::window::MessageWindow;
 
 /// An agent's model and tools, and how its runs are bounded.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub(crate) struct Setup {
     pub(crate) timing: Timing,
     /// Who says which calls run without asking; by default the tools say it.
     pub(crate) approval: Option<Arc<dyn ApprovalPolicy>>,
-    pub(crate) window: Option<MessageWindow>,
+    pub(crate) memory: Option<Arc<dyn Memory>>,
     pub(crate) history: HistoryPolicy,
     pub(crate) routing: RouteOptions,
     pub(crate) store: Arc<dyn DocumentStore>,

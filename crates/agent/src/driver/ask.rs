@@ -38,6 +38,7 @@ pub(super) fn ask<'a>(
         let kind = EventKind::StepStarted { model: driver.setup.model.id().to_owned() };
         yield Ok(driver.event(kind));
 
+        let mut relieved = false;
         let mut chunks = driver.setup.model.stream(request);
         let mut said = String::new();
         let mut partial = driver.run.output().map(|output| Box::new(Partial::new(&output.spec)));
@@ -75,6 +76,24 @@ pub(super) fn ask<'a>(
                 // A kind of chunk that is newer than this loop has nothing for it.
                 Ok(Some(Ok(_))) => {}
                 Ok(Some(Err(error))) => {
+                    let is_full = error.kind() == ErrorKind::ContextTooLong && said.is_empty();
+                    if is_full && !std::mem::replace(&mut relieved, true) {
+                        match interrupt.attempt(Box::pin(driver.prepare_shorter(step, landing))).await {
+                            Ok((request, events)) => {
+                                for kind in events {
+                                    yield Ok(driver.event(kind));
+                                }
+                                if let Some(request) = request {
+                                    chunks = driver.setup.model.stream(request);
+                                    continue;
+                                }
+                            }
+                            Err(stop) => {
+                                yield Err(stop);
+                                return;
+                            }
+                        }
+                    }
                     yield Err(Stop::Fault(Fault::Provider(error), said));
                     return;
                 }

@@ -113,6 +113,20 @@ impl Driver {
         }
     }
 
+    /// Spends what a request beside the model calls has cost, such as one for a summary. Its cost, where one is known.
+    pub(super) fn spend_beside(&self, model: &str, answered: Option<&str>, usage: &Usage) -> Option<Money> {
+        let price = self.prices.as_ref().and_then(|prices| prices.price(model, answered));
+        let cost = price.and_then(|price| price.cost(usage));
+        if let Some(budget) = &self.budget {
+            budget.account.spend(Amount {
+                input: usage.input_tokens.unwrap_or(0),
+                output: usage.output_tokens.unwrap_or(0),
+                cost: cost.unwrap_or_default(),
+            });
+        }
+        cost
+    }
+
     /// Says once that a cost is unknown which somebody configured prices for.
     pub(super) fn warn_of_cost(&mut self, cost: Option<Money>) -> Option<EventKind> {
         if cost.is_some() || self.prices.is_none() || self.warned_of_cost {

@@ -3,11 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use attache_core::{ConversationDocuments, Document, DocumentId, DocumentStore, Message};
+use attache_core::{ConversationDocuments, Document, DocumentId, Message};
 use attache_documents::{Materials, RoutingReport};
 
 use crate::driver::shorten::shortened;
+use crate::memory::count::kept_id;
 use crate::run::Run;
+use crate::setup::Setup;
 
 /// The documents and results that this run has loaded, converted and shortened, each once.
 pub(super) struct Library {
@@ -17,18 +19,24 @@ pub(super) struct Library {
     shortened: HashMap<usize, (Arc<Message>, Arc<Message>)>,
     /// The documents that tools may take.
     documents: ConversationDocuments,
+    /// The length from which on a tool reads results as documents, beside those that are cut; `None` without such a
+    /// tool.
+    keeps_above: Option<usize>,
     seen: usize,
     seen_found: usize,
     has_documents: bool,
 }
 
 impl Library {
-    pub(super) fn new(store: Arc<dyn DocumentStore>) -> Self {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let cleared = setup.memory.as_ref().and_then(|memory| memory.clears_above());
+        let reads = setup.routing.read_tool.is_some();
         Self {
             materials: Materials::default(),
             reported: None,
             shortened: HashMap::new(),
-            documents: ConversationDocuments::new().with_store(store),
+            documents: ConversationDocuments::new().with_store(Arc::clone(&setup.store)),
+            keeps_above: reads.then_some(cleared.unwrap_or(usize::MAX)),
             seen: 0,
             seen_found: 0,
             has_documents: false,
@@ -46,6 +54,10 @@ impl Library {
                 self.has_documents = self.has_documents
                     || new.iter().any(|message| !message.documents().is_empty() || message.stamp() != 0);
                 self.documents.add(new);
+                if let Some(length) = self.keeps_above {
+                    let length = length.min(run.limits().max_result_chars);
+                    kept_results(new, length).for_each(|document| self.documents.insert(&document));
+                }
                 self.seen = until;
             }
             let Some((_, message)) = found else { return };
@@ -90,7 +102,7 @@ impl Library {
 
     /// The messages with results no longer than the model shall read. A message that is short enough stays the same
     /// pointer.
-    pub(super) fn shorten(&mut self, messages: &mut [Arc<Message>], max_chars: usize) {
+    pub(super) fn shorten(&mut self, messages: &mut [Arc<Message>], max_chars: usize, reader: Option<&str>) {
         for message in messages {
             let Message::ToolResults(results) = &**message else { continue };
             // A character takes at least a byte, so most results need no closer look.
@@ -98,12 +110,27 @@ impl Library {
                 continue;
             }
             let (_, short) = self.shortened.entry(address(message)).or_insert_with(|| {
-                let short = shortened(results, max_chars).map(|short| Message::ToolResults(short).shared());
+                let short =
+                    shortened(results, max_chars, reader).map(|short| Message::ToolResults(short).shared());
                 (Arc::clone(message), short.unwrap_or_else(|| Arc::clone(message)))
             });
             *message = Arc::clone(short);
         }
     }
+}
+
+/// The results that are longer than so many characters, as documents that a tool reads.
+fn kept_results(messages: &[Arc<Message>], length: usize) -> impl Iterator<Item = Document> {
+    let results = messages.iter().filter_map(|message| match &**message {
+        Message::ToolResults(results) => Some(&results.results),
+        _ => None,
+    });
+    // A character takes at least a byte.
+    let long = results.flatten().filter(move |result| result.tree.json().len() > length);
+    long.filter_map(|result| {
+        let id = DocumentId::parse(kept_id(result))?;
+        Some(Document::inline(result.tree.model_text()).with_id(id))
+    })
 }
 
 fn address(message: &Arc<Message>) -> usize {

@@ -19,6 +19,8 @@ use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
 use crate::limits::HistoryPolicy;
 use crate::log::{Entry, EntryKind, Key, Started, ToolRule};
+use crate::memory::mark::without_marks;
+use crate::memory::marks::Marks;
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::output::{OutputMode, OutputSpec};
@@ -26,7 +28,6 @@ use crate::pace::Pace;
 use crate::run::{Action, ReplayError, Run};
 use crate::setup::Setup;
 use crate::tools::{Executor, ToolEntry, Toolbox};
-use crate::window::Marks;
 
 /// The work to do at the place.
 pub(crate) enum Task {
@@ -132,7 +133,7 @@ pub(super) async fn open(
         extensions,
         run_values: RunValues::new(),
         marks: Marks::default(),
-        library: Library::new(Arc::clone(&setup.store)),
+        library: Library::new(setup),
         transcript: Transcript::new(),
         unstored: Vec::new(),
         unconfirmed: Vec::new(),
@@ -184,6 +185,9 @@ impl Driver {
             messages.push(Message::system(system.as_str()).shared());
         }
         messages.extend(input.history.iter().chain(&input.messages).cloned());
+        if setup.memory.as_ref().is_none_or(|memory| !memory.reads_marks()) {
+            without_marks(&mut messages);
+        }
         let Repaired { messages, repairs, .. } = repair(&messages);
         if let Some(first) = repairs.first().filter(|_| setup.history == HistoryPolicy::Refuse) {
             let text = format!("the history needs {} repairs, the first: {first}", repairs.len());

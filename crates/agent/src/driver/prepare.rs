@@ -9,6 +9,7 @@ use crate::driver::Driver;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::log::{Entry, EntryKind, Key, SyntheticMessage};
+use crate::memory::look::Look;
 
 impl Driver {
     /// The request of a step, and the events that tell how it came about.
@@ -20,18 +21,12 @@ impl Driver {
         let setup = Arc::clone(&self.setup);
         let mut events = Vec::new();
         self.library.catch_up(&self.run);
-        let mut messages = match &setup.window {
-            None => self.run.history().to_vec(),
-            Some(window) => {
-                let seen = window.look(self.run.history(), self.run.task(), &mut self.marks);
-                if seen.evicted > 0 {
-                    self.library.forget_unseen(&seen.messages);
-                    events.push(EventKind::WindowMoved { evicted: seen.evicted });
-                }
-                seen.messages
-            }
+        let mut messages = match self.look(false) {
+            Look::Show { messages, evicted } => self.shown(messages, evicted, &mut events),
+            decision => Box::pin(self.remember(decision, &mut events)).await?,
         };
-        self.library.shorten(&mut messages, self.run.limits().max_result_chars);
+        let reader = setup.routing.read_tool.as_deref();
+        self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
         if self.library.has_documents() {
             messages = Box::pin(self.route(messages, &mut events)).await?;
         }

@@ -1,11 +1,18 @@
 //! Shortens results that are too long for the model.
 
-use attache_core::{ContentTree, ToolResultsMessage};
+use attache_core::{ContentTree, ToolResult, ToolResultsMessage};
 
-/// The results as the model shall read them, if one is too long: its text loses its middle, with a marker.
-pub(crate) fn shortened(results: &ToolResultsMessage, max_chars: usize) -> Option<ToolResultsMessage> {
+use crate::memory::count::kept_id;
+
+/// The results as the model shall read them, if one is too long: its text loses its middle, with a marker that names the
+/// tool which reads all of it, if there is one.
+pub(crate) fn shortened(
+    results: &ToolResultsMessage,
+    max_chars: usize,
+    reader: Option<&str>,
+) -> Option<ToolResultsMessage> {
     let short: Vec<_> =
-        results.results.iter().map(|result| without_middle(&result.tree, max_chars)).collect();
+        results.results.iter().map(|result| without_middle(result, max_chars, reader)).collect();
     if short.iter().all(Option::is_none) {
         return None;
     }
@@ -18,7 +25,8 @@ pub(crate) fn shortened(results: &ToolResultsMessage, max_chars: usize) -> Optio
     Some(cut)
 }
 
-fn without_middle(tree: &ContentTree, max_chars: usize) -> Option<ContentTree> {
+fn without_middle(result: &ToolResult, max_chars: usize, reader: Option<&str>) -> Option<ContentTree> {
+    let tree = &result.tree;
     let text = tree.model_text();
     let total = text.chars().count();
     if total <= max_chars {
@@ -28,6 +36,9 @@ fn without_middle(tree: &ContentTree, max_chars: usize) -> Option<ContentTree> {
     let head: String = text.chars().take(half).collect();
     let tail: String = text.chars().skip(total.saturating_sub(half)).collect();
     let cut = total.saturating_sub(2 * half);
-    let json = serde_json::to_string(&format!("{head}\n[… {cut} characters left out …]\n{tail}")).ok()?;
+    let more = reader.map(|tool| format!("; {tool} reads all of it as document {}", kept_id(result)));
+    let more = more.unwrap_or_default();
+    let json =
+        serde_json::to_string(&format!("{head}\n[… {cut} characters left out{more} …]\n{tail}")).ok()?;
     ContentTree::parse(&json, tree.documents().to_vec())
 }

@@ -99,6 +99,8 @@ pub enum EntryKind {
     Documents(SyntheticMessage),
     /// The documents that were found inside others, as a message that no model reads.
     Found(Arc<Message>),
+    /// The memory decided what the model is shown from now on.
+    Compacted(Compacted),
     /// The run ended.
     Ended(Ended),
 }
@@ -380,6 +382,31 @@ pub struct SyntheticMessage {
     pub fingerprint: u64,
     /// The decisions of routing behind it, as a number.
     pub stamp: u64,
+}
+
+/// A decision of the memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// The message that stands in the history from now on and holds the [mark](crate::Mark); none if a summary failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Arc<Message>>,
+    /// Why the summary failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// The tokens of the request that was too long, by estimate; 0 where nobody counted them.
+    #[serde(default)]
+    pub tokens: u64,
+    /// The tokens of the summary's requests.
+    #[serde(default)]
+    pub usage: Usage,
+    /// What they cost, where prices are configured and one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
+    /// The model that was asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// The end of a run.

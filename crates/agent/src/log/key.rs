@@ -82,6 +82,11 @@ impl Key {
         Self(Arc::from(format!("found/{number}")))
     }
 
+    /// The `number`-th decision of the memory, from 0.
+    pub(crate) fn memory(number: u32) -> Self {
+        Self(Arc::from(format!("memory/{number}")))
+    }
+
     /// The end of the run.
     pub(crate) fn end() -> Self {
         Self(Arc::from("end"))

@@ -7,7 +7,7 @@ mod key;
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
 pub(crate) use entry::FamilyTools;
 pub use entry::{
-    Begun, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
+    Begun, Compacted, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
     ToolOutcome, ToolRule,
 };
 pub use key::Key;

@@ -9,10 +9,10 @@ use attache_core::{
 
 use crate::limits::EmptyReply;
 use crate::log::{Disposition, Ended, Reply, Started, ToolOutcome};
+use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::EndReason;
 use crate::output::Output;
 use crate::run::{Phase, Run};
-use crate::window::{NOTICE, PAUSED, TURN_ENDED};
 
 /// The number of times that a provider which pauses is continued.
 const MAX_PAUSES: u32 = 10;
@@ -47,7 +47,7 @@ impl Run {
     }
 
     /// An id that is the same at each replay.
-    fn mint(&mut self) -> MessageId {
+    pub(super) fn mint(&mut self) -> MessageId {
         self.made += 1;
         MessageId::parse([&self.base, ".", &self.made.to_string()].concat()).unwrap_or_else(MessageId::new)
     }
@@ -142,6 +142,7 @@ impl Run {
         self.asked_at = at;
         self.usage.add(&reply.usage);
         self.cost.add(reply.cost);
+        self.read = reply.usage.input_tokens;
         if self.limits.limit_tokens() && reply.usage.input_tokens.is_none() {
             self.guessed = self.guessed.saturating_add(self.guess(message));
         }

@@ -5,6 +5,7 @@ mod bounds;
 mod fold;
 mod held;
 mod output;
+mod remember;
 mod repeat;
 mod results;
 mod tally;
@@ -139,6 +140,17 @@ pub struct Run {
     cut_rounds: u32,
     detail: Option<String>,
     unread: Vec<Arc<Message>>,
+    /// What the provider counted in the request of the last reply.
+    read: Option<u64>,
+    remembered: Option<Box<Remembered>>,
+}
+
+/// The decisions of the memory so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Remembered {
+    count: u32,
+    /// The tokens at which the last summary failed.
+    failed_at: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -323,6 +335,13 @@ impl Run {
                 self.synthetic.insert(documents.anchor.clone(), documents.clone());
             }
             (EntryKind::Found(message), _) => self.found.push((self.history.len(), Arc::clone(message))),
+            (EntryKind::Compacted(compacted), Phase::Model { .. }) => {
+                if !entry.key.is(&format_args!("memory/{}", self.decisions())) {
+                    return Err(misfit("another decision of the memory comes first"));
+                }
+                self.remember(compacted);
+            }
+            (EntryKind::Compacted(_), _) => return Err(misfit("the run was not asking the model")),
             (EntryKind::Ended(ended), _) => self.end(ended),
         }
         Ok(())
@@ -430,6 +449,21 @@ impl Run {
     /// The documents that were found inside others, as messages, and how long the history was then.
     pub(crate) fn found(&self) -> &[(usize, Arc<Message>)] {
         &self.found
+    }
+
+    /// How many decisions of the memory were recorded.
+    pub(crate) fn decisions(&self) -> u32 {
+        self.remembered.as_ref().map_or(0, |remembered| remembered.count)
+    }
+
+    /// The tokens at which the last summary failed, if it did.
+    pub(crate) fn summary_failed_at(&self) -> Option<u64> {
+        self.remembered.as_ref().and_then(|remembered| remembered.failed_at)
+    }
+
+    /// What the provider counted in the request of the last reply.
+    pub(crate) fn read_tokens(&self) -> Option<u64> {
+        self.read
     }
 
     /// True if a call of that id was made before, in this run or earlier in the conversation.

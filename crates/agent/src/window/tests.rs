@@ -1,9 +1,11 @@
 use attache_core::{
-    Arguments, AssistantMessage, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserPart,
+    Arguments, AssistantMessage, MessageId, ToolCall, ToolResult, ToolResultsMessage, UserMessage,
+    UserOrigin, UserPart,
 };
 use proptest::prelude::*;
 
 use super::*;
+use crate::memory::turns::NOTICE;
 
 /// s system, u user, a answer, c call, r results, d synthetic documents, e event, n notice of the loop, in the order of
 /// the letters.
@@ -87,10 +89,10 @@ fn whole_turns_leave() {
 #[test]
 fn a_cut_goes_down_to_the_low_mark_and_stays() {
     let window = MessageWindow::new(6).with_low_mark(2);
-    let mut state = Marks::default();
+    let mut state = Standing::default();
     let all = history("uauauauauaua");
     let starts: Vec<String> =
-        (1..=12).map(|len| letters(&window.look(&all[..len], usize::MAX, &mut state).messages)).collect();
+        (1..=12).map(|len| letters(&window.see(&all[..len], usize::MAX, &mut state).messages)).collect();
     assert_eq!(starts[5], "uauaua");
     assert_eq!(starts[6], "u", "over the limit: down to the low mark");
     assert_eq!(starts[11], "uauaua", "the start stays until the limit is passed again");
@@ -124,9 +126,9 @@ fn a_turn_that_fits_keeps_its_rounds() {
 fn a_window_is_never_longer_than_it_may_be() {
     let window = MessageWindow::new(5).with_low_mark(5);
     let all = history("ucrcrcrauauauaua");
-    let mut marks = Marks::default();
+    let mut marks = Standing::default();
     for len in 1..=all.len() {
-        let shown = window.look(&all[..len], usize::MAX, &mut marks).messages;
+        let shown = window.see(&all[..len], usize::MAX, &mut marks).messages;
         let marker = usize::from(letters(&shown).starts_with("uc") && len > 5 && len < 9);
         assert!(shown.len() <= 5 + marker, "{} after {len}", letters(&shown));
     }
@@ -159,9 +161,9 @@ proptest! {
     fn nothing_is_torn_apart(letters_in in conversation(), max in 1_usize..12, low in 1_usize..12) {
         let window = MessageWindow::new(max).with_low_mark(low);
         let all = history(&letters_in);
-        let mut state = Marks::default();
+        let mut state = Standing::default();
         for len in 1..=all.len() {
-            let shown = window.look(&all[..len], usize::MAX, &mut state).messages;
+            let shown = window.see(&all[..len], usize::MAX, &mut state).messages;
             let text = letters(&shown);
             let body = text.strip_prefix('s').unwrap_or(&text);
             prop_assert!(body.starts_with('u') || body.is_empty(), "{} of {}", text, &letters_in[..len]);
@@ -177,10 +179,10 @@ proptest! {
     fn what_was_shown_stays_a_prefix(letters_in in conversation(), max in 1_usize..12) {
         let window = MessageWindow::new(max);
         let all = history(&letters_in);
-        let mut state = Marks::default();
+        let mut state = Standing::default();
         let mut before: Vec<MessageId> = Vec::new();
         for len in 1..=all.len() {
-            let window = window.look(&all[..len], usize::MAX, &mut state);
+            let window = window.see(&all[..len], usize::MAX, &mut state);
             let ids: Vec<MessageId> = window.messages.iter().map(|m| m.id().clone()).collect();
             if window.evicted == 0 {
                 prop_assert!(ids.starts_with(&before), "{} of {}", letters(&window.messages), &letters_in[..len]);

@@ -19,6 +19,7 @@ mod landing;
 mod limits;
 mod liveness;
 mod losses;
+mod memory;
 mod names;
 mod nested;
 mod options;

@@ -1,0 +1,179 @@
+//! Does what the memory decides, before the model is asked.
+
+use std::sync::Arc;
+
+use attache_core::{ChatRequest, Message, Usage};
+
+use crate::driver::Driver;
+use crate::driver::stop::Fault;
+use crate::event::EventKind;
+use crate::log::{Compacted, EntryKind, Key};
+use crate::memory::look::Look;
+use crate::memory::mark::Mark;
+use crate::memory::past::Past;
+use crate::memory::summary::Summarise;
+use crate::price::Money;
+
+/// Decisions before one model call. A memory of ours makes two at most: a summary that fails, and what is left then.
+const MAX_DECISIONS: u32 = 4;
+
+impl Driver {
+    /// Asks the memory. `is_full` says that the provider has refused the request as too long.
+    pub(super) fn look(&mut self, is_full: bool) -> Look {
+        let Some(memory) = &self.setup.memory else {
+            return Look::Show { messages: self.run.history().to_vec(), evicted: 0 };
+        };
+        let past = Past {
+            history: self.run.history(),
+            task: self.run.task(),
+            tools: &self.toolbox.set,
+            capabilities: self.setup.model.capabilities(),
+            result_chars: self.run.limits().max_result_chars,
+            reader: self.setup.routing.read_tool.as_deref(),
+            read_tokens: self.run.read_tokens(),
+            failed_at: self.run.summary_failed_at(),
+            is_full,
+        };
+        memory.look(&past, &mut self.marks)
+    }
+
+    /// The messages that the memory shows.
+    pub(super) fn shown(
+        &mut self,
+        messages: Vec<Arc<Message>>,
+        evicted: usize,
+        events: &mut Vec<EventKind>,
+    ) -> Vec<Arc<Message>> {
+        if evicted > 0 {
+            self.library.forget_unseen(&messages);
+            events.push(EventKind::WindowMoved { evicted });
+        }
+        messages
+    }
+
+    /// Does what the memory decides until it shows messages.
+    pub(super) async fn remember(
+        &mut self,
+        mut decision: Look,
+        events: &mut Vec<EventKind>,
+    ) -> Result<Vec<Arc<Message>>, Fault> {
+        for _ in 0..MAX_DECISIONS {
+            if !self.decide(decision, events).await? {
+                break;
+            }
+            decision = self.look(false);
+            if let Look::Show { messages, evicted } = decision {
+                self.library.forget_unseen(&messages);
+                return Ok(self.shown(messages, evicted, events));
+            }
+        }
+        tracing::error!(run = self.run.id(), "the memory decides without end; all is shown");
+        Ok(self.run.history().to_vec())
+    }
+
+    /// The request once more, which the provider has refused as too long; none if the memory makes it no shorter.
+    pub(super) async fn prepare_shorter(
+        &mut self,
+        step: u32,
+        landing: bool,
+    ) -> Result<(Option<ChatRequest>, Vec<EventKind>), Fault> {
+        let mut events = Vec::new();
+        for _ in 0..MAX_DECISIONS {
+            let decision = self.look(true);
+            let before = self.run.history().len();
+            if !self.decide(decision, &mut events).await? {
+                break;
+            }
+            if self.run.history().len() > before {
+                let (request, more) = self.prepare(step, landing).await?;
+                events.extend(more);
+                return Ok((Some(request), events));
+            }
+        }
+        Ok((None, events))
+    }
+
+    /// Records a decision. Says whether there was one.
+    async fn decide(&mut self, decision: Look, events: &mut Vec<EventKind>) -> Result<bool, Fault> {
+        let compacted = match decision {
+            Look::Show { .. } => return Ok(false),
+            Look::Move(mark) => {
+                let clears = mark.clears.is_some();
+                let compacted = recorded(*mark);
+                if clears {
+                    let (tokens, usage) = (compacted.tokens, Usage::default());
+                    events.push(EventKind::Compacted { tokens, summarised: false, usage });
+                }
+                compacted
+            }
+            Look::Summarise(order) => {
+                let compacted = self.summarise(&order).await;
+                let (tokens, usage) = (compacted.tokens, compacted.usage.clone());
+                events.push(match &compacted.failure {
+                    None => EventKind::Compacted { tokens, summarised: true, usage },
+                    Some(failure) => EventKind::Warning {
+                        code: "compaction_failed",
+                        message: format!("the conversation could not be summarised: {failure}"),
+                    },
+                });
+                compacted
+            }
+        };
+        self.record(Key::memory(self.run.decisions()), EntryKind::Compacted(compacted)).await?;
+        self.library.catch_up(&self.run);
+        Ok(true)
+    }
+
+    /// Has the summary written, in as many requests as it takes.
+    async fn summarise(&self, order: &Summarise) -> Compacted {
+        let model = order.model.as_ref().unwrap_or(&self.setup.model);
+        let mut usage = Usage::default();
+        let mut cost: Option<Money> = None;
+        let made = async {
+            let mut summary = order.earlier.clone();
+            for piece in order.pieces()? {
+                let request = order.request(&piece, summary.as_deref(), model);
+                let asked = tokio::time::timeout(order.timeout, model.complete(request)).await;
+                let completion = match asked {
+                    Ok(Ok(completion)) => completion,
+                    Ok(Err(error)) => return Err(error.to_string()),
+                    Err(_) => return Err("the model took too long".to_owned()),
+                };
+                usage.add(&completion.usage);
+                let spent = self.spend_beside(model.id(), completion.model.as_deref(), &completion.usage);
+                cost = spent.map(|spent| spent.plus(cost.unwrap_or_default()));
+                let text = completion.message.text();
+                if text.trim().is_empty() {
+                    return Err("the summary is empty".to_owned());
+                }
+                summary = Some(text);
+            }
+            order.finished(summary.as_deref().unwrap_or_default())
+        };
+        let made: Result<Mark, String> = made.await;
+        let (mark, failure) = match made {
+            Ok(mark) => (Some(mark.into_message().shared()), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        Compacted {
+            mark,
+            failure,
+            tokens: order.mark.tokens,
+            usage,
+            cost,
+            model: Some(model.id().to_owned()),
+        }
+    }
+}
+
+fn recorded(mark: Mark) -> Compacted {
+    let tokens = mark.tokens;
+    Compacted {
+        mark: Some(mark.into_message().shared()),
+        failure: None,
+        tokens,
+        usage: Usage::default(),
+        cost: None,
+        model: None,
+    }
+}

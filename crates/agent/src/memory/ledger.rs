@@ -1,0 +1,275 @@
+//! The tokens of a conversation, its units, and what the newest mark shows of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use attache_core::{Message, MessageId, Role};
+
+use crate::memory::count::{self, slim, tokens};
+use crate::memory::mark::{Mark, PINNED, is_mark};
+use crate::memory::past::Past;
+use crate::memory::tokens::TokenCounter;
+use crate::memory::turns::{PAUSED, TURN_ENDED, Turns, is_of_author};
+
+/// A conversation that was looked at, message by message: none costs anything twice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    seen: usize,
+    reader: Turns,
+    /// Where a turn or a round begins, so that nothing is torn apart there.
+    units: Vec<Unit>,
+    /// The tokens before each message, as they are and as cleared; one longer than the messages.
+    full: Vec<u64>,
+    slim: Vec<u64>,
+    pinned: Vec<usize>,
+    marks: Vec<usize>,
+    /// What each mark shows, and what is shown without one: all.
+    frames: Vec<Frame>,
+    none: Frame,
+    /// The last reply.
+    replied: Option<usize>,
+    /// The tokens of the tools, and which they are.
+    tools: (usize, u64),
+    told: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    at: usize,
+    opens_turn: bool,
+}
+
+/// What a mark shows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    /// Where the mark stands.
+    since: usize,
+    pub(super) mark: Mark,
+    /// The first message that is shown.
+    pub(super) from: usize,
+    /// The first message that is shown whole.
+    pub(super) rest: usize,
+    /// What stands before it.
+    head: Vec<Arc<Message>>,
+    head_tokens: u64,
+}
+
+impl Ledger {
+    /// Reads what came since the last look.
+    pub(super) fn catch_up(&mut self, past: &Past<'_>, counter: &dyn TokenCounter) {
+        if self.full.is_empty() {
+            self.full.push(0);
+            self.slim.push(0);
+        }
+        let tools = Arc::as_ptr(past.tools).addr();
+        if self.tools.0 != tools {
+            self.tools = (tools, count::of_tools(past.tools, counter));
+        }
+        while let Some(message) = past.history.get(self.seen) {
+            self.note(message, past, counter);
+        }
+    }
+
+    fn note(&mut self, message: &Arc<Message>, past: &Past<'_>, counter: &dyn TokenCounter) {
+        let at = self.seen;
+        let counted = match is_mark(message) {
+            true => count::Tokens::default(),
+            false => tokens(message, counter, past),
+        };
+        let last = |sums: &[u64]| sums.last().copied().unwrap_or(0);
+        self.full.push(last(&self.full).saturating_add(counted.full));
+        self.slim.push(last(&self.slim).saturating_add(counted.slim));
+        self.seen += 1;
+        if let Some(mark) = Mark::of(message) {
+            self.marks.push(at);
+            let frame = self.frame(mark, message.id(), at, past, counter);
+            self.frames.push(frame);
+            return;
+        }
+        let goes_on = at.checked_sub(1).and_then(|before| past.history.get(before)).is_some_and(|before| {
+            let metadata = before.metadata();
+            metadata.get(PAUSED).is_some() && metadata.get(TURN_ENDED).is_none()
+        });
+        if self.reader.opens(message, at == past.task) {
+            self.units.push(Unit { at, opens_turn: true });
+        } else if message.role() == Role::Assistant && !goes_on {
+            self.units.push(Unit { at, opens_turn: false });
+        }
+        if message.role() == Role::Assistant {
+            self.replied = Some(at);
+        }
+        if message.metadata().get(PINNED).is_some_and(|pinned| pinned == true) {
+            self.pinned.push(at);
+        }
+    }
+
+    /// What a mark would show that stood at `since`.
+    fn frame(
+        &self,
+        mark: Mark,
+        id: &MessageId,
+        since: usize,
+        past: &Past<'_>,
+        counter: &dyn TokenCounter,
+    ) -> Frame {
+        let history = past.history.get(..since).unwrap_or_default();
+        let place = |id: &MessageId| history.iter().rposition(|message| message.id() == id);
+        // Of a conversation that lost its beginning elsewhere, all that is there is shown.
+        let from = mark.from.as_ref().and_then(place).unwrap_or(0);
+        let rest = mark.clears.as_ref().and_then(place).unwrap_or(0).max(from);
+        let before = history.get(..from).unwrap_or_default();
+        let mut head: Vec<Arc<Message>> =
+            before.iter().filter(|message| message.role() == Role::System).cloned().collect();
+        let mut head_tokens: u64 = head.iter().map(|message| tokens(message, counter, past).full).sum();
+        let summary = mark.shown_summary(id);
+        if let Some(summary) = &summary {
+            head_tokens += tokens(summary, counter, past).full;
+            head.push(Arc::clone(summary));
+        }
+        let kept: Vec<usize> = mark.keeps.iter().filter_map(place).filter(|at| *at < from).collect();
+        let first = kept.first().copied().unwrap_or(from);
+        let opens = history.get(first).is_none_or(|message| message.role() == Role::User);
+        if from > 0 && (!opens || (summary.is_none() && mark.left > 0)) {
+            let marker = mark.shown_marker(id);
+            head_tokens += tokens(&marker, counter, past).full;
+            head.push(marker);
+        }
+        for at in kept {
+            head_tokens += self.between(at, at + 1);
+            head.extend(history.get(at).cloned());
+        }
+        let cleared = history.get(from..rest).unwrap_or_default();
+        head.extend(
+            cleared
+                .iter()
+                .filter(|message| !is_mark(message))
+                .filter_map(|message| slim(message, past.reader)),
+        );
+        head_tokens += at(&self.slim, rest).saturating_sub(at(&self.slim, from));
+        Frame { since, mark, from, rest, head, head_tokens }
+    }
+
+    /// The tokens of the messages between two places.
+    pub(super) fn between(&self, from: usize, to: usize) -> u64 {
+        at(&self.full, to).saturating_sub(at(&self.full, from))
+    }
+
+    /// The tokens of a request that a frame shows, of the messages until `until`.
+    fn total(&self, frame: &Frame, until: usize) -> u64 {
+        self.tools.1 + frame.head_tokens + self.between(frame.rest, until)
+    }
+
+    /// The tokens of `frame` now, by the estimate that the provider's count of the last request corrects.
+    fn corrected(&self, tokens: u64, past: &Past<'_>) -> u64 {
+        let (Some(read), Some(replied)) = (past.read_tokens, self.replied) else { return tokens };
+        let asked = self.frames.iter().rev().find(|frame| frame.since < replied).unwrap_or(&self.none);
+        let counted = self.total(asked, replied).max(1);
+        // A provider that counts something else must not mislead by more than this.
+        let read = read.clamp(counted / 2, counted.saturating_mul(2));
+        tokens.saturating_mul(read) / counted
+    }
+
+    /// The tokens of the next request.
+    pub(super) fn now(&self, past: &Past<'_>) -> u64 {
+        self.corrected(self.total(self.newest(), self.seen), past)
+    }
+
+    /// The tokens right behind the newest mark, if there is one.
+    pub(super) fn after_mark(&self, past: &Past<'_>) -> Option<u64> {
+        let frame = self.frames.last()?;
+        Some(self.corrected(self.total(frame, frame.since), past))
+    }
+
+    /// The tokens that a mark at the end would leave.
+    pub(super) fn would_leave(&self, mark: &Mark, past: &Past<'_>, counter: &dyn TokenCounter) -> u64 {
+        let id = past.history.last().map(|message| message.id().clone()).unwrap_or_else(MessageId::new);
+        let frame = self.frame(mark.clone(), &id, self.seen, past, counter);
+        self.corrected(self.total(&frame, self.seen), past)
+    }
+
+    /// The tokens that no mark takes away: tools, system messages, and what is pinned.
+    pub(super) fn fixed(&self, past: &Past<'_>) -> u64 {
+        let kept = past
+            .history
+            .iter()
+            .enumerate()
+            .filter(|(at, message)| message.role() == Role::System || self.pinned.contains(at));
+        self.tools.1 + kept.map(|(at, _)| self.between(at, at + 1)).sum::<u64>()
+    }
+
+    pub(super) fn newest(&self) -> &Frame {
+        self.frames.last().unwrap_or(&self.none)
+    }
+
+    /// Where the newest units begin that have at most so many tokens: whole turns if one fits and `whole` says so,
+    /// rounds otherwise. The newest unit always belongs to them.
+    pub(super) fn recent(&self, most: u64, whole: bool) -> usize {
+        let fits = |unit: &&Unit| self.between(unit.at, self.seen) <= most;
+        let fitting = self.units.iter().filter(fits);
+        let turn = fitting.clone().find(|unit| unit.opens_turn && whole);
+        let unit = turn.or_else(|| fitting.clone().next()).or(self.units.last());
+        unit.map_or(0, |unit| unit.at)
+    }
+
+    /// The mark that shows the messages from `from` on, and those before them that stay.
+    pub(super) fn mark(&self, from: usize, rest: usize, past: &Past<'_>) -> Mark {
+        let mut kept = BTreeSet::new();
+        for pinned in self.pinned.iter().take_while(|at| **at < from) {
+            kept.extend(self.round_of(*pinned, past));
+        }
+        let turn = self.units.iter().rev().find(|unit| unit.opens_turn && unit.at <= from);
+        if let Some(turn) = turn {
+            let of_turn = past.history.get(turn.at..from).unwrap_or_default().iter().enumerate();
+            let said = of_turn.filter(|(_, message)| message.role() == Role::User && is_of_author(message));
+            kept.extend(said.map(|(at, _)| turn.at + at));
+        }
+        let id = |at: usize| past.history.get(at).map(|message| message.id().clone());
+        let counts = |message: &Arc<Message>| {
+            message.role() != Role::System && !message.is_tool_call_documents() && !is_mark(message)
+        };
+        let before = past.history.get(..from).unwrap_or_default().iter().enumerate();
+        let left = before.filter(|(at, message)| counts(message) && !kept.contains(at)).count();
+        let newest = &self.newest().mark;
+        let mut mark = Mark { left, tokens: self.now(past), ..Mark::default() };
+        mark.from = id(from).filter(|_| from > 0);
+        mark.keeps = kept.into_iter().filter_map(id).collect();
+        mark.clears = id(rest).filter(|_| rest > from);
+        mark.summary.clone_from(&newest.summary);
+        mark.as_user = newest.as_user;
+        mark
+    }
+
+    /// A message, with all of its round if it is one of a reply.
+    fn round_of(&self, message: usize, past: &Past<'_>) -> std::ops::Range<usize> {
+        let is_said = past.history.get(message).is_some_and(|message| message.role() == Role::User);
+        let next = self.units.partition_point(|unit| unit.at <= message);
+        let begin = next.checked_sub(1).and_then(|unit| self.units.get(unit));
+        match begin {
+            Some(begin) if !begin.opens_turn && !is_said => {
+                begin.at..self.units.get(next).map_or(self.seen, |unit| unit.at)
+            }
+            _ => message..message + 1,
+        }
+    }
+
+    /// The messages that the newest mark shows, and how many have left since the last look.
+    pub(super) fn show(&mut self, past: &Past<'_>) -> (Vec<Arc<Message>>, usize) {
+        let (frame, history) = (self.newest(), past.history);
+        let mut messages = Vec::with_capacity(frame.head.len() + history.len().saturating_sub(frame.rest));
+        messages.extend(frame.head.iter().cloned());
+        let mut from = frame.rest;
+        for mark in self.marks.iter().filter(|mark| **mark >= frame.rest) {
+            messages.extend(history.get(from..*mark).unwrap_or_default().iter().cloned());
+            from = mark + 1;
+        }
+        messages.extend(history.get(from..).unwrap_or_default().iter().cloned());
+        let left = frame.mark.left;
+        let evicted = left.saturating_sub(self.told);
+        self.told = left;
+        (messages, evicted)
+    }
+}
+
+fn at(sums: &[u64], at: usize) -> u64 {
+    sums.get(at).or(sums.last()).copied().unwrap_or(0)
+}

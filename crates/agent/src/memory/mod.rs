@@ -1,0 +1,26 @@
+//! What the model is shown of a conversation that grows too long.
+
+mod compaction;
+pub(crate) mod count;
+mod ledger;
+pub(crate) mod look;
+pub(crate) mod mark;
+pub(crate) mod marks;
+pub(crate) mod past;
+pub(crate) mod standing;
+pub(crate) mod summary;
+mod token_window;
+mod tokens;
+pub(crate) mod turns;
+
+pub use compaction::{Compaction, SummaryPlacement};
+pub use look::{Look, Memory};
+pub use mark::{Mark, PINNED};
+pub use marks::Marks;
+pub use past::Past;
+pub use summary::Summarise;
+pub use token_window::TokenWindow;
+pub use tokens::{EstimatedTokens, TokenCounter};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Where a window of messages or turns stands.
+
+use std::sync::Arc;
+
+use attache_core::{Message, Role, UserOrigin};
+
+use crate::memory::turns::{MEMORY, Turns, is_of_author};
+
+/// Where a window stands in a history that only grows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    /// How many messages were looked at.
+    pub(crate) seen: usize,
+    /// Where the system messages are.
+    systems: Vec<usize>,
+    /// Where the turns of the window begin.
+    pub(crate) turns: Vec<usize>,
+    reader: Turns,
+    /// The first message of the window that is no system message.
+    start: usize,
+    /// The rounds that left one turn of the window.
+    hole: Option<Hole>,
+    /// How many messages that count are shown.
+    pub(crate) shown: usize,
+    /// How many messages have left, and how many of them were told of.
+    pub(crate) left: usize,
+    pub(crate) told: usize,
+}
+
+/// Where rounds have left a turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hole {
+    /// The first message that may have left.
+    from: usize,
+    /// The first one behind that has not.
+    to: usize,
+    /// How many rounds left.
+    rounds: usize,
+}
+
+impl Standing {
+    pub(crate) fn note(&mut self, message: &Message, task: usize) {
+        self.shown += usize::from(counts(message));
+        if let Message::System(_) = message {
+            self.systems.push(self.seen);
+        } else if self.reader.opens(message, self.seen == task) {
+            self.turns.push(self.seen);
+        }
+        self.seen += 1;
+    }
+
+    /// Drops the oldest turn, unless it is the newest.
+    pub(crate) fn drop_turn(&mut self, history: &[Arc<Message>]) -> bool {
+        let next = match self.turns.first() {
+            // Messages stand before the first turn.
+            Some(first) if *first > self.start => *first,
+            _ if self.turns.len() > 1 => {
+                self.turns.remove(0);
+                self.turns.first().copied().unwrap_or(self.seen)
+            }
+            _ => return false,
+        };
+        self.leave(history, self.start, next, |_| true);
+        self.start = next;
+        self.hole = self.hole.filter(|hole| hole.to > next);
+        true
+    }
+
+    /// Drops the oldest round of the newest turn, unless it is the only one.
+    pub(crate) fn drop_round(&mut self, history: &[Arc<Message>]) -> bool {
+        let turn = self.turns.last().copied().unwrap_or(self.start);
+        let hole = self.hole.unwrap_or_else(|| {
+            let users = history.get(turn..).unwrap_or_default().iter();
+            let body = turn + users.take_while(|message| message.role() == Role::User).count();
+            Hole { from: body, to: body, rounds: 0 }
+        });
+        let calls = |at: &usize| {
+            let message = history.get(*at).map(|message| &**message);
+            matches!(message, Some(Message::Assistant(reply)) if reply.has_tool_calls())
+        };
+        let Some(next) = (hole.to..self.seen).filter(calls).nth(1) else { return false };
+        self.leave(history, hole.to, next, |message| !is_of_author(message));
+        self.hole = Some(Hole { to: next, rounds: hole.rounds + 1, ..hole });
+        true
+    }
+
+    /// Takes the messages between two places off the count, as far as they leave and are not gone already.
+    fn leave(&mut self, history: &[Arc<Message>], from: usize, to: usize, leaves: impl Fn(&Message) -> bool) {
+        let gone =
+            |at: usize, message: &Message| counts(message) && self.is_visible(at, message) && leaves(message);
+        let between = history.get(from..to).unwrap_or_default().iter().enumerate();
+        let count = between.filter(|(at, message)| gone(from + at, message)).count();
+        self.shown = self.shown.saturating_sub(count);
+        self.left += count;
+    }
+
+    fn is_visible(&self, at: usize, message: &Message) -> bool {
+        let gone = self.hole.is_some_and(|hole| (hole.from..hole.to).contains(&at));
+        !gone || is_of_author(message)
+    }
+
+    pub(crate) fn visible(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let window = history.get(self.start..).unwrap_or_default();
+        // System messages stay wherever they stand; one message too many is room for the marker.
+        let mut shown = Vec::with_capacity(window.len() + self.systems.len() + 2);
+        let systems = self.systems.iter().take_while(|at| **at < self.start);
+        shown.extend(systems.filter_map(|at| history.get(*at)).cloned());
+        let Some(hole) = self.hole else {
+            shown.extend(window.iter().cloned());
+            return shown;
+        };
+        for (at, message) in (self.start..).zip(window) {
+            if at == hole.from
+                && let Some(first) = history.get(hole.to)
+            {
+                let text = format!(
+                    "[{} earlier rounds of tool calls of this turn are no longer shown.]",
+                    hole.rounds
+                );
+                shown.push(Message::user(text).with_id(first.id().derived("window")).shared());
+            }
+            if self.is_visible(at, message) {
+                shown.push(Arc::clone(message));
+            }
+        }
+        shown
+    }
+}
+
+/// True if a message counts towards the limit.
+fn counts(message: &Message) -> bool {
+    match message {
+        Message::System(_) => false,
+        Message::User(user) => {
+            user.origin != UserOrigin::ToolCallDocuments && user.metadata.get(MEMORY).is_none()
+        }
+        _ => true,
+    }
+}

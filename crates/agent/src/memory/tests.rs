@@ -1,0 +1,211 @@
+use attache_core::{
+    Arguments, AssistantMessage, Matrix, MessageId, Metadata, ModelCapabilities, ToolCall, ToolResult,
+    ToolResultsMessage, ToolSet, UserMessage, UserPart,
+};
+use proptest::prelude::*;
+
+use std::sync::Arc;
+
+use attache_core::{Message, Role};
+
+use super::*;
+
+/// Letters as messages: s system, u user, p pinned user, a answer, c call, r results. Each has its place as id.
+fn history(letters: &str) -> Vec<Arc<Message>> {
+    let mut call = None;
+    let build = |(at, letter): (usize, char)| {
+        let text = "word ".repeat(30 + at * 7 % 90);
+        let message = match letter {
+            's' => Message::system("Be brief."),
+            'u' => Message::user(text),
+            'p' => {
+                let pinned = Metadata::new().with(PINNED, true);
+                Message::User(UserMessage::new([UserPart::text(text)]).with_metadata(pinned))
+            }
+            'a' => Message::assistant(text),
+            'c' => {
+                let made = ToolCall::new("t", Arguments::new("{}"));
+                call = Some(made.clone());
+                Message::Assistant(AssistantMessage::new([made.into()]))
+            }
+            _ => {
+                let made = call.take().unwrap();
+                Message::ToolResults(ToolResultsMessage::new([ToolResult::ok(&made, &text.repeat(3))]))
+            }
+        };
+        message.with_id(MessageId::parse(format!("{at}{letter}")).unwrap()).shared()
+    };
+    letters.chars().enumerate().map(build).collect()
+}
+
+fn conversation() -> impl Strategy<Value = String> {
+    let question = prop_oneof![4 => Just("u"), 1 => Just("p")];
+    let turn = (question, 0_usize..5, any::<bool>()).prop_map(|(question, rounds, answered)| {
+        format!("{question}{}{}", "cr".repeat(rounds), if answered { "a" } else { "" })
+    });
+    (any::<bool>(), prop::collection::vec(turn, 1..10))
+        .prop_map(|(system, turns)| format!("{}{}", if system { "s" } else { "" }, turns.concat()))
+}
+
+/// A run as far as memory is concerned.
+struct World {
+    tools: Arc<ToolSet>,
+    capabilities: ModelCapabilities,
+    history: Vec<Arc<Message>>,
+    marks: Marks,
+    failed_at: Option<u64>,
+    made: usize,
+}
+
+impl World {
+    fn new() -> Self {
+        let capabilities = Matrix::bundled().resolve("openai-chat", "gpt-4o");
+        Self {
+            tools: Arc::default(),
+            capabilities,
+            history: Vec::new(),
+            marks: Marks::default(),
+            failed_at: None,
+            made: 0,
+        }
+    }
+
+    fn look(&mut self, memory: &dyn Memory, is_full: bool) -> Look {
+        let past = Past {
+            history: &self.history,
+            task: usize::MAX,
+            tools: &self.tools,
+            capabilities: &self.capabilities,
+            result_chars: 50_000,
+            reader: None,
+            read_tokens: None,
+            failed_at: self.failed_at,
+            is_full,
+        };
+        memory.look(&past, &mut self.marks)
+    }
+
+    fn push(&mut self, mark: Mark) {
+        self.made += 1;
+        let id = MessageId::parse(format!("m{}", self.made)).unwrap();
+        self.history.push(mark.into_message().with_id(id).shared());
+        self.failed_at = None;
+    }
+
+    /// The messages that are shown, and how many decisions came before.
+    fn shown(&mut self, memory: &dyn Memory, fails: bool) -> (Vec<Arc<Message>>, usize) {
+        for decisions in 0..5 {
+            match self.look(memory, false) {
+                Look::Show { messages, .. } => return (messages, decisions),
+                Look::Move(mark) => self.push(*mark),
+                Look::Summarise(order) => {
+                    let made = if fails { Err(String::new()) } else { order.finished("It went on.") };
+                    match made {
+                        Ok(mark) => self.push(mark),
+                        Err(_) => self.failed_at = Some(order.mark.tokens),
+                    }
+                }
+            }
+        }
+        panic!("the memory decides without end");
+    }
+}
+
+fn letters(messages: &[Arc<Message>]) -> String {
+    messages
+        .iter()
+        .filter_map(|message| message.id().as_str().chars().find(|c| c.is_ascii_alphabetic()))
+        .collect()
+}
+
+fn small(memory: u8) -> Box<dyn Memory> {
+    match memory {
+        0 => Box::new(Compaction::new().with_threshold(900).with_recent(200).with_ceiling(500)),
+        1 => Box::new(
+            Compaction::new().with_threshold(700).with_recent(300).with_ceiling(500).with_clearing(false),
+        ),
+        _ => Box::new(TokenWindow::new(800)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    // A50, A51: it never loops, tears nothing apart, and keeps the newest question and what is pinned; R01, R02, R03
+    #[test]
+    fn no_memory_of_tokens_loops_or_tears_anything_apart(text in conversation(), memory in 0_u8..3, fails in any::<bool>()) {
+        let memory = small(memory);
+        let mut world = World::new();
+        let mut before: Vec<MessageId> = Vec::new();
+        for message in history(&text) {
+            let asks = matches!(&*message, Message::User(_) | Message::ToolResults(_));
+            world.history.push(message);
+            if !asks {
+                continue;
+            }
+            let (shown, decisions) = world.shown(&*memory, fails);
+            prop_assert!(decisions <= 2, "{decisions} decisions");
+            let seen = letters(&shown);
+            prop_assert!(!seen.replace("cr", "").contains(['c', 'r']), "{} of {}", seen, text);
+            let body = seen.trim_start_matches(['s', 'm']);
+            prop_assert!(body.starts_with(['u', 'p']) || seen.contains('m'), "{}", seen);
+            let is = |id: &str| shown.iter().any(|message| message.id().as_str() == id);
+            let question = world.history.iter().rev().find(|message| letters(std::slice::from_ref(message)).contains(['u', 'p']));
+            prop_assert!(question.is_none_or(|question| is(question.id().as_str())), "{}", seen);
+            for pinned in world.history.iter().filter(|message| message.id().as_str().ends_with('p')) {
+                prop_assert!(is(pinned.id().as_str()), "{} of {}", seen, text);
+            }
+            // Invariant 4
+            let ids: Vec<MessageId> = shown.iter().map(|message| message.id().clone()).collect();
+            if decisions == 0 {
+                prop_assert!(ids.starts_with(&before), "{}", seen);
+            }
+            before = ids;
+            // A run that is resumed sees the same.
+            world.marks = Marks::default();
+            let (again, decisions) = world.shown(&*memory, fails);
+            prop_assert_eq!(decisions, 0);
+            prop_assert_eq!(letters(&again), seen);
+        }
+    }
+
+    // A50: what is left has at most the ceiling, or nothing more could leave
+    #[test]
+    fn what_is_left_keeps_the_ceiling(text in conversation()) {
+        let memory = Compaction::new().with_threshold(900).with_recent(200).with_ceiling(500);
+        let mut world = World::new();
+        for message in history(&text) {
+            let asks = matches!(&*message, Message::User(_) | Message::ToolResults(_));
+            world.history.push(message);
+            if asks {
+                let (shown, decisions) = world.shown(&memory, false);
+                if decisions > 0 {
+                    let newest = shown.iter().rposition(|message| message.role() != Role::ToolResults).unwrap();
+                    let stays = |(at, message): (usize, &Arc<Message>)| {
+                        at >= newest || letters(std::slice::from_ref(message)).contains(['u', 'p']) && at < 4
+                            || message.metadata().get(PINNED).is_some()
+                    };
+                    let stay: usize = shown.iter().enumerate().filter(|entry| stays(*entry)).map(|(_, message)| words(message)).sum();
+                    let all: usize = shown.iter().map(words).sum();
+                    prop_assert!(all <= 500 + stay, "{all} words in {} of {}, of which {stay} stay", letters(&shown), text);
+                }
+            }
+        }
+    }
+}
+
+/// Each word of these texts is a token.
+fn words(message: &Arc<Message>) -> usize {
+    format!("{message:?}").matches("word").count()
+}
+
+#[test]
+fn a_provider_that_is_full_makes_any_memory_act() {
+    for memory in 0..3 {
+        let memory = small(memory);
+        let mut world = World::new();
+        world.history = history("suauaua")[..4].to_vec();
+        assert!(matches!(world.look(&*memory, false), Look::Show { .. }));
+        assert!(!matches!(world.look(&*memory, true), Look::Show { .. }), "it was refused");
+    }
+}
