@@ -38,6 +38,7 @@
 mod auth;
 mod body;
 pub mod cassette;
+pub mod cited;
 pub mod claude;
 mod client;
 mod codec;

@@ -1,6 +1,7 @@
 //! A reply, streamed or whole, put together block by block into one message.
 
 mod block;
+mod citations;
 mod usage;
 mod wire;
 
@@ -197,6 +198,7 @@ impl Reply {
             parts.push(AssistantPart::Opaque(OpaquePart::new(CONTAINER, reading.tag(container))));
         }
         let mut message = AssistantMessage::new(parts.into_iter().map(Some));
+        citations::read(&mut message);
         if let Some(sequence) = self.stop_sequence.take() {
             message.metadata = Metadata::new().with("stopSequence", sequence);
         }

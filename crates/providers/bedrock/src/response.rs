@@ -1,6 +1,7 @@
 //! A reply, streamed or whole, put together block by block into one message.
 
 mod block;
+mod citations;
 mod usage;
 mod wire;
 
@@ -164,7 +165,8 @@ impl Reply {
             });
         }
         append_blank(&mut parts, &blank);
-        let message = AssistantMessage::new(parts.into_iter().map(Some));
+        let mut message = AssistantMessage::new(parts.into_iter().map(Some));
+        citations::read(&mut message);
         let reason = reason.for_message(message.has_tool_calls());
         let mut completion = Completion::new(message, reason, std::mem::take(&mut self.usage));
         completion.raw_finish_reason = self.stop_reason.take();

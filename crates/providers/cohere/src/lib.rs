@@ -8,6 +8,7 @@
 
 mod api;
 mod capabilities;
+mod citations;
 mod codec;
 mod error;
 mod request;

@@ -292,6 +292,7 @@ impl Reply {
         }
 
         let mut message = AssistantMessage::new(parts);
+        crate::citations::read(&mut message);
         message.metadata = metadata(&this.logprobs, this.problem);
         let reason = reason.for_message(message.has_tool_calls());
         let usage = this.usage.as_deref().map_or_else(Usage::default, normalised);

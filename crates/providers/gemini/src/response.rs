@@ -1,6 +1,7 @@
 //! A reply, streamed or whole, put together into one message.
 
 mod candidate;
+mod citations;
 mod endings;
 mod message;
 mod usage;

@@ -18,6 +18,7 @@
 
 mod address;
 mod chat;
+mod citations;
 mod error;
 mod files;
 mod head;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::candidate::{Call, Candidate, Piece, Words, is_known};
+use super::citations;
 use super::endings::finish_reason;
 
 /// What goes back with a part: its signature and, where the part reads differently here, its own text.
@@ -118,7 +119,9 @@ impl<'a> Message<'a> {
                 }
             }
         }
-        AssistantMessage::new(self.parts.into_iter().map(Some))
+        let mut message = AssistantMessage::new(self.parts.into_iter().map(Some));
+        citations::read(&mut message);
+        message
     }
 
     fn text(&mut self, words: Words) {

@@ -8,6 +8,7 @@ use attache_core::{
 };
 use attache_transport::lenient::Text;
 use attache_transport::{ChunkSink, Reading};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::beside::Beside;
@@ -15,6 +16,7 @@ use super::content::Body;
 use super::endings::finish_reason;
 use super::reasoning::MemberReasoning;
 use super::wire::{Call, Choice, Chunk, Delta, Function, Piece};
+use crate::citations;
 use crate::profile::{Profile, ThinkTags};
 
 /// The most generations of one reply.
@@ -38,6 +40,8 @@ pub(super) struct Reply {
     model: Option<String>,
     usage: Option<String>,
     choices: Vec<Generation>,
+    /// What the server searched: results, and addresses.
+    searched: Option<Box<[String; 2]>>,
 }
 
 #[derive(Debug, Default)]
@@ -93,6 +97,15 @@ impl Reply {
         for (position, choice) in chunk.choices.0.iter().enumerate() {
             if let Some(choice) = &choice.0 {
                 self.take_choice(position, choice, whole, out)?;
+            }
+        }
+        // Each chunk says them again.
+        for (list, at) in [(chunk.search_results, 0), (chunk.citations, 1)] {
+            let Some(list) = list.filter(|list| !matches!(list.get(), "null" | "[]")) else { continue };
+            if let Some(known) = self.searched.get_or_insert_default().get_mut(at)
+                && known != list.get()
+            {
+                list.get().clone_into(known);
             }
         }
         // openai.md D 58, D 59
@@ -188,7 +201,11 @@ impl Reply {
             merged.add(choice, cut, out.as_deref_mut());
         }
         let raw_finish_reason = merged.finish.take();
-        let message = merged.into_message();
+        let mut message = merged.into_message();
+        if let Some([results, urls]) = self.searched.take().as_deref() {
+            let list = |json: &str| serde_json::from_str::<Vec<Value>>(json).unwrap_or_default();
+            citations::found(&mut message, &list(results), &list(urls));
+        }
         let reason = raw_finish_reason.as_deref().map_or(FinishReason::Stop, finish_reason);
         let reason = match reason.for_message(message.has_tool_calls()) {
             FinishReason::Stop if message.refusal().is_some() => FinishReason::Refusal,
@@ -471,7 +488,9 @@ impl<'a> Merged<'a> {
         let parts = self.before.into_iter().map(Some);
         let parts = parts.chain([AssistantPart::text(self.text), refusal]);
         let parts = parts.chain(self.calls.into_iter().map(Into::into));
-        AssistantMessage::new(parts.chain(self.after.into_iter().map(Some)))
+        let mut message = AssistantMessage::new(parts.chain(self.after.into_iter().map(Some)));
+        citations::read(&mut message);
+        message
     }
 }
 

@@ -35,7 +35,9 @@ impl<'a> Piece<'a> {
                     choices += 1;
                     piece.choice(cursor)
                 }),
-                b"usage" | b"error" | b"base_resp" | b"x_groq" => cursor.null(),
+                b"usage" | b"error" | b"base_resp" | b"x_groq" | b"citations" | b"search_results" => {
+                    cursor.null()
+                }
                 _ => cursor.skip(),
             })
         })?;
@@ -79,6 +81,11 @@ pub(super) struct Chunk<'a> {
     pub(super) base_resp: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) x_groq: Object<Groq<'a>>,
+    /// Addresses of what a server searched, and the same with titles (Perplexity, xAI).
+    #[serde(borrow)]
+    pub(super) citations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) search_results: Option<&'a RawValue>,
 }
 
 impl Chunk<'_> {

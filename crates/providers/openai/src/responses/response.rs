@@ -224,7 +224,8 @@ impl Reply {
             let call = item.slot.and_then(|slot| calls.get_mut(slot)?.take());
             item.into_parts(call, cut, &self.reading, &mut parts);
         }
-        let message = AssistantMessage::new(parts.into_iter().map(Some));
+        let mut message = AssistantMessage::new(parts.into_iter().map(Some));
+        crate::citations::read(&mut message);
         let reason = match reason {
             // Calls of an answer that was cut off are no request to run them.
             FinishReason::Stop => FinishReason::Stop.for_message(message.has_tool_calls()),

@@ -1,0 +1,94 @@
+//! The citations of answers, as programs read them. What goes back stays as it came.
+
+use attache_core::AssistantMessage;
+use attache_core::citation::{AnswerSpan, Citation, Source, Span};
+use attache_transport::cited::{Beside, cite, list, locate, native, number, page, text};
+use serde_json::Value;
+
+/// The kind of the part that holds the annotations of a chat message.
+const ANNOTATIONS: &str = "annotations";
+
+/// Reads the annotations of texts and of messages, and the references among parts of content. The spans of the API are
+/// those of the link or mark in the text, and say nothing of the words that it stands behind.
+pub(crate) fn read(message: &mut AssistantMessage) {
+    cite(message, of_text, of_block);
+}
+
+fn of_text(replay: &attache_core::ReplayData, said: &str) -> Vec<Citation> {
+    // Nearly all data beside a text have none.
+    if !replay.json().contains("\"annotations\"") {
+        return Vec::new();
+    }
+    let value: Value = serde_json::from_str(replay.json()).unwrap_or_default();
+    list(&value, ANNOTATIONS).iter().filter_map(|annotation| annotated(annotation, said)).collect()
+}
+
+fn of_block(block: &Beside<'_>) -> Vec<Citation> {
+    match block.kind {
+        ANNOTATIONS => {
+            let value: Value = serde_json::from_str(block.replay.json()).unwrap_or_default();
+            let said = block.message.text();
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|annotation| annotated(annotation, &said))
+                .collect()
+        }
+        // Mistral names what it was told to name in a tool result, behind the text that rests on it.
+        "reference" => {
+            let value: Value = serde_json::from_str(block.replay.json()).unwrap_or_default();
+            let id = |id: &Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+            let sources = list(&value, "reference_ids")
+                .iter()
+                .map(|named| Source::Foreign { id: id(named), title: None });
+            sources
+                .map(|source| native(source).with_answer_span(block.before.map(AnswerSpan::Claim)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn annotated(annotation: &Value, said: &str) -> Option<Citation> {
+    // Chat Completions has the members in an object of the type's name.
+    let of = annotation.get("url_citation").unwrap_or(annotation);
+    let span = number(of, "start_index").zip(number(of, "end_index"));
+    let marker = span.and_then(|(start, end)| locate(said, start, end, None)).map(AnswerSpan::Marker);
+    let id = text(of, "file_id").map(str::to_owned);
+    let source = match (text(of, "url"), id) {
+        (Some(url), _) => page(url, text(of, "title")),
+        (None, Some(id)) => Source::Foreign { id, title: text(of, "filename").map(str::to_owned) },
+        (None, None) => return None,
+    };
+    Some(native(source).with_answer_span(marker).with_quote(text(of, "content")))
+}
+
+/// The pages that a search of the server found, cited where the answer marks them `[1]`; all of them where it marks none.
+pub(crate) fn found(message: &mut AssistantMessage, results: &[Value], urls: &[Value]) {
+    let sources: Vec<Citation> = if results.is_empty() {
+        urls.iter().filter_map(|url| Some(native(page(url.as_str()?, None)))).collect()
+    } else {
+        let result = |result: &Value| {
+            Some(
+                native(page(text(result, "url")?, text(result, "title"))).with_quote(text(result, "snippet")),
+            )
+        };
+        results.iter().filter_map(result).collect()
+    };
+    let said = message.text();
+    let mut marked = Vec::new();
+    for (open, _) in said.match_indices('[') {
+        let Some(number) =
+            said.get(open + 1..).and_then(|rest| rest.split_once(']')).map(|(number, _)| number)
+        else {
+            break;
+        };
+        let nth = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        if let Some(source) = nth.and_then(|nth| sources.get(nth)) {
+            let marker = Span::new(open, open + number.len() + 2).map(AnswerSpan::Marker);
+            marked.push(source.clone().with_answer_span(marker));
+        }
+    }
+    message.citations.extend(if marked.is_empty() { sources } else { marked });
+}
