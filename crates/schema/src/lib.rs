@@ -28,6 +28,7 @@ mod error;
 mod keywords;
 mod pattern;
 mod rules;
+mod sample;
 mod schema;
 mod strict;
 mod values;
@@ -40,6 +41,7 @@ mod peer;
 mod tests;
 
 pub use error::SchemaError;
+pub use sample::{example, sample};
 pub use schema::{Schema, Unchecked};
 pub use strict::{Refusal, Strict, Subset, Unsaid, strict};
 pub use violation::Violation;

@@ -18,7 +18,6 @@ mod double;
 mod exchange;
 mod fixed;
 mod function;
-mod sample;
 mod scripted;
 mod test_model;
 mod transcript;

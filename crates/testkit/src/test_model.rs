@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use attache_core::schema::sample;
 use attache_core::{
     ChatRequest, ChunkStream, LlmProvider, Message, ResponseFormat, ToolChoice, ToolDefinition, UserOrigin,
 };
 use serde_json::{Map, Value};
 
 use crate::double::{Double, methods, provider};
-use crate::sample::sample;
 use crate::turn::Turn;
 
 /// A model that calls every tool it is offered once, all in one reply, with arguments made from their schemas, and

@@ -1,63 +1,110 @@
-//! Families of tools: listed when a run first needs them, each on its own.
+//! Families of tools and catalogs: listed when a run first needs them, each on its own, and again when they have
+//! changed.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use attache_core::{DynToolHandler, ToolSpec};
+use attache_core::{DynToolHandler, ToolError, ToolSpec};
 use futures_util::FutureExt;
-use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 
 use crate::tools::ToolsError;
+use crate::tools::catalog::ToolCatalog;
 
 /// How long a family may take to list its tools.
 const LISTING: Duration = Duration::from_secs(10);
 /// How long a family is left alone that could not list its tools.
 const BACKOFF: Duration = Duration::from_secs(30);
 
+/// Tools behind one door.
+#[derive(Clone)]
+pub(crate) enum Door {
+    Handler(Arc<dyn DynToolHandler>),
+    Catalog(Arc<dyn ToolCatalog>),
+}
+
+impl Door {
+    fn name(&self) -> &str {
+        match self {
+            Self::Handler(handler) => handler.name(),
+            Self::Catalog(catalog) => catalog.name(),
+        }
+    }
+
+    fn version(&self) -> u64 {
+        match self {
+            Self::Handler(handler) => handler.version(),
+            Self::Catalog(catalog) => catalog.version(),
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        match self {
+            Self::Handler(handler) => handler.tools().await,
+            Self::Catalog(catalog) => catalog.list().await,
+        }
+    }
+}
+
 /// A family and its tools, which are listed once for all agents and runs that share it.
 #[derive(Clone)]
 pub(crate) struct Family {
-    pub(crate) handler: Arc<dyn DynToolHandler>,
+    pub(crate) door: Door,
     state: Arc<State>,
 }
 
 #[derive(Default)]
 struct State {
-    listed: OnceCell<Arc<[ToolSpec]>>,
+    /// What it listed, and its version then.
+    listed: Mutex<Option<(u64, Arc<[ToolSpec]>)>>,
+    /// Held while it lists, so that runs which begin together ask it once.
+    asking: tokio::sync::Mutex<()>,
     failed: Mutex<Option<(Instant, String)>>,
 }
 
 impl Family {
-    pub(crate) fn new(handler: impl DynToolHandler + 'static) -> Self {
-        Self { handler: Arc::new(handler), state: Arc::default() }
+    pub(crate) fn new(door: Door) -> Self {
+        Self { door, state: Arc::default() }
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.handler.name()
+        self.door.name()
+    }
+
+    /// A number that is another one when it would list others.
+    pub(crate) fn version(&self) -> u64 {
+        self.door.version()
     }
 
     /// Its tools. A family that fails or does not answer is asked again when some time has passed.
     pub(crate) async fn tools(&self) -> Result<Arc<[ToolSpec]>, ToolsError> {
-        if let Some(listed) = self.state.listed.get() {
-            return Ok(Arc::clone(listed));
+        if let Some(listed) = self.listed() {
+            return Ok(listed);
         }
         if let Some((at, problem)) = &*self.failed()
             && at.elapsed() < BACKOFF
         {
             return Err(self.listing(problem.clone()));
         }
-        let list = self.state.listed.get_or_try_init(|| async {
-            let specs = self.handler.tools().await.map_err(|error| error.for_model().to_owned())?;
+        let list = async {
+            let _asking = self.state.asking.lock().await;
+            if let Some(listed) = self.listed() {
+                return Ok(listed);
+            }
+            // What changes while it lists is listed again.
+            let version = self.version();
+            let specs = self.door.list().await.map_err(|error| error.for_model().to_owned())?;
             let named = |spec: ToolSpec| match spec.metadata.origin.is_empty() {
                 true => spec.with_origin(self.name()),
                 false => spec,
             };
-            Ok::<_, String>(specs.into_iter().map(named).collect())
-        });
+            let specs: Arc<[ToolSpec]> = specs.into_iter().map(named).collect();
+            *lock(&self.state.listed) = Some((version, Arc::clone(&specs)));
+            Ok::<_, String>(specs)
+        };
         let problem = match timeout(LISTING, AssertUnwindSafe(list).catch_unwind()).await {
-            Ok(Ok(Ok(listed))) => return Ok(Arc::clone(listed)),
+            Ok(Ok(Ok(listed))) => return Ok(listed),
             Ok(Ok(Err(problem))) => problem,
             Ok(Err(_)) => "it failed unexpectedly".to_owned(),
             Err(_) => format!("it did not answer within {} s", LISTING.as_secs()),
@@ -66,11 +113,21 @@ impl Family {
         Err(self.listing(problem))
     }
 
-    fn failed(&self) -> std::sync::MutexGuard<'_, Option<(Instant, String)>> {
-        self.state.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn listed(&self) -> Option<Arc<[ToolSpec]>> {
+        let version = self.version();
+        let listed = lock(&self.state.listed);
+        listed.as_ref().filter(|(of, _)| *of == version).map(|(_, listed)| Arc::clone(listed))
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        lock(&self.state.failed)
     }
 
     fn listing(&self, problem: String) -> ToolsError {
         ToolsError::Listing { family: self.name().to_owned(), problem }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,7 @@
 //! Values that fit a JSON Schema, the same for the same schema.
 
 mod merge;
+mod named;
 mod scalar;
 
 #[cfg(test)]
@@ -8,24 +9,43 @@ mod tests;
 
 use std::cell::Cell;
 
-use attache_core::schema::Schema;
 use serde_json::{Map, Value, json};
 
 use self::merge::merged;
+use crate::Schema;
 
 /// The number of references that are followed one inside the other, and of values that are tried.
 const DEPTH: usize = 24;
 const FUEL: usize = 10_000;
 
-/// A value that fits `schema`: what it demands, and nothing that it leaves free.
+/// A value that fits `schema`: what it demands, and nothing that it leaves free. It is the same for the same schema.
 ///
 /// # Errors
 /// The obstacle to a value, in a few words.
-pub(crate) fn sample(schema: &Value) -> Result<Value, String> {
+pub fn sample(schema: &Value) -> Result<Value, String> {
+    made(schema, false)
+}
+
+/// A value that fits `schema` and looks like one of its kind, for somebody who reads it: members such as `email`,
+/// `due_date` or `url` are filled by their names, and examples and defaults of the schema come first.
+///
+/// ```
+/// use serde_json::json;
+/// let schema = json!({"type": "object", "properties": {"email": {"type": "string"}}, "required": ["email"]});
+/// assert_eq!(attache_schema::example(&schema), Ok(json!({"email": "ann@example.org"})));
+/// ```
+///
+/// # Errors
+/// The obstacle to a value, in a few words.
+pub fn example(schema: &Value) -> Result<Value, String> {
+    made(schema, true).or_else(|_| made(schema, false))
+}
+
+fn made(schema: &Value, named: bool) -> Result<Value, String> {
     let compiled = Schema::new(schema).map_err(|error| error.to_string())?;
     let mut first = None;
     for nth in 0..4 {
-        let maker = Maker { root: schema, fuel: Cell::new(FUEL) };
+        let maker = Maker { root: schema, named, fuel: Cell::new(FUEL) };
         let Some(value) = maker.value(schema, &Vec::new(), nth) else { continue };
         let violations = compiled.check(&value);
         match violations.first() {
@@ -38,6 +58,8 @@ pub(crate) fn sample(schema: &Value) -> Result<Value, String> {
 
 struct Maker<'s> {
     root: &'s Value,
+    /// True if members are filled by their names where that fits.
+    named: bool,
     /// The number of values that may still be tried, since a schema may have no end.
     fuel: Cell<usize>,
 }
@@ -185,7 +207,11 @@ impl Maker<'_> {
         let optional: Vec<&str> = optional.take(least.saturating_sub(required.len())).collect();
         for name in required.into_iter().chain(optional) {
             let property = properties.get(name).or(rest).unwrap_or(&any);
-            object.insert(name.to_owned(), self.value(property, path, nth)?);
+            let value = match self.by_name(name, property) {
+                Some(value) => value,
+                None => self.value(property, path, nth)?,
+            };
+            object.insert(name.to_owned(), value);
         }
         // A map is an object without properties of its own; one entry says more than none.
         let map = properties.is_empty().then(|| rest.filter(|rest| rest.is_object())).flatten();
@@ -208,6 +234,21 @@ impl Maker<'_> {
             }
         }
         Some(object)
+    }
+
+    /// The value that a member's name suggests, if it fits.
+    fn by_name(&self, name: &str, property: &Value) -> Option<Value> {
+        if !self.named {
+            return None;
+        }
+        let examples = property.get("examples").and_then(Value::as_array).into_iter().flatten();
+        let given = examples.chain(property.get("default")).filter(|given| !given.is_null());
+        let mut suggested = given.cloned().chain(named::suggestions(name));
+        match property.get("type") {
+            // A type that anything fits says nothing of what is meant.
+            None if property.get("$ref").is_none() && property.get("anyOf").is_none() => None,
+            _ => suggested.find(|value| self.first_that_fits(property, std::iter::once(value.clone())).is_some()),
+        }
     }
 
     /// True if a value of it leads to a reference that is being followed already.

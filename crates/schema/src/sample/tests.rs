@@ -1,8 +1,8 @@
-use attache_core::schema::Schema;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use super::sample;
+use super::{example, sample};
+use crate::Schema;
 
 #[track_caller]
 fn assert_sample(schema: &Value, expected: Value) {
@@ -176,4 +176,52 @@ fn types_of_rust_have_samples() {
             "matrix": [[1, 1], [1, 1]],
         })
     );
+}
+
+// A08
+#[test]
+fn examples_go_by_names_where_that_fits() {
+    let schema = json!({"type": "object", "required": ["customerEmail", "due-date", "id", "homepage", "name", "note", "unit", "limit"],
+        "properties": {
+            "customerEmail": {"type": "string"},
+            "due-date": {"type": "string", "format": "date"},
+            "id": {"type": "integer"},
+            "homepage": {"type": ["string", "null"]},
+            "name": {"type": "string", "maxLength": 5},
+            "note": {"type": "string", "examples": ["by hand"]},
+            "unit": {"enum": ["day", "week"]},
+            "limit": {"type": "integer", "maximum": 5},
+        }});
+    let expected = json!({"customerEmail": "ann@example.org", "due-date": "2026-01-31", "id": 17,
+        "homepage": "https://example.org", "name": "a", "note": "by hand", "unit": "day", "limit": 1});
+    assert_eq!(example(&schema), Ok(expected));
+}
+
+// A07
+#[test]
+fn examples_fit_their_schemas() {
+    let mut made = 0;
+    let names = ["email", "date", "url", "id", "name", "year", "price", "any", "path"];
+    let kinds = [
+        json!({"type": "string"}),
+        json!({"type": "string", "minLength": 40}),
+        json!({"type": "integer", "minimum": 100, "maximum": 120}),
+        json!({"type": "number", "exclusiveMaximum": 1}),
+        json!({"type": "boolean"}),
+        json!({"enum": ["x", "y"]}),
+        json!({"type": "array", "items": {"type": "string", "format": "uri"}, "minItems": 2}),
+        json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        json!({"$ref": "#/$defs/email"}),
+        json!({"type": "object", "properties": {"email": {"type": "string"}}, "required": ["email"]}),
+    ];
+    for name in names {
+        for kind in &kinds {
+            let schema = json!({"type": "object", "properties": {name: kind}, "required": [name],
+                "$defs": {"email": {"type": "string", "pattern": "^[a-z]+@example.org$"}}});
+            let Ok(value) = example(&schema) else { continue };
+            assert_eq!(Schema::new(&schema).unwrap().check(&value), [], "{schema}");
+            made += 1;
+        }
+    }
+    assert!(made > 80, "{made} examples");
 }
