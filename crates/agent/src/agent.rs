@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, Tool, ToolChoice, ToolHandler,
+    Converter, DocumentStore, Extensions, Fetcher, ModelHandle, ModelSettings, Tool, ToolChoice, ToolError,
+    ToolHandler, ToolOutput, ToolSpec,
 };
 use attache_documents::RouteOptions;
 
@@ -14,13 +15,14 @@ use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
+use crate::manual::ToolManager;
 use crate::memory::look::Memory;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
 use crate::price::{Money, Prices};
 use crate::setup::Setup;
 use crate::store::MemoryDocumentStore;
-use crate::tools::{Toolbox, Tools, ToolsError};
+use crate::tools::{Disclosure, Handling, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError};
 use crate::window::MessageWindow;
 
 /// A model with tools. Cloning shares it; any number of runs may be under way at once.
@@ -72,6 +74,7 @@ impl Agent {
                 told: Arc::new(Toolbox::empty()),
                 listed: Arc::default(),
                 tool_choice: ToolChoice::Auto,
+                handling: Arc::default(),
                 settings: ModelSettings::new(),
                 streaming: true,
                 limits: Limits::default(),
@@ -108,6 +111,15 @@ impl Agent {
     /// [`ToolsError`] if the tools cannot be offered. What a family alone cannot offer is said in the report.
     pub async fn preflight_all(&self) -> Result<Preflight, ToolsError> {
         Ok(self.0.toolbox().await?.0.preflight.clone())
+    }
+
+    /// The tools, for a program that asks the model itself and has calls answered by hand. Those of families are listed
+    /// now.
+    ///
+    /// # Errors
+    /// [`ToolsError`] if the tools cannot be offered.
+    pub async fn tool_manager(&self) -> Result<ToolManager, ToolsError> {
+        ToolManager::new(Arc::clone(&self.0)).await
     }
 
     /// A run over an input. It is lazy: nothing happens until it is polled. It cannot be resumed; see
@@ -193,6 +205,86 @@ impl AgentBuilder {
     pub fn tool_set(mut self, tools: Tools) -> Self {
         self.inner.tools = self.inner.tools.merged(tools);
         self
+    }
+
+    /// Adds the tools of a catalog: it is listed when a run first needs it, and again when it has changed.
+    pub fn catalog(mut self, catalog: impl ToolCatalog) -> Self {
+        self.inner.tools = self.inner.tools.with_catalog(catalog);
+        self
+    }
+
+    /// Looks up the names of tools in a catalog that the agent does not offer and the model calls all the same; after
+    /// those that were added before. Nothing by default: whatever is in it may then be run by a model that makes up its
+    /// name.
+    pub fn fallback(mut self, catalog: impl ToolCatalog) -> Self {
+        self.handling().fallback.push(Arc::new(catalog));
+        self
+    }
+
+    /// Shows tools in layers where there are many: the model reads a line for each, and all of those that it asks for
+    /// with `tool_detail` and `tool_search`, which are offered from the next step on. Tools that are
+    /// [always visible](attache_core::ToolMetadata::always_visible) are shown whole. By default all are.
+    pub fn disclosure(mut self, disclosure: impl Into<Option<Disclosure>>) -> Self {
+        self.handling().disclosure = disclosure.into();
+        self
+    }
+
+    /// Says which tools each step may call, and whether it must call one. It decides by what it is given alone, so that
+    /// a run that is resumed asks the same. It stands in for [`tool_choice`](Self::tool_choice), and a call that it
+    /// forces in every step repeats for ever.
+    ///
+    /// ```
+    /// use attache_agent::{Agent, StepTools};
+    /// # use attache_testkit::ScriptedModel;
+    /// # let model = ScriptedModel::new([]);
+    /// let agent = Agent::builder(model).step_tools(|step| match step.number {
+    ///     1 => StepTools::subset(["find_invoice"]),
+    ///     _ => StepTools::all(),
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn step_tools(mut self, decide: impl Fn(StepView<'_>) -> StepTools + Send + Sync + 'static) -> Self {
+        self.handling().step = Some(Arc::new(decide));
+        self
+    }
+
+    /// Changes what comes of calls of all tools, after what a tool does for itself: another form of outputs, errors that
+    /// say less or more, an error that ends the run ([`ToolErrorKind::Abort`](attache_core::ToolErrorKind::Abort)). It
+    /// sees timeouts and panics too.
+    ///
+    /// ```
+    /// use attache_agent::Agent;
+    /// use attache_core::{ToolError, ToolErrorKind};
+    /// # use attache_testkit::ScriptedModel;
+    /// # let model = ScriptedModel::new([]);
+    /// let agent = Agent::builder(model).tool_outcome(|tool, outcome| {
+    ///     outcome.map_err(|error| match error.kind() {
+    ///         ToolErrorKind::Unavailable => ToolError::abort(format!("{} is down", tool.definition.name())),
+    ///         _ => error,
+    ///     })
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn tool_outcome(
+        mut self,
+        change: impl Fn(&ToolSpec, Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.handling().outcome = Some(Arc::new(change));
+        self
+    }
+
+    /// Lets a tool that fails end the run, as [`EndReason::ToolAbort`](crate::EndReason::ToolAbort), where the model
+    /// reads of it by default. What the model can mend, such as arguments that do not fit, is told to it all the same.
+    pub fn abort_on_tool_error(mut self, aborts: bool) -> Self {
+        self.handling().aborts = aborts;
+        self
+    }
+
+    fn handling(&mut self) -> &mut Handling {
+        Arc::make_mut(&mut self.inner.handling)
     }
 
     /// Says whether and which tool the first model call must make; later ones are free, so that a forced call cannot

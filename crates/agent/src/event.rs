@@ -55,6 +55,11 @@ pub enum EventKind {
         /// The documents, in message order.
         documents: Vec<DocumentId>,
     },
+    /// More tools are offered from now on: the model asked for them, or a family has new ones.
+    ToolsOffered {
+        /// Their internal names, in order.
+        names: Vec<String>,
+    },
     /// The model is asked.
     StepStarted {
         /// The model, `provider/model`.

@@ -13,6 +13,7 @@ mod approval;
 mod chat_loop;
 mod control;
 mod decide;
+mod details;
 mod driver;
 mod event;
 mod guard;
@@ -21,6 +22,7 @@ mod journal;
 mod keep;
 mod limits;
 mod log;
+mod manual;
 mod memory;
 mod options;
 mod outcome;
@@ -46,8 +48,9 @@ pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Decided, Decision, Disposition, Ended, Entry, EntryKind, Grant,
-    Key, Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
+    Key, Offered, Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
 };
+pub use manual::{Round, ToolManager};
 pub use memory::{
     Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
     TokenCounter, TokenWindow,
@@ -59,5 +62,8 @@ pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
 pub use run::{Action, CallLimit, PendingCall, ReplayError, Run};
 pub use store::MemoryDocumentStore;
-pub use tools::{FunctionTool, NoArguments, ToolFunction, ToolReply, Tools, ToolsError, tool_fn};
+pub use tools::{
+    Catalog, Disclosure, FunctionTool, NoArguments, StepTools, StepView, ToolCatalog, ToolFunction,
+    ToolReply, Tools, ToolsError, tool_fn,
+};
 pub use window::MessageWindow;

@@ -17,7 +17,7 @@ use crate::options::RunOptions;
 use crate::output::{OutputMode, OutputSpec, reasons};
 use crate::preflight::Screen;
 use crate::price::Prices;
-use crate::tools::{Family, Listed, ToolWarning, Toolbox, Tools, ToolsError};
+use crate::tools::{Family, Handling, Listed, ToolWarning, Toolbox, Tools, ToolsError};
 
 /// An agent's model and tools, and how its runs are bounded.
 #[derive(Clone)]
@@ -32,6 +32,7 @@ pub(crate) struct Setup {
     /// All tools, as they were last listed.
     pub(crate) listed: Arc<Mutex<Option<Listed>>>,
     pub(crate) tool_choice: ToolChoice,
+    pub(crate) handling: Arc<Handling>,
     pub(crate) settings: ModelSettings,
     pub(crate) streaming: bool,
     pub(crate) limits: Limits,
@@ -122,7 +123,8 @@ impl Setup {
     }
 
     pub(crate) fn screen(&self) -> Screen<'_> {
-        Screen { model: &self.model, settings: &self.settings, converters: &self.converters }
+        let disclosure = self.handling.disclosure;
+        Screen { model: &self.model, settings: &self.settings, converters: &self.converters, disclosure }
     }
 
     /// The tools, and the warnings about those that are not as they should be. Families are listed side by side; one

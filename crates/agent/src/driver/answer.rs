@@ -301,6 +301,9 @@ impl Driver {
         interrupt: &mut Interrupt,
         batch: Vec<PendingCall>,
     ) -> Result<(Vec<Answer>, Vec<EventKind>), Stop> {
+        if !self.setup.handling.fallback.is_empty() {
+            interrupt.attempt(Box::pin(self.fall_back(&batch))).await?;
+        }
         let mut entries = Vec::new();
         let mut running = Vec::new();
         for pending in batch {
@@ -348,6 +351,7 @@ impl Driver {
                 limit: left.map_or(own, |left| own.min(left)).min(LONGEST),
                 pace: self.pace.clone(),
                 scope: Scope::of(&self.recorder, &call.id),
+                handling: Arc::clone(&self.setup.handling),
             };
             let changed = self.run.is_changed(&call.id).then(|| call.arguments.clone());
             answers.push(Box::pin(execute(invocation, changed)));
@@ -384,16 +388,23 @@ impl Driver {
         if let Some(limit) = pending.beyond_limit {
             return Err(refused(&limit.to_string()));
         }
+        if let Some(text) = self.barred(call) {
+            return Err(refused(text));
+        }
         match self.toolbox.resolve(&call.name) {
             Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
             Resolved::External(entry) => {
                 let unfit = entry.unfit(&call.arguments);
                 Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
             }
-            Resolved::Unknown(text) => {
-                let outcome = *refused(&text);
-                Err(Box::new(ToolOutcome { disposition: Disposition::NoSuchTool, ..outcome }))
-            }
+            Resolved::Waiting(text) => Err(refused(&text)),
+            Resolved::Unknown(text) => match self.fallen_back(&call.name) {
+                Some(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
+                None => {
+                    let outcome = *refused(&text);
+                    Err(Box::new(ToolOutcome { disposition: Disposition::NoSuchTool, ..outcome }))
+                }
+            },
         }
     }
 
@@ -501,10 +512,12 @@ impl Driver {
     /// True if a call waits for the caller's result.
     pub(super) fn waits_for_caller(&self, pending: &PendingCall) -> bool {
         pending.external
+            && self.barred(&pending.call).is_none()
             && match self.toolbox.resolve(&pending.call.name) {
                 Resolved::External(entry) => entry.unfit(&pending.call.arguments).is_none(),
                 // A log may know a tool that is no longer offered.
                 Resolved::Tool(_) | Resolved::Unknown(_) => true,
+                Resolved::Waiting(_) => false,
             }
     }
 
@@ -516,7 +529,7 @@ impl Driver {
     fn is_sequential(&self, pending: &PendingCall) -> bool {
         match self.toolbox.resolve(&pending.call.name) {
             Resolved::Tool(entry) => entry.spec.metadata.sequential,
-            Resolved::External(_) | Resolved::Unknown(_) => false,
+            Resolved::External(_) | Resolved::Waiting(_) | Resolved::Unknown(_) => false,
         }
     }
 

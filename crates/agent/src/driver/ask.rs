@@ -25,6 +25,19 @@ pub(super) fn ask<'a>(
     landing: bool,
 ) -> impl Stream<Item = Result<Event, Stop>> + Send + 'a {
     stream! {
+        if driver.offers.is_some() {
+            match interrupt.attempt(Box::pin(driver.offer())).await {
+                Ok(events) => {
+                    for kind in events {
+                        yield Ok(driver.event(kind));
+                    }
+                }
+                Err(stop) => {
+                    yield Err(stop);
+                    return;
+                }
+            }
+        }
         let (request, events) = match interrupt.attempt(driver.prepare(step, landing)).await {
             Ok(prepared) => prepared,
             Err(stop) => {

@@ -9,10 +9,13 @@ mod gate;
 mod handle;
 mod interrupt;
 mod library;
+mod offer;
+mod offers;
 mod open;
 mod prepare;
 mod record;
 mod remember;
+mod rules;
 mod shorten;
 mod stop;
 mod wait;
@@ -34,6 +37,7 @@ use crate::setup::Setup;
 use crate::tools::Toolbox;
 use interrupt::Interrupt;
 use library::Library;
+use offers::Offers;
 use stop::{Fault, Stop};
 
 pub use handle::AgentRun;
@@ -61,6 +65,8 @@ struct Driver {
     prices: Option<Arc<Prices>>,
     /// There where spending is limited.
     budget: Option<Box<Budget>>,
+    /// What changes the tools during the run, where something may.
+    offers: Option<Box<Offers>>,
     seq: u64,
 }
 

@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::driver::Driver;
 use crate::driver::budget::check_priced;
 use crate::driver::library::Library;
+use crate::driver::offers::Offers;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::input::RunInput;
@@ -141,6 +142,7 @@ pub(super) async fn open(
         warned_of_cost: false,
         prices: setup.prices.clone(),
         budget: None,
+        offers: Offers::of(setup),
         seq: 0,
     };
     let mut events = Vec::new();
@@ -156,6 +158,7 @@ pub(super) async fn open(
         _ => {
             driver.open_account()?;
             driver.toolbox = setup.toolbox_of(driver.run.families())?;
+            driver.offer_recorded()?;
             if driver.run.options() != options.number() {
                 events.push(EventKind::Warning {
                     code: "options_differ",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, MessageId, ToolChoice, UserMessage, UserOrigin, UserPart};
+use attache_core::{ChatRequest, Message, MessageId, UserMessage, UserOrigin, UserPart};
 use attache_documents::{Routing, gather, route};
 
 use crate::driver::Driver;
@@ -30,19 +30,14 @@ impl Driver {
         if self.library.has_documents() {
             messages = Box::pin(self.route(messages, &mut events)).await?;
         }
-        let choice = match (landing, step) {
-            (true, _) if !self.run.has_finish_tools() => ToolChoice::None,
-            (true, _) => ToolChoice::Auto,
-            (false, 1) => setup.tool_choice.clone(),
-            (false, _) => ToolChoice::Auto,
-        };
+        let (tools, choice) = self.tools_of_step(step, landing, &mut events)?;
         let choice = match self.run.output() {
-            Some(output) => output.choice(choice, landing, self.toolbox.set.len(), setup.forces_tools()),
+            Some(output) => output.choice(choice, landing, tools.len(), setup.forces_tools()),
             None => choice,
         };
         let mut request = ChatRequest::default();
         request.messages = messages;
-        request.tools = Arc::clone(&self.toolbox.set);
+        request.tools = tools;
         request.tool_choice = choice;
         request.settings = setup.settings.clone();
         request.transcript = Some(self.transcript.clone());

@@ -97,6 +97,8 @@ pub enum EntryKind {
     Receipt(ToolOutcome),
     /// The synthetic message that was sent behind tool results: audit, never an input to routing.
     Documents(SyntheticMessage),
+    /// More tools are offered from the next model call on.
+    Offered(Offered),
     /// The documents that were found inside others, as a message that no model reads.
     Found(Arc<Message>),
     /// The memory decided what the model is shown from now on.
@@ -222,6 +224,31 @@ pub(crate) struct FamilyTools {
     pub(crate) tools: Vec<ListedTool>,
 }
 
+/// Tools that are offered behind the others from the next model call on, until the run ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Offered {
+    pub(crate) tools: Vec<OfferedTool>,
+}
+
+impl Offered {
+    /// The names of the tools, in the order in which they are offered.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|offered| offered.tool.name.as_str())
+    }
+}
+
+/// A tool that is offered during a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct OfferedTool {
+    /// The family that it belongs to, if it was not known when the run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) family: Option<String>,
+    pub(crate) tool: ListedTool,
+}
+
 /// One tool of a family.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -243,6 +270,14 @@ pub(crate) struct ListedTool {
     sequential: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     produces: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    always_visible: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
     origin: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_calls: Option<u32>,
@@ -260,6 +295,13 @@ fn is_never(approval: &Approval) -> bool {
     *approval == Approval::Never
 }
 
+impl ListedTool {
+    /// The internal name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl From<&ToolSpec> for ListedTool {
     fn from(spec: &ToolSpec) -> Self {
         let (definition, metadata) = (&spec.definition, &spec.metadata);
@@ -275,6 +317,10 @@ impl From<&ToolSpec> for ListedTool {
             timeout_ms: metadata.timeout.map(millis),
             sequential: metadata.sequential,
             produces: metadata.produces.clone(),
+            strict: definition.is_strict(),
+            output_schema: definition.output_schema().cloned(),
+            always_visible: metadata.always_visible,
+            tags: metadata.tags.clone(),
             origin: metadata.origin.clone(),
             max_calls: metadata.max_calls,
             max_retries: metadata.max_retries,
@@ -289,13 +335,20 @@ impl From<&ListedTool> for ToolSpec {
     fn from(tool: &ListedTool) -> Self {
         let definition =
             ToolDefinition::new(tool.name.as_str(), tool.description.as_str(), tool.input_schema.clone())
-                .with_examples(tool.examples.iter().cloned());
+                .with_examples(tool.examples.iter().cloned())
+                .with_strict(tool.strict);
+        let definition = match &tool.output_schema {
+            Some(schema) => definition.with_output_schema(schema.clone()),
+            None => definition,
+        };
         let mut spec = Self::new(definition)
             .with_effect(tool.effect)
             .with_approval(tool.approval)
             .with_return_direct(tool.return_direct)
             .with_sequential(tool.sequential)
             .with_produces(&tool.produces)
+            .with_always_visible(tool.always_visible)
+            .with_tags(&tool.tags)
             .with_origin(tool.origin.as_str())
             .with_poll(tool.poll)
             .with_finish(tool.finish);

@@ -87,6 +87,11 @@ impl Key {
         Self(Arc::from(format!("memory/{number}")))
     }
 
+    /// The tools that are offered from then on, at the `number`-th time, from 0.
+    pub(crate) fn offered(number: u32) -> Self {
+        Self(Arc::from(format!("offered/{number}")))
+    }
+
     /// The end of the run.
     pub(crate) fn end() -> Self {
         Self(Arc::from("end"))

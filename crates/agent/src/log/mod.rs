@@ -5,9 +5,9 @@ mod entry;
 mod key;
 
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
-pub(crate) use entry::FamilyTools;
 pub use entry::{
-    Begun, Compacted, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
-    ToolOutcome, ToolRule,
+    Begun, Compacted, Disposition, Ended, Entry, EntryKind, Offered, Reply, SCHEMA_VERSION, Started,
+    SyntheticMessage, ToolOutcome, ToolRule,
 };
+pub(crate) use entry::{FamilyTools, OfferedTool};
 pub use key::Key;

@@ -13,6 +13,7 @@ use attache_core::{
     Converter, ModelHandle, ModelSettings, SchemaLoosening, SchemaRefusal, SchemaReport, ToolSet, ToolSpec,
 };
 
+use crate::tools::Disclosure;
 pub use media::{DeclaredMedia, MediaFate};
 
 /// What is known of tools before they are offered to a model; see [`Agent::preflight`](crate::Agent::preflight).
@@ -71,6 +72,13 @@ impl Preflight {
             .chain(media.map(|media| media.told(&self.model)))
     }
 
+    /// Adds what was found of other tools.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.loosened.extend(other.loosened);
+        self.unchecked.extend(other.unchecked);
+        self.media.extend(other.media);
+    }
+
     /// What a run tells of some tools: a line for each warning, and one for all that is loosened.
     pub(crate) fn told_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let mut about = self.clone();
@@ -113,6 +121,8 @@ pub(crate) struct Screen<'a> {
     pub(crate) model: &'a ModelHandle,
     pub(crate) settings: &'a ModelSettings,
     pub(crate) converters: &'a [Arc<dyn Converter>],
+    /// When tools are shown in layers.
+    pub(crate) disclosure: Option<Disclosure>,
 }
 
 impl Screen<'_> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantMessage, AssistantPart, FinishReason, Message, MessageId, Metadata, ResultStatus, Role,
-    StableHash, ToolCall, ToolResult, ToolResultsMessage, UserMessage, UserOrigin, UserPart,
+    StableHash, ToolCall, ToolResult, ToolResultsMessage, ToolSpec, UserMessage, UserOrigin, UserPart,
 };
 
 use crate::limits::EmptyReply;
-use crate::log::{Disposition, Ended, Reply, Started, ToolOutcome};
+use crate::log::{Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolRule};
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::EndReason;
 use crate::output::Output;
@@ -44,6 +44,18 @@ impl Run {
             self.held.get_or_insert_default().grants.clone_from(&started.grants);
         }
         self.phase = self.before_model();
+    }
+
+    /// Tools that were not known when the run began bring what holds for their calls.
+    pub(super) fn offer(&mut self, offered: &Offered) {
+        for new in offered.tools.iter().filter(|offered| offered.family.is_some()) {
+            let spec = ToolSpec::from(&new.tool);
+            if spec.metadata.return_direct {
+                self.direct.push(spec.definition.name().to_owned());
+            }
+            self.tallies.rules.extend(ToolRule::of(&spec));
+        }
+        self.offered.push(offered.tools.clone());
     }
 
     /// An id that is the same at each replay.

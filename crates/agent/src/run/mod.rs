@@ -22,7 +22,7 @@ use std::time::Duration;
 use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
 
 use crate::limits::Limits;
-use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, SyntheticMessage, ToolOutcome};
+use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, OfferedTool, SyntheticMessage, ToolOutcome};
 use crate::outcome::{EndReason, Outcome};
 use crate::output::Output;
 use crate::price::Cost;
@@ -105,6 +105,8 @@ pub struct Run {
     options: Option<u64>,
     families: Vec<FamilyTools>,
     output: Option<Box<Output>>,
+    /// The tools that were offered since the run began, by the times at which that happened.
+    offered: Vec<Vec<OfferedTool>>,
     /// The conversation without the synthetic messages of this run.
     history: Vec<Arc<Message>>,
     /// Where the run's own task begins in the history.
@@ -334,6 +336,13 @@ impl Run {
                 self.synthetic_count = self.synthetic_count.saturating_add(1);
                 self.synthetic.insert(documents.anchor.clone(), documents.clone());
             }
+            (EntryKind::Offered(offered), Phase::Model { .. }) => {
+                if !entry.key.is(&format_args!("offered/{}", self.offered.len())) {
+                    return Err(misfit("other tools are offered first"));
+                }
+                self.offer(offered);
+            }
+            (EntryKind::Offered(_), _) => return Err(misfit("the run was not asking the model")),
             (EntryKind::Found(message), _) => self.found.push((self.history.len(), Arc::clone(message))),
             (EntryKind::Compacted(compacted), Phase::Model { .. }) => {
                 if !entry.key.is(&format_args!("memory/{}", self.decisions())) {
@@ -411,6 +420,11 @@ impl Run {
         &self.families
     }
 
+    /// The tools that were offered since the run began, by the times at which that happened.
+    pub(crate) fn offered(&self) -> &[Vec<OfferedTool>] {
+        &self.offered
+    }
+
     /// Where the run's own task begins in the history.
     pub(crate) fn task(&self) -> usize {
         self.task
@@ -469,6 +483,11 @@ impl Run {
     /// True if a call of that id was made before, in this run or earlier in the conversation.
     pub(crate) fn knows_call(&self, id: &ToolCallId) -> bool {
         self.call_ids.contains(id)
+    }
+
+    /// True if a call is the first of the last reply.
+    pub(crate) fn opens_round(&self, id: &ToolCallId) -> bool {
+        matches!(&self.phase, Phase::Calls(calls) if calls.first().is_some_and(|call| call.id == *id))
     }
 
     /// How many calls the last reply made.

@@ -133,7 +133,9 @@ impl Catalog {
         let known = self.known();
         let shown = known.tools.iter().map(|tool| tool.spec()).filter(|spec| spec.metadata.enabled);
         shown
-            .map(|spec| (spec.definition.name().to_owned(), first_line(spec.definition.description()).to_owned()))
+            .map(|spec| {
+                (spec.definition.name().to_owned(), first_line(spec.definition.description()).to_owned())
+            })
             .collect()
     }
 

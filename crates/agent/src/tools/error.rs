@@ -2,6 +2,8 @@
 
 use attache_core::{SchemaRefusal, ToolSetError};
 
+use crate::tools::near::did_you_mean;
+
 /// Why the tools of an agent cannot be offered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -25,6 +27,14 @@ pub enum ToolsError {
         origin: String,
         /// The problem with it.
         problem: String,
+    },
+    /// A catalog has no tool of that name.
+    #[error("there is no tool named {name:?}{}", did_you_mean(near))]
+    Missing {
+        /// The name.
+        name: String,
+        /// Names that are near it.
+        near: Vec<String>,
     },
     /// The tools do not go together.
     #[error(transparent)]

@@ -113,8 +113,10 @@ fn words(text: &str) -> Vec<String> {
 
 /// A word without its ending; nothing of words that stand everywhere.
 fn stem(mut word: String) -> Option<String> {
-    const EVERYWHERE: [&str; 17] =
-        ["a", "an", "and", "by", "for", "from", "in", "is", "it", "its", "of", "on", "or", "that", "the", "to", "with"];
+    const EVERYWHERE: [&str; 17] = [
+        "a", "an", "and", "by", "for", "from", "in", "is", "it", "its", "of", "on", "or", "that", "the",
+        "to", "with",
+    ];
     if word.is_empty() || EVERYWHERE.contains(&word.as_str()) {
         return None;
     }

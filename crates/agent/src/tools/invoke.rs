@@ -1,19 +1,22 @@
 //! Runs one call: time limit, panics, and what the model reads of a failure.
 
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use attache_core::{Effect, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh};
+use attache_core::{
+    Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh,
+};
 use futures_util::FutureExt;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::journal::Scope;
 use crate::log::{Disposition, ToolOutcome};
 use crate::pace::Pace;
 use crate::run::UNKNOWN_OUTCOME;
-use crate::tools::{Ready, Work};
+use crate::tools::{Door, Handling, Ready, Work};
 
 /// One call on its way.
 pub(crate) struct Invocation {
@@ -25,37 +28,52 @@ pub(crate) struct Invocation {
     pub(crate) pace: Pace,
     /// Where the runs that the tool starts are recorded.
     pub(crate) scope: Option<Arc<Scope>>,
+    pub(crate) handling: Arc<Handling>,
 }
 
 /// Runs the call. A failure of whatever kind is an observation for the model; dropping the future cancels it.
 pub(crate) async fn invoke(invocation: Invocation) -> ToolOutcome {
-    let Invocation { entry, call, mut context, limit, pace, scope } = invocation;
+    let Invocation { entry, call, mut context, limit, pace, scope, handling } = invocation;
     context.deadline = Some((Instant::now() + limit).into_std());
     let has_effect = entry.spec.metadata.effect != Effect::Read;
-    let begun = |text: String| if has_effect { format!("{text}; {UNKNOWN_OUTCOME}") } else { text };
+    let hook = handling.outcome.clone().map(|hook| (hook, entry.spec.clone()));
     let work = AssertUnwindSafe(run(entry, call.clone(), context, scope)).catch_unwind();
-    let (result, disposition) = match pace.within(limit, work).await {
-        Some(Ok(Ok(output))) => {
+    let came = match pace.within(limit, work).await {
+        Some(Ok(came)) => came,
+        Some(Err(panic)) => Err(panicked(&call, &*panic)),
+        None => {
+            let text = format!("timed out after {} s", limit.as_secs_f64());
+            Err(ToolError::new(text).with_kind(ToolErrorKind::Timeout))
+        }
+    };
+    let came = match hook {
+        None => came,
+        Some((hook, spec)) => catch_unwind(AssertUnwindSafe(|| hook(&spec, came)))
+            .unwrap_or_else(|panic| Err(panicked(&call, &*panic))),
+    };
+    let (result, disposition) = match came {
+        Ok(output) => {
             let mut result = ToolResult::new(&call, output.status, output.tree);
             result.documents = output.documents;
             result.withheld = output.withheld;
             (result, Disposition::Executed)
         }
-        Some(Ok(Err(error))) => failed(&call, error, has_effect),
-        Some(Err(panic)) => {
-            tracing::error!(tool = call.name, panic = panic_text(&*panic), "a tool panicked");
-            let text = begun("the tool failed unexpectedly".to_owned());
-            (ToolResult::error(&call, &text), Disposition::Panicked)
-        }
-        None => {
-            let text = begun(format!("timed out after {} s", limit.as_secs_f64()));
-            (ToolResult::error(&call, &text), Disposition::TimedOut)
-        }
+        Err(error) => failed(&call, error, has_effect, handling.aborts),
     };
     ToolOutcome { call_id: call.id, result, disposition }
 }
 
-fn failed(call: &ToolCall, mut error: ToolError, has_effect: bool) -> (ToolResult, Disposition) {
+fn panicked(call: &ToolCall, panic: &(dyn Any + Send)) -> ToolError {
+    tracing::error!(tool = call.name, panic = panic_text(panic), "a tool panicked");
+    ToolError::new("the tool failed unexpectedly").with_kind(ToolErrorKind::Panicked)
+}
+
+fn failed(
+    call: &ToolCall,
+    mut error: ToolError,
+    has_effect: bool,
+    aborts: bool,
+) -> (ToolResult, Disposition) {
     if let Some(source) = error.source() {
         tracing::warn!(tool = call.name, kind = ?error.kind(), error = %source, "a tool failed");
     }
@@ -71,6 +89,9 @@ fn failed(call: &ToolCall, mut error: ToolError, has_effect: bool) -> (ToolResul
     if has_effect && matches!(disposition, Disposition::TimedOut | Disposition::Panicked) {
         error = error.with_remark(UNKNOWN_OUTCOME);
     }
+    // What the model can mend does not end a run.
+    let is_final = !matches!(error.kind(), ToolErrorKind::Retry) && disposition != Disposition::Refused;
+    let disposition = if aborts && is_final { Disposition::Aborted } else { disposition };
     (ToolResult::failed(call, &error), disposition)
 }
 
@@ -80,27 +101,45 @@ async fn run(
     context: ToolContext,
     scope: Option<Arc<Scope>>,
 ) -> Result<ToolOutput, ToolError> {
+    let is_blocking = entry.spec.metadata.blocking;
     match entry.work {
-        Work::Tool(tool, arguments) if entry.spec.metadata.blocking => {
-            let runtime = tokio::runtime::Handle::current();
-            let fresh = fresh::Source::current();
-            let work = move || {
-                let _entered = fresh.enter();
-                runtime.block_on(Scope::around(scope, tool.run(arguments, context)))
-            };
-            match tokio::task::spawn_blocking(work).await {
-                Ok(result) => result,
-                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Err(error) => Err(ToolError::new("the tool was stopped").with_source(error)),
-            }
-        }
-        Work::Tool(tool, arguments) => {
-            Scope::around(scope, async { tool.run(arguments, context).await }).await
-        }
-        Work::Family(family) => {
+        Work::Tool(tool, arguments) => run_tool(tool, arguments, is_blocking, context, scope).await,
+        Work::Family(Door::Handler(family)) => {
             let work = async { family.call(&call.name, &call.arguments, context).await };
             Scope::around(scope, work).await
         }
+        Work::Family(Door::Catalog(catalog)) => {
+            // Whoever keeps the tools decides each time.
+            let Some(tool) = catalog.get(&call.name).await? else {
+                let text = "this tool is not available any more";
+                return Err(ToolError::new(text).with_kind(ToolErrorKind::UnknownTool));
+            };
+            let arguments = tool.arguments(&call.arguments)?;
+            run_tool(tool, arguments, is_blocking, context, scope).await
+        }
+    }
+}
+
+async fn run_tool(
+    tool: Arc<dyn Tool>,
+    arguments: Map<String, Value>,
+    is_blocking: bool,
+    context: ToolContext,
+    scope: Option<Arc<Scope>>,
+) -> Result<ToolOutput, ToolError> {
+    if !is_blocking {
+        return Scope::around(scope, async { tool.run(arguments, context).await }).await;
+    }
+    let runtime = tokio::runtime::Handle::current();
+    let fresh = fresh::Source::current();
+    let work = move || {
+        let _entered = fresh.enter();
+        runtime.block_on(Scope::around(scope, tool.run(arguments, context)))
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => Err(ToolError::new("the tool was stopped").with_source(error)),
     }
 }
 

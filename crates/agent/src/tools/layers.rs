@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    BoxFuture, Capture, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
-    ToolSet, ToolSpec,
+    BoxFuture, Capture, ContentTree, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolOutput, ToolSet, ToolSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -27,53 +27,6 @@ const LINE: usize = 100;
 const FOUND: usize = 5;
 /// How many it finds at most.
 const MOST_FOUND: usize = 20;
-/// Characters of a token, as far as one can say without a tokeniser.
-const CHARS_PER_TOKEN: usize = 4;
-
-/// When an agent's tools are shown in layers; see [`AgentBuilder::disclosure`](crate::AgentBuilder::disclosure).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Disclosure {
-    /// Up to this many tools are shown whole. 20 by default.
-    pub max_tools: usize,
-    /// If their definitions have no more than this many tokens, by a guess. 8,000 by default.
-    pub max_tokens: usize,
-}
-
-impl Default for Disclosure {
-    fn default() -> Self {
-        Self { max_tools: 20, max_tokens: 8_000 }
-    }
-}
-
-impl Disclosure {
-    /// Shows up to this many tools whole.
-    #[must_use]
-    pub fn with_max_tools(mut self, tools: usize) -> Self {
-        self.max_tools = tools;
-        self
-    }
-
-    /// Shows tools whole whose definitions have no more than this many tokens.
-    #[must_use]
-    pub fn with_max_tokens(mut self, tokens: usize) -> Self {
-        self.max_tokens = tokens;
-        self
-    }
-
-    /// True if these tools are too many to be shown whole.
-    pub(crate) fn is_passed(&self, tools: &[ToolDefinition]) -> bool {
-        let tokens = || tools.iter().map(tokens).sum::<usize>();
-        tools.len() > self.max_tools || tokens() > self.max_tokens
-    }
-}
-
-/// The tokens of a definition, by a guess.
-fn tokens(definition: &ToolDefinition) -> usize {
-    let schema = definition.input_schema().to_string().len();
-    (definition.name().len() + definition.description().len() + schema).div_ceil(CHARS_PER_TOKEN)
-}
-
 /// Tools that the model is not offered from the start.
 pub(crate) struct Layers {
     /// All tools, those that wait behind the others.
@@ -93,7 +46,10 @@ impl Layers {
     pub(crate) fn tools(self: &Arc<Self>) -> [Arc<dyn Tool>; 2] {
         let read = |name, description: String, schema| {
             let definition = ToolDefinition::new(name, description, schema);
-            ToolSpec::new(definition).with_effect(Effect::Read).with_always_visible(true).with_origin("attache")
+            ToolSpec::new(definition)
+                .with_effect(Effect::Read)
+                .with_always_visible(true)
+                .with_origin("attache")
         };
         let name = json!({"type": "string", "description": "The name of the tool"});
         let schema = json!({"type": "object", "properties": {"name": name}, "required": ["name"]});
@@ -101,7 +57,8 @@ impl Layers {
         let query = json!({"type": "string", "description": "What the tool is for, in a few words"});
         let limit = json!({"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "default": FOUND,
             "description": "The most tools to find"});
-        let schema = json!({"type": "object", "properties": {"query": query, "limit": limit}, "required": ["query"]});
+        let schema =
+            json!({"type": "object", "properties": {"query": query, "limit": limit}, "required": ["query"]});
         let text = "Finds tools by words of their names, descriptions and arguments. Those that it finds can be called \
                     from the next step on.";
         let search = Search { spec: read(SEARCH, text.to_owned(), schema), layers: Arc::clone(self) };
@@ -136,7 +93,7 @@ impl Layers {
         let short: String = said.chars().take(LINE).collect();
         let more = if short.len() < said.len() { "…" } else { "" };
         let wire = self.all.wire_name(definition.name());
-        if short.is_empty() { wire.to_string() } else { format!("{wire}: {short}{more}") }
+        if short.is_empty() { wire } else { format!("{wire}: {short}{more}") }
     }
 
     fn waiting(&self, name: &str) -> Option<&ToolSpec> {
@@ -204,7 +161,11 @@ impl Tool for Detail {
         &self.spec
     }
 
-    fn run(&self, arguments: Map<String, Value>, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        _: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let layers = &self.layers;
         let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
         let answer = match (layers.waiting(name), layers.all.get(layers.all.internal_name(name))) {
@@ -226,7 +187,9 @@ impl Tool for Detail {
                 .with_kind(ToolErrorKind::UnknownTool))
             }
         };
-        Box::pin(std::future::ready(answer.and_then(|told| Ok(ToolOutput::new(Capture::new().finish(&told)?)))))
+        Box::pin(std::future::ready(
+            answer.and_then(|told| Ok(ToolOutput::new(Capture::new().finish(&told)?))),
+        ))
     }
 }
 
@@ -241,10 +204,15 @@ impl Tool for Search {
         &self.spec
     }
 
-    fn run(&self, arguments: Map<String, Value>, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        _: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let layers = &self.layers;
         let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
-        let limit = arguments.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
+        let limit =
+            arguments.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
         let found = layers.index.search(query, limit.unwrap_or(FOUND).min(MOST_FOUND));
         let found: Vec<&ToolSpec> = found.into_iter().filter_map(|at| layers.waiting.get(at)).collect();
         let wires: Vec<_> = found.iter().map(|spec| layers.all.wire_name(spec.definition.name())).collect();

@@ -1,21 +1,32 @@
 //! The tools of an agent: where they come from, how a call finds its tool, how it is run.
 
+mod catalog;
+mod disclosure;
 mod error;
 mod family;
 mod function;
+mod handling;
+mod index;
 mod invoke;
+mod layers;
+mod near;
 mod resolve;
 mod toolbox;
 mod validate;
 
 use std::sync::Arc;
 
-use attache_core::{DynToolHandler, Tool, ToolDefinition, ToolHandler, ToolSpec};
+use attache_core::{Tool, ToolDefinition, ToolHandler, ToolSpec};
 
+pub use catalog::{Catalog, ToolCatalog};
+pub use disclosure::Disclosure;
 pub use error::ToolsError;
-pub(crate) use family::Family;
+pub(crate) use family::{Door, Family};
 pub use function::{FunctionTool, NoArguments, ToolFunction, ToolReply, tool_fn};
+pub(crate) use handling::{Handling, TOOLS_OFF};
+pub use handling::{StepTools, StepView};
 pub(crate) use invoke::{Invocation, invoke};
+pub(crate) use layers::{DETAIL, SEARCH, shown};
 pub(crate) use resolve::Resolved;
 pub(crate) use toolbox::{Listed, ToolWarning, Toolbox};
 pub(crate) use validate::{Ready, Work};
@@ -79,7 +90,14 @@ impl Tools {
     /// Adds a family of tools. Its list is asked for when a run first needs it.
     #[must_use]
     pub fn with_handler(mut self, handler: impl ToolHandler) -> Self {
-        self.sources.push(Source::Family(Family::new(handler)));
+        self.sources.push(Source::Family(Family::new(Door::Handler(Arc::new(handler)))));
+        self
+    }
+
+    /// Adds the tools of a catalog. It is listed when a run first needs it, and again when it has changed.
+    #[must_use]
+    pub fn with_catalog(mut self, catalog: impl ToolCatalog) -> Self {
+        self.sources.push(Source::Family(Family::new(Door::Catalog(Arc::new(catalog)))));
         self
     }
 
@@ -113,7 +131,7 @@ impl std::fmt::Debug for Tools {
 #[derive(Clone)]
 pub(crate) enum Executor {
     Tool(Arc<dyn Tool>),
-    Family(Arc<dyn DynToolHandler>),
+    Family(Door),
     External,
 }
 

@@ -11,7 +11,10 @@ pub(crate) fn near<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<
 fn likeness(one: &str, other: &str) -> f64 {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     let words = |name: &str| -> Vec<String> {
-        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        name.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
     };
     let (wanted, known) = (words(&one), words(&other));
     let has_all = !wanted.is_empty() && wanted.iter().all(|word| known.contains(word));

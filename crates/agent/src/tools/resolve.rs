@@ -1,5 +1,6 @@
 //! Finds the tool that a model named.
 
+use crate::tools::near::{did_you_mean, near};
 use crate::tools::{Executor, ToolEntry, Toolbox};
 
 /// The meaning of a name.
@@ -8,6 +9,8 @@ pub(crate) enum Resolved<'a> {
     Tool(&'a ToolEntry),
     /// A tool whose calls the caller answers.
     External(&'a ToolEntry),
+    /// A tool that the model was not offered yet; the text shows it.
+    Waiting(String),
     /// Nothing that is offered; the text tells the model so.
     Unknown(String),
 }
@@ -19,6 +22,9 @@ impl Toolbox {
     /// The tool of that name.
     pub(crate) fn resolve(&self, name: &str) -> Resolved<'_> {
         match self.find(name) {
+            Some((known, entry)) if self.waits(known) => Resolved::Waiting(
+                self.layers.as_ref().map(|layers| layers.guessed(entry)).unwrap_or_default(),
+            ),
             Some((_, entry @ ToolEntry { executor: Executor::External, .. })) => Resolved::External(entry),
             Some((_, entry)) => Resolved::Tool(entry),
             None => Resolved::Unknown(self.unknown(name)),
@@ -39,9 +45,9 @@ impl Toolbox {
     /// forgiven, nothing else.
     fn find(&self, name: &str) -> Option<(&str, &ToolEntry)> {
         let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-        let exact = |name: &str| self.entries.get_key_value(self.set.internal_name(name));
+        let exact = |name: &str| self.entries.get_key_value(self.named().internal_name(name));
         let folded = || {
-            let mut same = self.set.iter().filter(|(wire, definition)| {
+            let mut same = self.named().iter().filter(|(wire, definition)| {
                 wire.eq_ignore_ascii_case(bare) || definition.name().eq_ignore_ascii_case(bare)
             });
             let (_, only) = same.next().filter(|_| same.next().is_none())?;
@@ -54,15 +60,8 @@ impl Toolbox {
 
     fn unknown(&self, name: &str) -> String {
         let shown: String = name.chars().take(80).collect();
-        let mut near: Vec<(f64, &str)> =
-            self.set.iter().map(|(wire, _)| (strsim::jaro_winkler(name, wire), wire)).collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-        let close: Vec<&str> =
-            near.iter().filter(|(score, _)| *score > 0.8).map(|(_, wire)| *wire).take(3).collect();
-        let mut text = format!("there is no tool named {shown:?}");
-        if !close.is_empty() {
-            text.push_str(&format!("; did you mean {}?", close.join(" or ")));
-        }
+        let near = near(name, self.named().iter().map(|(wire, _)| wire));
+        let mut text = format!("there is no tool named {shown:?}{}", did_you_mean(&near));
         if self.set.len() <= LIST_ALL {
             let all: Vec<&str> = self.set.iter().map(|(wire, _)| wire).collect();
             text.push_str(&format!(" The tools are: {}", all.join(", ")));

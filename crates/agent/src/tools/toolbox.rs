@@ -6,19 +6,23 @@ use std::sync::Arc;
 use attache_core::{SchemaRefusal, ToolDefinition, ToolSet, ToolSpec};
 use serde_json::Value;
 
-use crate::log::FamilyTools;
+use crate::log::{FamilyTools, OfferedTool};
 use crate::preflight::{Preflight, Screen};
+use crate::tools::catalog::origin;
 use crate::tools::family::Family;
+use crate::tools::layers::{DETAIL, Layers, SEARCH};
 use crate::tools::{Executor, Source, ToolEntry, Tools, ToolsError};
 
 /// The tools of a run, listed and checked.
 pub(crate) struct Toolbox {
     pub(crate) set: Arc<ToolSet>,
-    pub(crate) entries: HashMap<String, ToolEntry>,
+    pub(crate) entries: Arc<HashMap<String, ToolEntry>>,
     /// What is known of them.
     pub(crate) preflight: Preflight,
     /// What the families listed.
     pub(crate) families: Vec<FamilyTools>,
+    /// The tools that are not offered from the start.
+    pub(crate) layers: Option<Arc<Layers>>,
 }
 
 /// An agent's tools as they were last listed, and of which families.
@@ -34,10 +38,52 @@ impl Toolbox {
     pub(crate) fn empty() -> Self {
         Self {
             set: Arc::default(),
-            entries: HashMap::new(),
+            entries: Arc::default(),
             preflight: Preflight::default(),
             families: Vec::new(),
+            layers: None,
         }
+    }
+
+    /// True if a model can call a tool.
+    pub(crate) fn is_usable(spec: &ToolSpec) -> bool {
+        spec.definition.problem().is_none() && readable(&spec.definition).is_ok()
+    }
+
+    /// All tools with their names on the wire, also those that wait.
+    pub(crate) fn named(&self) -> &ToolSet {
+        self.layers.as_ref().map_or(&*self.set, |layers| &layers.all)
+    }
+
+    /// True if a tool that is known was not offered yet.
+    pub(crate) fn waits(&self, name: &str) -> bool {
+        self.layers.is_some() && self.set.get(name).is_none()
+    }
+
+    /// The same with tools that are offered behind the others, as the log has them.
+    pub(crate) fn offering(&self, offered: &[OfferedTool], tools: &Tools) -> Result<Self, ToolsError> {
+        let mut entries = Arc::clone(&self.entries);
+        let mut definitions: Vec<ToolDefinition> =
+            self.set.iter().map(|(_, definition)| definition.clone()).collect();
+        for offered in offered {
+            let spec = ToolSpec::from(&offered.tool);
+            definitions.push(spec.definition.clone());
+            let name = spec.definition.name();
+            let door = || tools.families().find(|family| offered.family.as_deref() == Some(family.name()));
+            if !entries.contains_key(name)
+                && let Some(family) = door()
+            {
+                let entry = ToolEntry { executor: Executor::Family(family.door.clone()), spec: spec.clone() };
+                Arc::make_mut(&mut entries).insert(name.to_owned(), entry);
+            }
+        }
+        Ok(Self {
+            set: Arc::new(ToolSet::new(definitions)?.with_validation(true)),
+            entries,
+            preflight: self.preflight.clone(),
+            families: self.families.clone(),
+            layers: self.layers.clone(),
+        })
     }
 }
 
@@ -80,7 +126,7 @@ impl Tools {
             let tools = specs.iter().filter(|spec| spec.metadata.enabled).map(Into::into).collect();
             recorded.push(FamilyTools { family: family.name().to_owned(), tools });
             for spec in specs.iter() {
-                let added = list.add(spec.clone(), Executor::Family(Arc::clone(&family.handler)));
+                let added = list.add(spec.clone(), Executor::Family(family.door.clone()));
                 left_out.extend(added.err());
             }
         }
@@ -138,6 +184,7 @@ impl List {
         families: Vec<FamilyTools>,
     ) -> Result<(Toolbox, Vec<ToolsError>), ToolsError> {
         let mut left_out = Vec::new();
+        let (layers, looked) = self.layered(screen, &mut left_out)?;
         loop {
             let set = ToolSet::new(self.order.iter().cloned())?.with_validation(true);
             let listed = self.order.iter().filter_map(|definition| self.entries.get(definition.name()));
@@ -157,8 +204,10 @@ impl List {
                     refused: vec![refused.clone()],
                 });
                 let failures = failures.collect();
+                preflight.extend(looked);
                 preflight.left_out = left_out;
-                let toolbox = Toolbox { set: Arc::new(set), entries: self.entries, preflight, families };
+                let entries = Arc::new(self.entries);
+                let toolbox = Toolbox { set: Arc::new(set), entries, preflight, families, layers };
                 return Ok((toolbox, failures));
             }
             // Without them the others may have other names, so all are looked at again.
@@ -168,6 +217,61 @@ impl List {
             self.entries.retain(|name, _| !is_left_out(name));
             left_out.extend(of_families);
         }
+    }
+}
+
+impl List {
+    /// Takes the tools away that the model is not offered from the start, where there are many, and puts those in their
+    /// place with which it asks for them.
+    fn layered(
+        &mut self,
+        screen: Screen<'_>,
+        left_out: &mut Vec<SchemaRefusal>,
+    ) -> Result<(Option<Arc<Layers>>, Preflight), ToolsError> {
+        let mut looked = Preflight::default();
+        if !screen.disclosure.is_some_and(|disclosure| disclosure.is_passed(&self.order)) {
+            return Ok((None, looked));
+        }
+        let is_visible = |definition: &ToolDefinition| {
+            self.entries.get(definition.name()).is_none_or(|entry| {
+                let metadata = &entry.spec.metadata;
+                metadata.always_visible || metadata.finish
+            })
+        };
+        let (visible, rest): (Vec<_>, Vec<_>) = self.order.drain(..).partition(is_visible);
+        self.order = visible;
+        let mut waiting = Vec::with_capacity(rest.len());
+        for definition in rest {
+            // What a model takes of all tools together is looked at when one is offered.
+            let set = ToolSet::new([definition.clone()])?.with_validation(true);
+            let Some(entry) = self.entries.get(definition.name()) else { continue };
+            let (of_it, refused) = screen.look(&set, std::iter::once(&entry.spec));
+            looked.extend(of_it);
+            match refused.into_iter().next() {
+                None => waiting.push(entry.spec.clone()),
+                Some(refused) if matches!(entry.executor, Executor::Family(_)) => {
+                    self.entries.remove(definition.name());
+                    left_out.push(refused);
+                }
+                Some(refused) => {
+                    return Err(ToolsError::Refused {
+                        model: screen.model.id().to_owned(),
+                        refused: vec![refused],
+                    });
+                }
+            }
+        }
+        if waiting.is_empty() {
+            return Ok((None, looked));
+        }
+        let theirs = [DETAIL, SEARCH].map(|name| ToolDefinition::new(name, "", Value::Null));
+        let all = self.order.iter().cloned().chain(theirs);
+        let all = ToolSet::new(all.chain(waiting.iter().map(|spec| spec.definition.clone())))?;
+        let layers = Layers::new(all, waiting);
+        for tool in layers.tools() {
+            self.add(tool.spec().clone(), Executor::Tool(tool))?;
+        }
+        Ok((Some(layers), looked))
     }
 }
 
@@ -183,11 +287,4 @@ fn readable(definition: &ToolDefinition) -> Result<(), String> {
         return Err("its arguments are an object, and its schema asks for something else".to_owned());
     }
     definition.schema().map(drop).map_err(|error| format!("its schema cannot be read: {error}"))
-}
-
-fn origin(spec: &ToolSpec) -> String {
-    match spec.metadata.origin.as_str() {
-        "" => "the agent".to_owned(),
-        origin => origin.to_owned(),
-    }
 }

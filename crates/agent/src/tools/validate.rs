@@ -3,10 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use attache_core::{Arguments, DynToolHandler, Tool, ToolSpec};
+use attache_core::{Arguments, Tool, ToolSpec};
 use serde_json::{Map, Value};
 
-use crate::tools::{Executor, ToolEntry};
+use crate::tools::{Door, Executor, ToolEntry};
 
 /// A tool and what one call asks of it.
 pub(crate) struct Ready {
@@ -19,7 +19,7 @@ pub(crate) enum Work {
     /// The tool, with the arguments as it takes them.
     Tool(Arc<dyn Tool>, Map<String, Value>),
     /// A family, which reads the arguments as they are written.
-    Family(Arc<dyn DynToolHandler>),
+    Family(Door),
 }
 
 impl ToolEntry {
@@ -33,7 +33,7 @@ impl ToolEntry {
                 Err(_) => return Err("the tool failed unexpectedly".to_owned()),
             },
             Executor::Family(family) => match self.unfit(arguments) {
-                None => Work::Family(Arc::clone(family)),
+                None => Work::Family(family.clone()),
                 Some(problem) => return Err(problem),
             },
             Executor::External => return Err("the caller answers this tool".to_owned()),
@@ -43,6 +43,12 @@ impl ToolEntry {
 
     /// What the model is told instead of a call whose arguments, as they are written, do not fit.
     pub(crate) fn unfit(&self, arguments: &Arguments) -> Option<String> {
-        self.spec.definition.check(arguments).err().map(|error| error.for_model().to_owned())
+        let definition = &self.spec.definition;
+        let read = match &self.executor {
+            // A tool of a catalog reads them itself when it is there.
+            Executor::Family(Door::Catalog(_)) => definition.coerce(arguments),
+            _ => definition.check(arguments),
+        };
+        read.err().map(|error| error.for_model().to_owned())
     }
 }

@@ -247,7 +247,8 @@ impl Maker<'_> {
         match property.get("type") {
             // A type that anything fits says nothing of what is meant.
             None if property.get("$ref").is_none() && property.get("anyOf").is_none() => None,
-            _ => suggested.find(|value| self.first_that_fits(property, std::iter::once(value.clone())).is_some()),
+            _ => suggested
+                .find(|value| self.first_that_fits(property, std::iter::once(value.clone())).is_some()),
         }
     }
 

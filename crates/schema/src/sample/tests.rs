@@ -182,16 +182,16 @@ fn types_of_rust_have_samples() {
 #[test]
 fn examples_go_by_names_where_that_fits() {
     let schema = json!({"type": "object", "required": ["customerEmail", "due-date", "id", "homepage", "name", "note", "unit", "limit"],
-        "properties": {
-            "customerEmail": {"type": "string"},
-            "due-date": {"type": "string", "format": "date"},
-            "id": {"type": "integer"},
-            "homepage": {"type": ["string", "null"]},
-            "name": {"type": "string", "maxLength": 5},
-            "note": {"type": "string", "examples": ["by hand"]},
-            "unit": {"enum": ["day", "week"]},
-            "limit": {"type": "integer", "maximum": 5},
-        }});
+    "properties": {
+        "customerEmail": {"type": "string"},
+        "due-date": {"type": "string", "format": "date"},
+        "id": {"type": "integer"},
+        "homepage": {"type": ["string", "null"]},
+        "name": {"type": "string", "maxLength": 5},
+        "note": {"type": "string", "examples": ["by hand"]},
+        "unit": {"enum": ["day", "week"]},
+        "limit": {"type": "integer", "maximum": 5},
+    }});
     let expected = json!({"customerEmail": "ann@example.org", "due-date": "2026-01-31", "id": 17,
         "homepage": "https://example.org", "name": "a", "note": "by hand", "unit": "day", "limit": 1});
     assert_eq!(example(&schema), Ok(expected));

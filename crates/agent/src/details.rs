@@ -1,0 +1,62 @@
+//! Events without the details of tools, for people who shall not see them.
+
+use attache_core::{Arguments, ContentTree, ToolCall, ToolResult};
+
+use crate::event::{Event, EventKind};
+use crate::outcome::Outcome;
+
+impl Event {
+    /// The event without the details of tools: of a call there is the name and if it succeeded, of the end the answer.
+    /// What the model reads, and the log, are as they were.
+    #[must_use]
+    pub fn without_tool_details(mut self) -> Self {
+        self.kind = self.kind.without_tool_details();
+        self
+    }
+}
+
+impl EventKind {
+    /// See [`Event::without_tool_details`].
+    #[must_use]
+    pub fn without_tool_details(self) -> Self {
+        match self {
+            Self::ToolCallDelta { id, name, .. } => {
+                Self::ToolCallDelta { id, name, arguments_delta: String::new() }
+            }
+            Self::ToolCallsRequested { calls, content } => {
+                Self::ToolCallsRequested { calls: calls.into_iter().map(bare).collect(), content }
+            }
+            Self::ToolStarted { call } => Self::ToolStarted { call: bare(call) },
+            Self::ToolFinished { result, disposition } => {
+                Self::ToolFinished { result: Box::new(judged(*result)), disposition }
+            }
+            Self::Finished(Ok(outcome)) => Self::Finished(Ok(Box::new(answered(*outcome)))),
+            Self::Finished(Err(error)) => Self::Finished(Err(error.with_partial(answered))),
+            other => other,
+        }
+    }
+}
+
+/// A call without its arguments.
+fn bare(mut call: ToolCall) -> ToolCall {
+    call.arguments = Arguments::new("{}");
+    call.replay = None;
+    call
+}
+
+/// A result that says if it is one.
+fn judged(mut result: ToolResult) -> ToolResult {
+    result.tree = ContentTree::text(if result.is_error() { "failure" } else { "success" });
+    result.documents.clear();
+    result.withheld.clear();
+    result
+}
+
+/// The end without the conversation.
+fn answered(mut outcome: Outcome) -> Outcome {
+    outcome.messages.clear();
+    for calls in [&mut outcome.calls, &mut outcome.pending, &mut outcome.unknown] {
+        *calls = std::mem::take(calls).into_iter().map(bare).collect();
+    }
+    outcome
+}

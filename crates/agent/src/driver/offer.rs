@@ -1,0 +1,162 @@
+//! Tools that come to those that are offered while the run goes on: the model asked for them, or a family has new ones.
+//! They stand behind the others, so that what was sent stays the prefix of what is sent.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use attache_core::{Message, ToolResult, ToolSpec};
+use futures_util::FutureExt;
+use tokio::time::timeout;
+
+use crate::driver::Driver;
+use crate::driver::stop::Fault;
+use crate::event::EventKind;
+use crate::log::{EntryKind, Key, Offered, OfferedTool};
+use crate::run::PendingCall;
+use crate::tools::{DETAIL, Executor, Resolved, SEARCH, ToolEntry, Toolbox, ToolsError, shown};
+
+/// How long a catalog may take to look up a name.
+const LOOKUP: Duration = Duration::from_secs(10);
+
+impl Driver {
+    /// Offers the tools again that the log has.
+    pub(super) fn offer_recorded(&mut self) -> Result<(), ToolsError> {
+        for offered in self.run.offered() {
+            self.toolbox = self.toolbox.offering(offered, &self.setup.tools)?.into();
+        }
+        Ok(())
+    }
+
+    /// Offers what the model asked for in its last round, and what families list since the last step.
+    pub(super) async fn offer(&mut self) -> Result<Vec<EventKind>, Fault> {
+        let mut events = Vec::new();
+        let mut wanted = self.asked_for();
+        wanted.extend(self.listed_anew(&mut events).await);
+        let mut new: Vec<OfferedTool> = Vec::with_capacity(wanted.len());
+        for offered in wanted {
+            let is_known = |other: &OfferedTool| other.tool.name() == offered.tool.name();
+            if self.toolbox.set.get(offered.tool.name()).is_none() && !new.iter().any(is_known) {
+                new.push(offered);
+            }
+        }
+        let Some(toolbox) = self.offerable(&mut new, &mut events)? else { return Ok(events) };
+        let number = u32::try_from(self.run.offered().len()).unwrap_or(u32::MAX);
+        let names = new.iter().map(|offered| offered.tool.name().to_owned()).collect();
+        self.record(Key::offered(number), EntryKind::Offered(Offered { tools: new })).await?;
+        self.toolbox = toolbox.into();
+        events.push(EventKind::ToolsOffered { names });
+        Ok(events)
+    }
+
+    /// The tools with these, as far as the model can be offered them.
+    fn offerable(
+        &self,
+        new: &mut Vec<OfferedTool>,
+        events: &mut Vec<EventKind>,
+    ) -> Result<Option<Toolbox>, ToolsError> {
+        while !new.is_empty() {
+            let toolbox = self.toolbox.offering(new, &self.setup.tools)?;
+            let (_, refused) = self.setup.screen().look(&toolbox.set, std::iter::empty());
+            let Some(refused) = refused.into_iter().next() else { return Ok(Some(toolbox)) };
+            let named = new.iter().position(|offered| refused.tool.as_deref() == Some(offered.tool.name()));
+            new.remove(named.unwrap_or(new.len() - 1));
+            let message = format!("{refused}; it is not offered");
+            events.push(EventKind::Warning { code: "tools_unavailable", message });
+        }
+        Ok(None)
+    }
+
+    /// The tools that the last round of calls showed to the model, or that it called without having been shown them.
+    fn asked_for(&self) -> Vec<OfferedTool> {
+        let Some(layers) = &self.toolbox.layers else { return Vec::new() };
+        let own = self.run.history().get(self.run.task()..).unwrap_or_default();
+        let results = own.iter().rev().find_map(|message| match &**message {
+            Message::ToolResults(results) => Some(&results.results),
+            _ => None,
+        });
+        let names = |result: &ToolResult| match result.tool_name.as_deref() {
+            Some(DETAIL | SEARCH) if result.is_error() => Vec::new(),
+            Some(DETAIL | SEARCH) => {
+                shown(&result.tree).iter().map(|name| layers.all.internal_name(name).to_owned()).collect()
+            }
+            Some(name) => vec![name.to_owned()],
+            None => Vec::new(),
+        };
+        let names = results.into_iter().flatten().flat_map(names);
+        let waiting = names.filter_map(|name| self.toolbox.entries.get(&name));
+        let offered = waiting.filter(|entry| self.toolbox.waits(entry.spec.definition.name()));
+        offered.map(|entry| OfferedTool { family: None, tool: (&entry.spec).into() }).collect()
+    }
+
+    /// The tools that families have since they were listed.
+    async fn listed_anew(&mut self, events: &mut Vec<EventKind>) -> Vec<OfferedTool> {
+        let Some(offers) = &mut self.offers else { return Vec::new() };
+        let mut new = Vec::new();
+        for (family, known) in self.setup.tools.families().zip(&mut offers.versions) {
+            let version = family.version();
+            if version == *known {
+                continue;
+            }
+            *known = version;
+            let listed = match family.tools().await {
+                Ok(listed) => listed,
+                Err(error) => {
+                    events.push(EventKind::Warning { code: "tools_unavailable", message: error.to_string() });
+                    continue;
+                }
+            };
+            for spec in listed.iter().filter(|spec| spec.metadata.enabled) {
+                match self.toolbox.entries.get(spec.definition.name()) {
+                    None if Toolbox::is_usable(spec) => {
+                        new.push(OfferedTool { family: Some(family.name().to_owned()), tool: spec.into() });
+                    }
+                    Some(entry) if is_of_another(entry, spec) => {
+                        let name = spec.definition.name();
+                        let message = format!(
+                            "two tools are named {name:?}; the one of {} is not offered",
+                            family.name()
+                        );
+                        events.push(EventKind::Warning { code: "tools_unavailable", message });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        new
+    }
+
+    /// Looks up the names of calls that are not offered.
+    pub(super) async fn fall_back(&mut self, batch: &[PendingCall]) -> Result<(), Fault> {
+        for PendingCall { call, .. } in batch {
+            if !matches!(self.toolbox.resolve(&call.name), Resolved::Unknown(_)) {
+                continue;
+            }
+            for catalog in &self.setup.handling.fallback {
+                let get = AssertUnwindSafe(async { catalog.get(&call.name).await }).catch_unwind();
+                match timeout(LOOKUP, get).await {
+                    Ok(Ok(Ok(Some(tool)))) if tool.spec().metadata.enabled => {
+                        let entry = ToolEntry { spec: tool.spec().clone(), executor: Executor::Tool(tool) };
+                        if let Some(offers) = &mut self.offers {
+                            offers.fallen_back.insert(call.name.clone(), entry);
+                        }
+                        break;
+                    }
+                    Ok(Ok(Ok(_))) => {}
+                    Ok(Ok(Err(error))) => tracing::warn!(catalog = catalog.name(), ?error, "a lookup failed"),
+                    Ok(Err(_)) => tracing::error!(catalog = catalog.name(), "a lookup panicked"),
+                    Err(_) => tracing::warn!(catalog = catalog.name(), "a lookup took too long"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The tool of a catalog that a name leads to which is not offered.
+    pub(super) fn fallen_back(&self, name: &str) -> Option<&ToolEntry> {
+        self.offers.as_ref()?.fallen_back.get(name)
+    }
+}
+
+fn is_of_another(entry: &ToolEntry, spec: &ToolSpec) -> bool {
+    entry.spec.metadata.origin != spec.metadata.origin
+}

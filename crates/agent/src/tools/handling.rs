@@ -1,0 +1,79 @@
+//! How an agent treats the calls of its tools: what comes of them, which a step may make, where a name leads that is not
+//! offered.
+
+use std::sync::Arc;
+
+use attache_core::{Message, ToolChoice, ToolError, ToolOutput, ToolSpec};
+
+use crate::tools::catalog::ToolCatalog;
+use crate::tools::disclosure::Disclosure;
+
+/// Changes what comes of calls.
+pub(crate) type OutcomeHook =
+    Arc<dyn Fn(&ToolSpec, Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> + Send + Sync>;
+
+/// Says which tools a step may call.
+pub(crate) type StepHook = Arc<dyn Fn(StepView<'_>) -> StepTools + Send + Sync>;
+
+/// How an agent treats the calls of its tools.
+#[derive(Clone, Default)]
+pub(crate) struct Handling {
+    pub(crate) disclosure: Option<Disclosure>,
+    pub(crate) outcome: Option<OutcomeHook>,
+    /// True if a tool that fails ends the run.
+    pub(crate) aborts: bool,
+    pub(crate) step: Option<StepHook>,
+    /// Where names lead that are not offered, in order.
+    pub(crate) fallback: Vec<Arc<dyn ToolCatalog>>,
+}
+
+/// A step whose tools are to be decided; see [`AgentBuilder::step_tools`](crate::AgentBuilder::step_tools).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct StepView<'a> {
+    /// The step, from 1.
+    pub number: u32,
+    /// The conversation that the model is asked about.
+    pub history: &'a [Arc<Message>],
+}
+
+/// The tools of one step; see [`AgentBuilder::step_tools`](crate::AgentBuilder::step_tools).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct StepTools {
+    pub(crate) choice: ToolChoice,
+    pub(crate) only: Option<Vec<String>>,
+}
+
+impl StepTools {
+    /// All tools; the model decides.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Tools of these names alone. The others are not sent in this step, so that prompt caches miss, and calls of them
+    /// are not executed.
+    pub fn subset(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { only: Some(names.into_iter().map(Into::into).collect()), ..Self::default() }
+    }
+
+    /// Says whether and which tool the model must call.
+    pub fn with_choice(mut self, choice: ToolChoice) -> Self {
+        self.choice = choice;
+        self
+    }
+
+    /// The reason why a call of that tool is not executed, if there is one.
+    pub(crate) fn bars(&self, name: &str) -> Option<&'static str> {
+        if self.choice == ToolChoice::None {
+            Some(TOOLS_OFF)
+        } else if self.only.as_ref().is_some_and(|only| !only.iter().any(|allowed| allowed == name)) {
+            Some("not executed: this tool is not available in this step")
+        } else {
+            None
+        }
+    }
+}
+
+/// What a model reads that calls a tool although tools are off.
+pub(crate) const TOOLS_OFF: &str = "not executed: tool use is off in this step";

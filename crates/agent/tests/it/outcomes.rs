@@ -1,0 +1,168 @@
+//! What an agent makes of the outcomes of its tools, and what it shows of them.
+
+use std::time::Duration;
+
+use crate::common::kit::{all, end, pdf, results, told};
+use crate::common::{Counter, Number, double};
+use attache_agent::{Agent, Disposition, EndReason, EventKind, NoArguments, tool_fn};
+use attache_core::{Document, Effect, Message, Tool, ToolError, ToolErrorKind};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::json;
+
+fn fails(kind: ToolErrorKind) -> impl Tool + 'static {
+    tool_fn("fails", "", move |_: NoArguments| {
+        Err::<(), _>(ToolError::new("no connection to db-7").with_kind(kind).with_source("canary"))
+    })
+    .with_effect(Effect::Read)
+}
+
+// S04: of all tools, behind what a tool does for itself
+#[tokio::test]
+async fn results_are_converted_for_one_tool_and_for_all() {
+    let turn = Turn::call("double", json!({"n": 2})).and_call("page", "{}").and_call("nothing", "{}");
+    let model = ScriptedModel::new([turn, Turn::text("done")]);
+    let page = tool_fn("page", "", |_: NoArguments| Ok(pdf("a.pdf")));
+    let own =
+        |outcome: Result<attache_core::ToolOutput, ToolError>| outcome.map(|output| output.with_text("four"));
+    let agent = Agent::builder(model)
+        .tool(double(&Counter::default()).with_outcome(own))
+        .tool(page)
+        .tool(tool_fn("nothing", "", || Ok(())))
+        .tool_outcome(|spec, outcome| {
+            outcome.map(|output| {
+                let text = format!("{}: {}", spec.definition.name(), output.tree.model_text());
+                if spec.definition.name() == "page" {
+                    output.with_text("see the page")
+                } else {
+                    output.with_text(&text)
+                }
+            })
+        })
+        .build()
+        .unwrap();
+    let outcome = agent.run("x").outcome().await.unwrap();
+    let expected =
+        ["double: four", "see the page", "nothing: Tool execution succeeded, but returned no result."];
+    assert_eq!(told(&outcome.messages), expected);
+    assert_eq!(results(&outcome.messages)[1].documents.len(), 1, "documents stay");
+}
+
+// S23: by default the model reads the text that is meant for it
+#[tokio::test]
+async fn a_failure_is_told_or_rewritten_or_ends_the_run() {
+    let call = || [Turn::call("fails", "{}"), Turn::text("done")];
+    let agent =
+        Agent::builder(ScriptedModel::new(call())).tool(fails(ToolErrorKind::Unavailable)).build().unwrap();
+    assert_eq!(told(&agent.run("x").outcome().await.unwrap().messages), ["no connection to db-7"]);
+
+    let agent = Agent::builder(ScriptedModel::new(call()))
+        .tool(fails(ToolErrorKind::Unavailable))
+        .tool_outcome(|spec, outcome| {
+            outcome.map_err(|error| {
+                assert!(error.source().is_some(), "it knows the cause");
+                ToolError::new(format!("{} cannot be reached", spec.definition.name()))
+                    .with_kind(error.kind())
+            })
+        })
+        .build()
+        .unwrap();
+    assert_eq!(told(&agent.run("x").outcome().await.unwrap().messages), ["fails cannot be reached"]);
+
+    let throws = |kind| {
+        let model = ScriptedModel::new(call()).unverified();
+        Agent::builder(model).tool(fails(kind)).abort_on_tool_error(true).build().unwrap()
+    };
+    let error = throws(ToolErrorKind::Failed).run("x").outcome().await.unwrap_err();
+    assert_eq!(error.reason(), &EndReason::ToolAbort);
+    assert_eq!(told(&error.partial().messages), ["no connection to db-7"]);
+    // What the model can mend, it is told.
+    assert!(throws(ToolErrorKind::Retry).run("x").outcome().await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn timeouts_and_panics_are_rewritten_too() {
+    let hangs = tool_fn("hangs", "", |_: NoArguments| async {
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        Ok::<_, ToolError>(())
+    });
+    let panics = tool_fn("panics", "", |_: NoArguments| -> Result<(), ToolError> { panic!("canary") });
+    let turn = Turn::call("hangs", "{}").and_call("panics", "{}");
+    let agent = Agent::builder(ScriptedModel::new([turn, Turn::text("done")]))
+        .tool(hangs.with_effect(Effect::Read))
+        .tool(panics.with_effect(Effect::Read))
+        .tool_outcome(|spec, outcome| {
+            let text = |error: &ToolError| format!("{} {:?}", spec.definition.name(), error.kind());
+            outcome.map_err(|error| ToolError::new(text(&error)).with_kind(error.kind()))
+        })
+        .build()
+        .unwrap();
+    let outcome = agent.run("x").outcome().await.unwrap();
+    assert_eq!(told(&outcome.messages), ["hangs Timeout", "panics Panicked"]);
+}
+
+// A hook with a bug fails the call, not the run.
+#[tokio::test]
+async fn a_hook_that_panics_is_a_failed_result() {
+    let model = ScriptedModel::new([Turn::call("double", json!({"n": 2})), Turn::text("done")]);
+    let agent = Agent::builder(model)
+        .tool(double(&Counter::default()))
+        .tool_outcome(|_, _| panic!("canary"))
+        .build()
+        .unwrap();
+    assert_eq!(told(&agent.run("x").outcome().await.unwrap().messages), ["the tool failed unexpectedly"]);
+}
+
+// R20, R21: a failed call leaves its siblings alone, and says whose result it is
+#[tokio::test]
+async fn a_failed_result_has_its_call_its_name_and_a_text() {
+    let blank =
+        tool_fn("blank", "", |_: NoArguments| Err::<(), _>(ToolError::new(" "))).with_effect(Effect::Read);
+    let turn = Turn::call("blank", "{}").and_call("double", json!({"n": 2})).and_call("fails", "{}");
+    let agent = Agent::builder(ScriptedModel::new([turn, Turn::text("done")]))
+        .tool(blank)
+        .tool(double(&Counter::default()))
+        .tool(fails(ToolErrorKind::Failed))
+        .build()
+        .unwrap();
+    let outcome = agent.run("x").outcome().await.unwrap();
+    let results = results(&outcome.messages);
+    let expected = [
+        ("blank", true, "the tool failed"),
+        ("double", false, "4"),
+        ("fails", true, "no connection to db-7"),
+    ];
+    for ((result, call), (name, is_error, text)) in results.iter().zip(&outcome.calls).zip(expected) {
+        assert_eq!((result.tool_name.as_deref(), result.is_error()), (Some(name), is_error));
+        assert_eq!((&result.call_id, &*result.tree.model_text()), (&call.id, text));
+    }
+    assert_eq!(results.len(), 3);
+}
+
+// A76: people see that a tool was called and if it worked; the model reads all
+#[tokio::test]
+async fn events_without_details_show_success_or_failure_alone() {
+    let secret = tool_fn("secret", "", |Number { n }: Number| Ok((n, Document::inline("canary"))));
+    let turn = Turn::call("secret", json!({"n": 4711})).and_call("fails", json!({"note": "canary"}));
+    let model = ScriptedModel::new([turn, Turn::text("All is well.")]);
+    let agent =
+        Agent::builder(model.clone()).tool(secret).tool(fails(ToolErrorKind::Failed)).build().unwrap();
+    let whole = all(&mut agent.run("x")).await;
+    assert!(format!("{whole:?}").contains("4711") && format!("{whole:?}").contains("db-7"));
+    let shown: Vec<_> = whole.into_iter().map(attache_agent::Event::without_tool_details).collect();
+    let text = format!("{shown:?}");
+    assert!(!text.contains("4711") && !text.contains("canary") && !text.contains("db-7"), "{text}");
+    let results = shown.iter().filter_map(|event| match &event.kind {
+        EventKind::ToolFinished { result, disposition } => {
+            assert_eq!(*disposition, Disposition::Executed);
+            Some((result.tool_name.clone().unwrap(), result.tree.model_text().into_owned()))
+        }
+        _ => None,
+    });
+    let results: Vec<_> = results.collect();
+    assert!(results.contains(&("secret".to_owned(), "success".to_owned())), "{results:?}");
+    assert!(results.contains(&("fails".to_owned(), "failure".to_owned())));
+    let outcome = end(&shown);
+    assert_eq!((outcome.text.as_str(), outcome.calls.len()), ("All is well.", 2));
+    let Message::ToolResults(read) = &*model.requests()[1].messages[2] else { panic!() };
+    assert!(read.results[0].tree.json().contains("4711"), "the model reads the details");
+}
