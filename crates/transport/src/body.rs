@@ -61,6 +61,13 @@ impl Frames {
 }
 
 impl EncodedBody {
+    /// A body of pieces, one behind the other. The long ones are shared, not copied.
+    pub fn from_pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
+        let mut frames = Frames::default();
+        pieces.into_iter().for_each(|piece| frames.share(piece));
+        frames.into_body()
+    }
+
     fn from_frames(frames: Vec<Bytes>) -> Self {
         let left = frames.iter().map(|frame| frame.len() as u64).sum();
         Self { frames: frames.into(), next: 0, left }

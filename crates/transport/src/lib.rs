@@ -29,6 +29,7 @@
 //! | the client, its time limits, retries | [`HttpClient`], [`Timeouts`], [`RetryPolicy`], [`Trying`] |
 //! | metrics, headers of a gateway, recordings: what stands between a client and the network | [`Hook`] |
 //! | documents from addresses that anybody may have written | [`GuardedFetcher`] |
+//! | requests that reach public addresses only | [`AddressGuard`], [`HttpClient::guarded`] |
 //! | an error body as a [`ProviderError`](attache_core::ProviderError) | [`ErrorResponse`], [`ErrorBody`] |
 //! | all of it as one [`ChunkStream`](attache_core::ChunkStream) | [`Exchange`], [`stream`] |
 //!
@@ -75,7 +76,7 @@ mod tool_schema;
 
 pub use auth::{Auth, Authorizer, Environment, missing_key};
 pub use body::EncodedBody;
-pub use client::{EndedExchange, Hook, HttpClient, Reply, Timeouts};
+pub use client::{AddressGuard, EndedExchange, Hook, HttpClient, Reply, Timeouts};
 pub use codec::{Codec, Replay, replay};
 pub use conversation::{
     asked, behind, comma, count_leading, count_seen, extra_tools, forbid, head, is_same, joined, own_system,
@@ -89,7 +90,7 @@ pub use error::{
     ErrorBody, ErrorReader, ErrorResponse, configuration, excerpt, invalid_history, kind_of_code,
     kind_of_status, malformed, unsupported,
 };
-pub use fetch::GuardedFetcher;
+pub use fetch::{GuardedFetcher, named_file, redirected, said_media_type};
 pub use files::{
     FileAnswer, FileApi, FileAsk, FileStep, NewFile, RemoteFile, UploadedFile, Uploads, seconds_between,
 };

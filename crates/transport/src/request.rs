@@ -151,8 +151,11 @@ impl RequestParts {
         }
     }
 
-    /// The request to send.
-    pub(crate) fn to_http(&self) -> Result<Request<EncodedBody>, ProviderError> {
+    /// The request with its secrets in it, for whoever sends it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`] for a URL or a header that cannot be sent.
+    pub fn to_http(&self) -> Result<Request<EncodedBody>, ProviderError> {
         let (uri, user) = target(&self.url)?;
         let mut request = Request::new(self.body.clone());
         *request.method_mut() = self.method.clone();

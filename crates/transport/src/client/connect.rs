@@ -18,7 +18,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::guard::{Guard, NotPublic};
+use super::guard::{AddressGuard, NotPublic, Resolver};
 use super::lanes::Origins;
 use super::proxies::Proxies;
 use super::settings::Watched;
@@ -40,7 +40,7 @@ impl Connector {
     pub(super) fn new(
         limit: Duration,
         proxies: Proxies,
-        guard: Option<Guard>,
+        guard: Option<AddressGuard>,
         origins: Option<Origins>,
     ) -> Self {
         Self { route: Route::new(proxies, guard), tls: Arc::default(), limit, origins }
@@ -112,9 +112,9 @@ struct Route {
 }
 
 impl Route {
-    fn new(proxies: Proxies, guard: Option<Guard>) -> Self {
+    fn new(proxies: Proxies, guard: Option<AddressGuard>) -> Self {
         let guarded = guard
-            .map(|guard| Guarded { tcp: settled(HttpConnector::new_with_resolver(guard.clone())), guard });
+            .map(|guard| Guarded { tcp: settled(HttpConnector::new_with_resolver(Resolver(guard.clone()))), guard });
         Self { tcp: settled(HttpConnector::new()), guarded, proxies: Arc::new(proxies) }
     }
 
@@ -151,8 +151,8 @@ fn settled<R>(mut tcp: HttpConnector<R>) -> HttpConnector<R> {
 /// TCP to what a guard permits.
 #[derive(Clone, Debug)]
 struct Guarded {
-    tcp: HttpConnector<Guard>,
-    guard: Guard,
+    tcp: HttpConnector<Resolver>,
+    guard: AddressGuard,
 }
 
 impl Guarded {

@@ -5,6 +5,7 @@ use std::io;
 
 use attache_core::{ErrorKind, ProviderError};
 
+use super::guard::NotPublic;
 use crate::redact::host_of;
 
 /// Why no answer came.
@@ -54,6 +55,10 @@ impl Broken {
         let host = host_of(url);
         let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
         let root = self.causes().last().map(ToString::to_string).unwrap_or_default();
+        if self.any(|cause| cause.is::<NotPublic>()) {
+            let message = format!("{host} may not be reached: {NotPublic}");
+            return ProviderError::new(ErrorKind::Permission, message);
+        }
         let kind = if self.is_slow { ErrorKind::Timeout } else { ErrorKind::Network };
         if self.is_connect {
             // A certificate that is not trusted will not be trusted in a second.

@@ -18,8 +18,11 @@ type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> 
 
 /// Which addresses may be connected to, and how hosts are looked up. What a look-up yields is checked, and only what
 /// was checked is connected to: there is no second look-up between the two.
+///
+/// Public addresses may be, and nothing that is loopback, private, link-local, shared, multicast, reserved or written in
+/// IPv6 to look otherwise.
 #[derive(Clone)]
-pub(crate) struct Guard {
+pub struct AddressGuard {
     pub(crate) private: bool,
     lookup: Lookup,
 }
@@ -50,9 +53,15 @@ impl std::error::Error for Unknown {}
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-impl Guard {
+impl Default for AddressGuard {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AddressGuard {
     /// Public addresses, found as the operating system finds them.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             private: false,
             lookup: Arc::new(|host| {
@@ -64,12 +73,23 @@ impl Guard {
         }
     }
 
-    pub(crate) fn set_lookup<L, F>(&mut self, lookup: L)
+    /// Sets whether private addresses may be reached too (loopback, the ranges of RFC 1918, unique local ones, those
+    /// behind carriers); `false` by default. Link-local addresses and the metadata services of clouds stay out of reach.
+    #[must_use]
+    pub fn with_private_addresses(mut self, allowed: bool) -> Self {
+        self.private = allowed;
+        self
+    }
+
+    /// Sets how hosts are looked up; as the operating system does by default. What is found is checked like that.
+    #[must_use]
+    pub fn with_lookup<L, F>(mut self, lookup: L) -> Self
     where
         L: Fn(String) -> F + Send + Sync + 'static,
         F: Future<Output = io::Result<Vec<IpAddr>>> + Send + 'static,
     {
         self.lookup = Arc::new(move |host| Box::pin(lookup(host)));
+        self
     }
 
     /// True if the address may be connected to.
@@ -119,13 +139,17 @@ pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     bare.unwrap_or(host).parse().ok()
 }
 
-impl fmt::Debug for Guard {
+impl fmt::Debug for AddressGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("private", &self.private).finish_non_exhaustive()
+        f.debug_struct("AddressGuard").field("private", &self.private).finish_non_exhaustive()
     }
 }
 
-impl Service<Name> for Guard {
+/// A guard as what connects asks it.
+#[derive(Clone, Debug)]
+pub(super) struct Resolver(pub(super) AddressGuard);
+
+impl Service<Name> for Resolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = BoxError;
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
@@ -135,6 +159,6 @@ impl Service<Name> for Guard {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        Box::pin(self.clone().addresses(name.as_str().to_owned()))
+        Box::pin(self.0.clone().addresses(name.as_str().to_owned()))
     }
 }

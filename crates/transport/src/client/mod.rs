@@ -30,12 +30,13 @@ use http::Request;
 use http::header::CONTENT_ENCODING;
 use tokio::time::{Instant, timeout_at};
 
+pub use self::guard::AddressGuard;
 pub use self::hook::{EndedExchange, Hook};
 pub use self::reply::Reply;
 pub use self::timeouts::Timeouts;
 
 pub(crate) use self::failure::Unanswered;
-pub(crate) use self::guard::{Guard, NotPublic, Unknown, literal};
+pub(crate) use self::guard::{NotPublic, Unknown, literal};
 
 use self::connections::Connections;
 use self::deadline::Deadline;
@@ -87,16 +88,17 @@ impl HttpClient {
     /// private, loopback, link-local, shared or reserved, whatever a host resolves to. Proxies of the environment are not
     /// used, since a proxy looks hosts up itself.
     pub fn to_public_addresses(timeouts: Timeouts) -> Self {
-        Self::guarded(timeouts, Guard::new(), false)
+        Self::guarded(timeouts, AddressGuard::new(), false)
     }
 
-    /// A client that connects to what `guard` permits and nothing else. Through a proxy, if those of the environment
-    /// are used, it is the proxy that connects.
-    pub(crate) fn guarded(timeouts: Timeouts, guard: Guard, proxies: bool) -> Self {
+    /// A client with a pool of its own that connects to what `guard` permits and nothing else. With `proxies` those of
+    /// the environment are used; then it is for them to keep what is private out of reach, and what is known here to
+    /// be private is refused as well.
+    pub fn guarded(timeouts: Timeouts, guard: AddressGuard, proxies: bool) -> Self {
         Self::with_pool(timeouts, Some(guard), proxies)
     }
 
-    fn with_pool(timeouts: Timeouts, guard: Option<Guard>, proxies: bool) -> Self {
+    fn with_pool(timeouts: Timeouts, guard: Option<AddressGuard>, proxies: bool) -> Self {
         let pool = Pool::new(timeouts.connect, guard, proxies);
         Self { timeouts, connections: Connections::Pool(Arc::new(pool)), hooks: None }
     }
@@ -169,15 +171,15 @@ impl HttpClient {
     /// answer. The limit of all of it is [`Timeouts::total`].
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`] for a request that cannot be sent, [`ErrorKind::Network`] and
-    /// [`ErrorKind::Timeout`]. None of them contains a secret of the request.
+    /// [`ErrorKind::Configuration`] for a request that cannot be sent, [`ErrorKind::Permission`] for a host that a guard
+    /// keeps out of reach, [`ErrorKind::Network`] and [`ErrorKind::Timeout`]. None of them contains a secret of the
+    /// request.
     ///
     /// # Cancellation
     /// Dropping the future aborts the request, dropping the reply the rest of it.
     pub async fn answer(&self, request: &RequestParts) -> Result<Reply, ProviderError> {
         if tokio::runtime::Handle::try_current().is_err() {
-            let message = "a request must be sent inside a tokio runtime";
-            return Err(ProviderError::new(ErrorKind::Configuration, message));
+            return Err(no_runtime());
         }
         let _under_way = UnderWay::begin();
         let end = Instant::now() + self.timeouts.total;
@@ -209,8 +211,7 @@ impl HttpClient {
         trying: &mut Trying,
     ) -> Result<Reply, ProviderError> {
         if tokio::runtime::Handle::try_current().is_err() {
-            let message = "a request must be sent inside a tokio runtime";
-            return Err(ProviderError::new(ErrorKind::Configuration, message));
+            return Err(no_runtime());
         }
         let mut may_refresh = true;
         loop {
@@ -357,6 +358,10 @@ impl HttpClient {
     pub fn proxy(&self, url: &str) -> Option<String> {
         self.connections.proxy(url)
     }
+}
+
+fn no_runtime() -> ProviderError {
+    ProviderError::new(ErrorKind::Configuration, "a request must be sent inside a tokio runtime")
 }
 
 fn no_credentials() -> ProviderError {

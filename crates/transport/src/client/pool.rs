@@ -15,7 +15,7 @@ use hyper_util::rt::TokioTimer;
 
 use super::connect::Connector;
 use super::failure::Broken;
-use super::guard::Guard;
+use super::guard::AddressGuard;
 use super::idle::{Idle, Tasks, holding};
 use super::lanes::{Origins, Place};
 use super::proxies::Proxies;
@@ -38,7 +38,7 @@ const PING_ANSWER: Duration = Duration::from_secs(20);
 pub(super) struct Pool {
     /// The limit for connecting.
     pub(super) connect: Duration,
-    pub(super) guard: Option<Guard>,
+    pub(super) guard: Option<AddressGuard>,
     /// True if the proxies of the environment are used.
     pub(super) proxies: bool,
     open: OnceLock<Open>,
@@ -63,7 +63,7 @@ struct Open {
 type Answered = (Response<Incoming>, Option<Place>, Option<Idle>);
 
 impl Pool {
-    pub(super) fn new(connect: Duration, guard: Option<Guard>, proxies: bool) -> Self {
+    pub(super) fn new(connect: Duration, guard: Option<AddressGuard>, proxies: bool) -> Self {
         Self { connect, guard, proxies, open: OnceLock::new() }
     }
 
@@ -168,7 +168,7 @@ impl Open {
     }
 }
 
-fn open(connect: Duration, proxies: Proxies, guard: Option<Guard>) -> Open {
+fn open(connect: Duration, proxies: Proxies, guard: Option<AddressGuard>) -> Open {
     let mut builder = Client::builder(Tasks);
     // Strangers have less to say in their headers than providers.
     if guard.is_some() {

@@ -12,7 +12,7 @@ fn client(proxy: &str) -> HttpClient {
     guarded_client(proxy, None)
 }
 
-fn guarded_client(proxy: &str, guard: Option<Guard>) -> HttpClient {
+fn guarded_client(proxy: &str, guard: Option<AddressGuard>) -> HttpClient {
     let pool = Pool::new(Timeouts::new().connect, guard, true);
     pool.open_with(Matcher::builder().all(proxy.to_owned()).no("direct.test").build().into());
     let connections = Connections::Pool(Arc::new(pool));
@@ -128,8 +128,7 @@ fn the_future_of_a_request_is_small() {
 async fn a_known_private_host_is_not_asked_of_a_proxy() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("http://{}", listener.local_addr().unwrap());
-    let mut guard = Guard::new();
-    guard.set_lookup(|host| async move {
+    let guard = AddressGuard::new().with_lookup(|host| async move {
         match host.as_str() {
             "inside.test" => Ok(vec!["10.0.0.1".parse().unwrap()]),
             _ => Err(std::io::Error::other("only the proxy knows")),

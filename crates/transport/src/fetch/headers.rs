@@ -10,8 +10,8 @@ use crate::request::percent_decoded;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
-/// The media type, if the server says one that means something.
-pub(super) fn media_type(headers: &HeaderMap) -> Option<MediaType> {
+/// The media type of a body, if its server says one that means something.
+pub fn said_media_type(headers: &HeaderMap) -> Option<MediaType> {
     let declared = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let media_type = MediaType::resolve(Some(declared), None, None);
     (media_type != MediaType::octet_stream()).then_some(media_type)
@@ -20,13 +20,17 @@ pub(super) fn media_type(headers: &HeaderMap) -> Option<MediaType> {
 /// The file name: what the server says, else the end of an address, if it is one by its extension. (It may be a token
 /// otherwise, and names are shown to the model.)
 pub(super) fn file_name(headers: &HeaderMap, addresses: [&Target; 2]) -> Option<String> {
-    let said = headers.get(CONTENT_DISPOSITION).and_then(|value| disposition(value.as_bytes()));
-    said.or_else(|| {
+    named_file(headers).or_else(|| {
         addresses.into_iter().find_map(|address| {
             let name = plain_name(&String::from_utf8(percent_decoded(address.last_step())).ok()?)?;
             MediaType::from_file_name(&name).map(|_| name)
         })
     })
+}
+
+/// The file name that a server says with a body, without folders and characters that show nothing. (RFC 6266)
+pub fn named_file(headers: &HeaderMap) -> Option<String> {
+    disposition(headers.get(CONTENT_DISPOSITION)?.as_bytes())
 }
 
 /// The name in a `content-disposition`; the extended form wins. (RFC 6266 section 4.3)
@@ -162,7 +166,7 @@ mod tests {
         let said = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, text.parse().unwrap());
-            media_type(&headers).map(|media| media.to_string())
+            said_media_type(&headers).map(|media| media.to_string())
         };
         assert_eq!(said("Application/PDF; qs=0.001").unwrap(), "application/pdf");
         assert_eq!(said("text/csv; charset=ISO-8859-1").unwrap(), "text/csv; charset=iso-8859-1");

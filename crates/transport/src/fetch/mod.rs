@@ -3,6 +3,9 @@
 mod headers;
 mod target;
 
+pub use self::headers::{named_file, said_media_type};
+pub use self::target::redirected;
+
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -17,7 +20,7 @@ use tokio::time::Instant;
 
 use self::target::Target;
 use crate::body::EncodedBody;
-use crate::client::{Guard, HttpClient, NotPublic, Reply, Timeouts, Unanswered, Unknown};
+use crate::client::{AddressGuard, HttpClient, NotPublic, Reply, Timeouts, Unanswered, Unknown};
 use crate::retry::{RetryPolicy, Trying};
 
 /// Fetches documents from public `http` and `https` addresses.
@@ -53,7 +56,7 @@ pub struct GuardedFetcher {
     allowed: Option<Arc<[String]>>,
     denied: Arc<[String]>,
     proxies: bool,
-    guard: Guard,
+    guard: AddressGuard,
     client: OnceLock<HttpClient>,
 }
 
@@ -71,7 +74,7 @@ impl Default for GuardedFetcher {
             allowed: None,
             denied: Arc::from([]),
             proxies: false,
-            guard: Guard::new(),
+            guard: AddressGuard::new(),
             client: OnceLock::new(),
         }
     }
@@ -139,7 +142,7 @@ impl GuardedFetcher {
     /// clouds stay out of reach.
     #[must_use]
     pub fn with_private_addresses(mut self, allowed: bool) -> Self {
-        self.guard.private = allowed;
+        self.guard = self.guard.with_private_addresses(allowed);
         self.rebuilt()
     }
 
@@ -158,7 +161,7 @@ impl GuardedFetcher {
         L: Fn(String) -> F + Send + Sync + 'static,
         F: Future<Output = io::Result<Vec<IpAddr>>> + Send + 'static,
     {
-        self.guard.set_lookup(lookup);
+        self.guard = self.guard.with_lookup(lookup);
         self.rebuilt()
     }
 
@@ -207,7 +210,7 @@ impl GuardedFetcher {
             match status {
                 StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION => {
                     let fetched = headers::file_name(reply.headers(), [&target, first]);
-                    let media_type = headers::media_type(reply.headers());
+                    let media_type = said_media_type(reply.headers());
                     let bytes = self.body(reply).await?;
                     return Ok(Fetched::new(bytes).with_media_type(media_type).with_file_name(fetched));
                 }

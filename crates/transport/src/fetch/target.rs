@@ -109,6 +109,15 @@ impl Target {
     }
 }
 
+/// Where a redirect leads that answers a request to `url`, in full.
+///
+/// # Errors
+/// [`FetchErrorKind::Refused`] if one of the two is no `http` or `https` address without credentials, or if it leads from
+/// `https` to `http`.
+pub fn redirected(url: &str, location: &[u8]) -> Result<String, FetchError> {
+    Ok(Target::parse(url)?.redirected(location)?.uri().to_string())
+}
+
 /// What stands before the first colon, if it is a scheme.
 fn scheme(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
