@@ -25,6 +25,7 @@ const ALONE: &[&str] = &[
     "attache-stores",
     "attache-tools",
     "attache-mcp",
+    "attache-http-tools",
     "attache-testkit",
 ];
 

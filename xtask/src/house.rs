@@ -26,7 +26,7 @@ const TLS: [&str; 6] =
 
 /// The most crates of others that a team compiles for picking one of ours, all features of it on. A split of ours costs
 /// nobody anything.
-const LIMITS: [(&str, usize); 13] = [
+const LIMITS: [(&str, usize); 14] = [
     ("attache-schema", 10),
     // 45 and `http`: the head of an answer is handed on as the client has it, and every provider has that crate. And
     // `inventory`, behind `discovery`: only a crate that every `#[tool]` names can register tools.
@@ -41,6 +41,7 @@ const LIMITS: [(&str, usize); 13] = [
     ("attache-stores", 68),
     ("attache-tools", 68),
     ("attache-mcp", 110),
+    ("attache-http-tools", 88),
     ("attache-testkit", 88),
     ("attache-cli", 195),
 ];
@@ -73,8 +74,12 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     problems.extend(trees.forbid("attache-tools", PROVIDERS)?);
     problems.extend(trees.forbid("attache-tools", &["attache-agent", "attache-models", "attache-convert"])?);
     // Gateways are tools to whatever agent and model there is.
-    problems.extend(trees.forbid("attache-mcp", PROVIDERS)?);
-    problems.extend(trees.forbid("attache-mcp", &["attache-agent", "attache-models", "attache-convert"])?);
+    for gateway in ["attache-mcp", "attache-http-tools"] {
+        problems.extend(trees.forbid(gateway, PROVIDERS)?);
+        problems.extend(trees.forbid(gateway, &["attache-agent", "attache-models", "attache-convert"])?);
+    }
+    // One client with one guard stands before every service, and no framework of servers comes along.
+    problems.extend(trees.forbid("attache-http-tools", &["reqwest", "axum", "tower"])?);
     // TLS needs no compiler of C, and comes with the transport alone.
     problems.extend(trees.forbid("attache-mcp", &["aws-lc-sys", "reqwest", "native-tls"])?);
     // Stores are an agent's, whatever model it asks.
@@ -99,6 +104,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         "attache-stores",
         "attache-tools",
         "attache-mcp",
+        "attache-http-tools",
         "attache-models",
     ];
     for package in PROVIDERS.iter().chain(&others) {

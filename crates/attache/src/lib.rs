@@ -36,6 +36,7 @@
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
+//! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `mcp` | `mcp` | MCP servers as tools, over stdio and HTTP, with their documents |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `discovery` | `Discovery` | the tools of all crates that a program links, without a list |
@@ -43,7 +44,7 @@
 //! | `anthropic` | `anthropic` | the Anthropic Messages API |
 //! | `gemini` | `gemini` | the Gemini API and Vertex AI |
 //! | `bedrock` | `bedrock` | Amazon Bedrock Converse |
-//! | any of these four, `mcp` or `models` | `transport` | time limits, retries and connections of providers; `GuardedFetcher` for documents at addresses |
+//! | any of these four, `http-tools`, `mcp` or `models` | `transport` | time limits, retries and connections of providers; `GuardedFetcher` for documents at addresses |
 //! | `offline` | `offline` | a deterministic model without key, network and weights |
 //! | `models` | `models` | models by name, of the providers that are enabled, and wrappers around models |
 //! | `convert` | `convert` | documents to text for models that cannot read them |
@@ -87,6 +88,9 @@ pub use attache_convert as convert;
 #[cfg(feature = "gemini")]
 #[doc(inline)]
 pub use attache_gemini as gemini;
+#[cfg(feature = "http-tools")]
+#[doc(inline)]
+pub use attache_http_tools as http_tools;
 #[cfg(feature = "mcp")]
 #[doc(inline)]
 pub use attache_mcp as mcp;
@@ -109,6 +113,7 @@ pub use attache_tools as tools;
     feature = "anthropic",
     feature = "bedrock",
     feature = "gemini",
+    feature = "http-tools",
     feature = "mcp",
     feature = "models",
     feature = "openai"

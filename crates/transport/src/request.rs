@@ -60,6 +60,13 @@ impl RequestParts {
         self
     }
 
+    /// Takes a header away.
+    #[must_use]
+    pub fn without_header(mut self, name: &HeaderName) -> Self {
+        self.headers.retain(|(known, _)| known != name);
+        self
+    }
+
     /// Sets a header whose value nobody may see, replacing one of the same name. `prefix` is the part that is no
     /// secret, such as `"Bearer "`.
     #[must_use]

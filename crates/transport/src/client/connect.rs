@@ -113,8 +113,10 @@ struct Route {
 
 impl Route {
     fn new(proxies: Proxies, guard: Option<AddressGuard>) -> Self {
-        let guarded = guard
-            .map(|guard| Guarded { tcp: settled(HttpConnector::new_with_resolver(Resolver(guard.clone()))), guard });
+        let guarded = guard.map(|guard| Guarded {
+            tcp: settled(HttpConnector::new_with_resolver(Resolver(guard.clone()))),
+            guard,
+        });
         Self { tcp: settled(HttpConnector::new()), guarded, proxies: Arc::new(proxies) }
     }
 

@@ -1,0 +1,34 @@
+//! HTTP endpoints as tools of agents: declared in code.
+//!
+//! | need | type |
+//! | --- | --- |
+//! | one endpoint, and what the model writes of it | [`Endpoint`], [`Parameter`] |
+//! | the endpoints of a service as a family of tools | [`HttpTools`] |
+//! | headers and cookies of the caller that a tool passes on | [`CallerHeaders`] |
+//! | a router of axum in this process in place of the network | [`HttpTools::with_service`], feature `tower` |
+//!
+//! A file that an endpoint answers with becomes a document of the tool's result, so that the model sees it.
+//! Decisions are in `docs/adr/0024-endpoints-as-tools.md`.
+
+mod body;
+mod caller;
+mod endpoint;
+mod error;
+mod origin;
+mod parameter;
+mod request;
+mod response;
+mod send;
+mod sent;
+mod service;
+mod template;
+mod tools;
+mod write;
+
+pub use caller::CallerHeaders;
+pub use endpoint::{BodyFormat, Endpoint};
+pub use error::HttpToolsError;
+pub use parameter::{Parameter, Place, Style};
+pub use response::HttpOutput;
+pub use send::Redirects;
+pub use tools::HttpTools;
