@@ -45,6 +45,7 @@ mod converter;
 mod discovery;
 mod document;
 mod error;
+mod facts;
 mod fetcher;
 mod files;
 pub mod fresh;
@@ -83,6 +84,7 @@ pub use converter::{ConvertedText, Converter, MediaLimits, PageImage, RenderedPa
 pub use discovery::Discovery;
 pub use document::{Document, DocumentSource, DocumentStore, StoreError, StoreErrorKind};
 pub use error::{ErrorKind, ProviderError};
+pub use facts::{Fact, LongTermMemory};
 pub use fetcher::{FetchError, FetchErrorKind, Fetched, Fetcher};
 pub use files::{FileKey, FileReferences};
 pub use future::BoxFuture;

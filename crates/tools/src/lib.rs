@@ -1,7 +1,10 @@
 //! Tools that an agent is given ready-made.
 //!
-//! [`ReadDocument`] lets a model ask for more of a document of the conversation.
+//! [`ReadDocument`] lets a model ask for more of a document of the conversation. [`fact_tools`] let it remember facts
+//! across conversations, and [`recalled`] tells it of those that a question is about.
 
+mod facts;
 mod read_document;
 
+pub use facts::{MemoryFacts, fact_tools, recalled};
 pub use read_document::ReadDocument;

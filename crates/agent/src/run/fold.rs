@@ -20,6 +20,9 @@ const MAX_PAUSES: u32 = 10;
 /// Characters of a token, where a provider reports no usage.
 const CHARS_PER_TOKEN: u64 = 4;
 
+/// The number of steps before the limit at which the model is told of it, at the tail, so that the cached prefix holds.
+const STEPS_TOLD: u32 = 3;
+
 impl Run {
     pub(super) fn start(&mut self, started: &Started, at: u64) {
         self.began_at = at;
@@ -71,6 +74,12 @@ impl Run {
     /// The model; without tools if this is the last call allowed.
     pub(super) fn before_model(&mut self) -> Phase {
         let landing = self.limit_reached();
+        let (limit, left) = (self.limits.max_steps, self.limits.max_steps.saturating_sub(self.step));
+        if landing.is_none() && left == STEPS_TOLD && limit > 2 * STEPS_TOLD {
+            let id = self.mint();
+            let text = format!("This run has {left} steps left. At the last one tools are off.");
+            self.push(notice(text).with_id(id));
+        }
         self.land(landing)
     }
 

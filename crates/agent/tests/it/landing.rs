@@ -196,3 +196,28 @@ async fn a_call_that_was_begun_is_of_unknown_outcome_in_an_outcome_that_is_none_
     assert_eq!(told(&outcome.messages), [UNKNOWN]);
     assert_eq!(outcome.unknown.len(), 1);
 }
+
+// A32
+#[tokio::test]
+async fn the_model_is_told_how_many_steps_are_left_and_the_prefix_holds() {
+    let model = attache_testkit::FunctionModel::new(|_, number| match number {
+        9 => Turn::text("done"),
+        _ => Turn::call("t", json!({"n": number})),
+    });
+    let tool =
+        crate::common::kit::counting("t", attache_core::Effect::Read, &crate::common::Counter::default());
+    let agent = Agent::builder(model.clone()).tool(tool).max_steps(10).build().unwrap();
+    agent.run("go").outcome().await.unwrap();
+    let requests: Vec<_> = model.asked().requests().cloned().collect();
+    let told = |request: &attache_core::ChatRequest| {
+        crate::common::kit::heard(&request.messages)
+            .iter()
+            .filter(|text| text.contains("3 steps left"))
+            .count()
+    };
+    assert_eq!(requests.iter().map(told).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
+    let ids = crate::common::kit::ids(&requests);
+    assert!(ids.windows(2).all(|pair| pair[1].starts_with(&pair[0])));
+    let last = crate::common::kit::heard(&requests[7].messages).pop().unwrap();
+    assert!(last.contains("At the last one tools are off"), "{last}");
+}

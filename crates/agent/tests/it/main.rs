@@ -35,6 +35,7 @@ mod resuming;
 mod rules;
 mod running;
 mod streaming;
+mod tokens;
 mod typed;
 mod unknown;
 mod waiting;

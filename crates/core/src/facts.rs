@@ -1,0 +1,52 @@
+//! What is remembered across conversations.
+
+use std::time::SystemTime;
+
+use crate::document::StoreError;
+use crate::future::BoxFuture;
+
+/// Something that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fact {
+    /// Its id; the same text of the same principal has the same one.
+    pub id: String,
+    /// The text.
+    pub text: String,
+    /// When it was remembered last.
+    pub at: SystemTime,
+}
+
+impl Fact {
+    /// A fact.
+    pub fn new(id: impl Into<String>, text: impl Into<String>, at: SystemTime) -> Self {
+        Self { id: id.into(), text: text.into(), at }
+    }
+}
+
+/// Remembers facts across conversations, those of each principal apart. Implementations are bounded.
+pub trait LongTermMemory: Send + Sync {
+    /// Remembers a text. The same text again is the same fact, as of now.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::TooLarge`](crate::StoreErrorKind::TooLarge) if it does not fit,
+    /// [`StoreErrorKind::Unavailable`](crate::StoreErrorKind::Unavailable) if the backend does not answer.
+    fn remember<'a>(&'a self, principal: &'a str, text: &'a str) -> BoxFuture<'a, Result<Fact, StoreError>>;
+
+    /// The facts that match the words of `query`, the best first, at most `limit`. A query without words has the newest.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Unavailable`](crate::StoreErrorKind::Unavailable) if the backend does not answer.
+    fn search<'a>(
+        &'a self,
+        principal: &'a str,
+        query: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Fact>, StoreError>>;
+
+    /// Forgets a fact. Says whether there was one of that id.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Unavailable`](crate::StoreErrorKind::Unavailable) if the backend does not answer.
+    fn forget<'a>(&'a self, principal: &'a str, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
+}
