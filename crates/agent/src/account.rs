@@ -90,6 +90,11 @@ impl Account {
         Ok(())
     }
 
+    /// True if it, or one around it, limits cost.
+    pub(crate) fn limits_cost(&self) -> bool {
+        self.limits.max_cost.is_some() || self.around.as_ref().is_some_and(|around| around.limits_cost())
+    }
+
     /// Spends an amount that nobody reserved.
     pub(crate) fn spend(self: &Arc<Self>, amount: Amount) {
         let mut next = Some(self);

@@ -122,6 +122,11 @@ impl Agent {
         ToolManager::new(Arc::clone(&self.0)).await
     }
 
+    /// Where its documents are kept.
+    pub(crate) fn store(&self) -> Arc<dyn DocumentStore> {
+        Arc::clone(&self.0.store)
+    }
+
     /// A run over an input. It is lazy: nothing happens until it is polled. It cannot be resumed; see
     /// [`run_in`](Self::run_in). Started by a tool of a run that can, it can be resumed together with that run.
     pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {

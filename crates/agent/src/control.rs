@@ -9,7 +9,7 @@ use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, Too
 use tokio::sync::Notify;
 
 use crate::decide::{DecideError, decide, is_expired, settled, stands};
-use crate::journal::{Journal, JournalError, Place, in_time};
+use crate::journal::{Journal, JournalError, Place, in_time, runs_inside};
 use crate::keep::keep_of_result;
 use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::OutputSpec;
@@ -41,6 +41,8 @@ struct State {
     asked: Vec<Asked>,
     /// The decisions that the caller brings to a run that goes on.
     decisions: Vec<(String, String, Decision)>,
+    /// Of the runs inside tools.
+    inside: Vec<Control>,
     cancelled: Option<String>,
     ended: bool,
 }
@@ -115,11 +117,26 @@ impl Control {
         self.shared.output.get().map(|spec| &**spec)
     }
 
+    /// Has results for calls of a run inside a tool submitted here, until what it yields is dropped.
+    pub(crate) fn with_inside(&self, inside: Control) -> Known {
+        self.lock().inside.push(inside.clone());
+        Known { around: self.clone(), inside }
+    }
+
+    /// True if a call of the run, or of one inside, waits for its result.
+    fn awaits(&self, id: &ToolCallId) -> bool {
+        let state = self.lock();
+        let inside = state.inside.clone();
+        let own = state.awaiting.contains_key(id);
+        drop(state);
+        own || inside.iter().any(|inside| inside.awaits(id))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delivers results of calls that wait for the caller, all or some. They are checked together: if one does not
+    /// Delivers results of calls that wait for the caller, all or some, also of calls of agents inside. They are checked together: if one does not
     /// fit, none is taken. Their documents go into the agent's store before any is recorded. If the store or the
     /// journal fails, those recorded until then are taken, and the rest may be submitted again.
     ///
@@ -127,7 +144,19 @@ impl Control {
     /// [`SubmitError`] says which result does not fit; the run stays as it was. [`SubmitError::ChatLoopClosed`] also
     /// where the run ended before the result was recorded.
     pub async fn submit(&self, results: impl IntoIterator<Item = ToolResult>) -> Result<(), SubmitError> {
-        let results: Vec<ToolResult> = results.into_iter().collect();
+        let mut results: Vec<ToolResult> = results.into_iter().collect();
+        let inside = self.lock().inside.clone();
+        for inside in inside {
+            let (theirs, rest): (Vec<_>, Vec<_>) =
+                results.into_iter().partition(|result| inside.awaits(&result.call_id));
+            results = rest;
+            if !theirs.is_empty() {
+                Box::pin(inside.submit(theirs)).await?;
+                if results.is_empty() {
+                    return Ok(());
+                }
+            }
+        }
         let keys = self.reserve(&results)?;
         let mut open = Reserved {
             control: self,
@@ -189,15 +218,15 @@ impl Control {
         Ok(keys)
     }
 
-    /// The calls that wait for the caller, in no particular order.
+    /// The calls that wait for the caller, those of agents inside included, in no particular order.
     pub fn awaiting(&self) -> Vec<ToolCall> {
         let state = self.lock();
-        state
-            .awaiting
-            .values()
-            .filter(|(_, _, answered)| !answered)
-            .map(|(_, call, _)| call.clone())
-            .collect()
+        let open = state.awaiting.values().filter(|(_, _, answered)| !answered);
+        let mut calls: Vec<ToolCall> = open.map(|(_, call, _)| call.clone()).collect();
+        let inside = state.inside.clone();
+        drop(state);
+        calls.extend(inside.iter().flat_map(Control::awaiting));
+        calls
     }
 
     /// Decides about a call that waits for approval, while the run is under way; see [`decide`](crate::decide).
@@ -209,6 +238,10 @@ impl Control {
         if let Some(journal) = self.shared.place.journal() {
             return decide(journal, id, by, decision).await;
         }
+        let inside = self.lock().inside.clone();
+        if let Some(inside) = inside.iter().find(|inside| inside.asks(id)) {
+            return Box::pin(inside.decide(id, by, decision)).await;
+        }
         let asked = self.lock().asked.iter().find(|asked| asked.id == id).cloned();
         let asked = asked.ok_or_else(|| DecideError::Unknown { id: id.to_owned() })?;
         if !self.is_active() || is_expired(&asked) {
@@ -216,6 +249,15 @@ impl Control {
         }
         let entry = Entry::new(Key::decided(id), settled(id, by, decision.clone()));
         stands(self.shared.place.deliver(entry).await?, id, &decision)
+    }
+
+    /// True if the run, or one inside, asks for that approval.
+    fn asks(&self, id: &str) -> bool {
+        let state = self.lock();
+        let inside = state.inside.clone();
+        let own = state.asked.iter().any(|asked| asked.id == id);
+        drop(state);
+        own || inside.iter().any(|inside| inside.asks(id))
     }
 
     /// Lets somebody decide about calls, before they are announced.
@@ -347,6 +389,19 @@ impl fmt::Debug for Control {
     }
 }
 
+/// The control of a run inside a tool, while the run around it knows it.
+pub(crate) struct Known {
+    around: Control,
+    inside: Control,
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        let is_other = |known: &Control| !Arc::ptr_eq(&known.shared, &self.inside.shared);
+        self.around.lock().inside.retain(is_other);
+    }
+}
+
 /// Results on their way into the journal. Those that do not get there, also because the submitting future is
 /// dropped, may be submitted again.
 struct Reserved<'a> {
@@ -375,25 +430,35 @@ pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), Su
     let unreadable = |error: ReplayError| JournalError::Unreadable { problem: error.to_string() };
     let run = Run::replay(&entries).map_err(|error| SubmitError::Journal(unreadable(error)))?;
     let id = result.call_id.clone();
-    let waits = match run.next() {
-        Action::AnswerCalls { calls } => {
-            calls.iter().any(|pending| pending.external && pending.call.id == id)
-        }
-        Action::End { .. } | Action::Ended => return Err(SubmitError::ChatLoopClosed),
-        _ => false,
-    };
-    if !waits {
-        return Err(match run.knows_call(&id) {
-            true => SubmitError::DuplicateResult { id },
-            false => SubmitError::UnknownCall { id },
-        });
+    if matches!(run.next(), Action::End { .. } | Action::Ended) {
+        return Err(SubmitError::ChatLoopClosed);
     }
+    let inside = || {
+        let mut runs = runs_inside(&entries).into_iter();
+        runs.find_map(|(scope, own)| Run::replay(&own).ok().filter(|run| waits_for(run, &id)).map(|_| scope))
+    };
+    let scope = match waits_for(&run, &id) {
+        true => String::new(),
+        false => inside().ok_or_else(|| match run.knows_call(&id) {
+            true => SubmitError::DuplicateResult { id: id.clone() },
+            false => SubmitError::UnknownCall { id: id.clone() },
+        })?,
+    };
     let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
-    let entry = Entry::new(Key::result(&id), EntryKind::ToolOutcome(outcome));
+    let entry = Entry::new(Key::result(&id).within(&scope), EntryKind::ToolOutcome(outcome));
     let stands = in_time(journal.deliver(entry.clone())).await.map_err(SubmitError::Journal)?;
     match stands.kind == entry.kind {
         true => Ok(()),
         false if stands.closes_call() => Err(SubmitError::ChatLoopClosed),
         false => Err(SubmitError::DuplicateResult { id }),
+    }
+}
+
+fn waits_for(run: &Run, id: &ToolCallId) -> bool {
+    match run.next() {
+        Action::AnswerCalls { calls } => {
+            calls.iter().any(|pending| pending.external && pending.call.id == *id)
+        }
+        _ => false,
     }
 }

@@ -124,6 +124,13 @@ pub enum EventKind {
         /// the model is not behind HTTP.
         response: Option<Box<ResponseInfo>>,
     },
+    /// Something happened in a run inside a tool.
+    Nested {
+        /// The agents on the way to it, the outermost first.
+        path: Arc<[NestedAgent]>,
+        /// The thing that happened, as that run tells it.
+        event: Box<Event>,
+    },
     /// Something is not as it should be, and the run goes on.
     Warning {
         /// A word for programs.
@@ -135,7 +142,33 @@ pub enum EventKind {
     Finished(Result<Box<Outcome>, RunError>),
 }
 
+/// An agent that works inside a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NestedAgent {
+    /// The name of its tool.
+    pub name: String,
+    /// The call that it answers.
+    pub call: ToolCallId,
+}
+
+impl NestedAgent {
+    pub(crate) fn new(name: &str, call: ToolCallId) -> Self {
+        Self { name: name.to_owned(), call }
+    }
+}
+
 impl EventKind {
+    /// An event of an agent inside, or of one further inside.
+    pub(crate) fn nested(path: &Arc<[NestedAgent]>, event: Event) -> Self {
+        match event.kind {
+            Self::Nested { path: further, event } => {
+                Self::Nested { path: path.iter().chain(&*further).cloned().collect(), event }
+            }
+            kind => Self::Nested { path: Arc::clone(path), event: Box::new(Event { kind, ..event }) },
+        }
+    }
+
     /// The outcome that the end of a run tells, also of one that failed.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {

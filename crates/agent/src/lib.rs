@@ -24,6 +24,7 @@ mod limits;
 mod log;
 mod manual;
 mod memory;
+mod nested;
 mod options;
 mod outcome;
 mod output;
@@ -42,7 +43,7 @@ pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
 pub use control::{Control, SubmitError, deliver};
 pub use decide::{DecideError, decide};
 pub use driver::AgentRun;
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, NestedAgent};
 pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
@@ -55,6 +56,7 @@ pub use memory::{
     Compaction, EstimatedTokens, Look, Mark, Marks, Memory, PINNED, Past, Summarise, SummaryPlacement,
     TokenCounter, TokenWindow,
 };
+pub use nested::{AgentTask, AgentTool};
 pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};
 pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun};

@@ -21,7 +21,7 @@ use crate::driver::record::{Ran, Recording, record_result, store_documents};
 use crate::driver::stop::{Fault, Stop};
 use crate::driver::wait::{Answer, Answered, Gate, next_answer, wait};
 use crate::event::{Event, EventKind};
-use crate::journal::{JournalError, Scope};
+use crate::journal::JournalError;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::ANSWERED;
 use crate::pace::LONGEST;
@@ -122,7 +122,7 @@ pub(super) fn answer<'a>(
                     continue;
                 }
             }
-            let next = next_answer(&mut under_way, &mut recording, gate.as_deref_mut());
+            let next = next_answer(&mut driver.inside, &mut under_way, &mut recording, gate.as_deref_mut());
             let answered = match interrupt.guard(next).await {
                 Ok(None) if gate.is_none() || fault.is_some() => break,
                 // Nothing else is left to do. Decisions that were left in a journal may not have been noticed.
@@ -196,6 +196,12 @@ pub(super) fn answer<'a>(
                         }
                     }
                 }
+                Answered::Inside(kind) => yield Ok(driver.event(*kind)),
+                Answered::Paused => {
+                    inside = inside.saturating_sub(1);
+                    alone = false;
+                    late = true;
+                }
                 Answered::BrokenOff => {
                     inside = inside.saturating_sub(1);
                     alone = false;
@@ -249,7 +255,7 @@ pub(super) fn answer<'a>(
                 }
             }
             if matches!(driver.run.next(), Action::AnswerCalls { .. }) {
-                yield Err(Stop::Pending(driver.run.waits_for()));
+                yield Err(Stop::Pending(driver.waits_for()));
                 return;
             }
         }
@@ -272,9 +278,10 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>) -> Answered
         return Answered::Aborted(outcome);
     }
     let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
-    match scope.is_some_and(|scope| scope.was_broken_off()) && !superseded {
-        true => Answered::BrokenOff,
-        false => Answered::Done(outcome, !superseded),
+    match scope {
+        Some(scope) if scope.was_broken_off() && !superseded => Answered::BrokenOff,
+        Some(scope) if scope.was_paused() && !superseded => Answered::Paused,
+        _ => Answered::Done(outcome, !superseded),
     }
 }
 
@@ -341,16 +348,19 @@ impl Driver {
         }
         let mut answers: Vec<Answer> = Vec::with_capacity(running.len());
         for (PendingCall { key, call, .. }, entry) in running {
-            let own = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout);
+            let nests = entry.spec.metadata.nests;
+            let usual = if nests { LONGEST } else { self.setup.timing.tool_timeout };
+            let own = entry.spec.metadata.timeout.unwrap_or(usual);
             // There is time left for a last answer behind the tools.
             let left = interrupt.left().map(|left| left.saturating_sub(self.run.landing_room()));
+            let limit = left.map_or(own, |left| own.min(left)).min(LONGEST);
             let invocation = Invocation {
+                scope: self.scope_of(&call, nests, limit),
                 entry,
                 context: self.context(&key, &call),
                 call: call.clone(),
-                limit: left.map_or(own, |left| own.min(left)).min(LONGEST),
+                limit,
                 pace: self.pace.clone(),
-                scope: Scope::of(&self.recorder, &call.id),
                 handling: Arc::clone(&self.setup.handling),
             };
             let changed = self.run.is_changed(&call.id).then(|| call.arguments.clone());
@@ -412,6 +422,7 @@ impl Driver {
     fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Fault>) {
         let Ran { entry, result, not_stored: error, fault } = ran;
         let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        self.absorb();
         if let Err(error) = self.run.apply(&entry) {
             return (events, Some(error.into()));
         }

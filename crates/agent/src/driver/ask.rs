@@ -142,7 +142,7 @@ pub(super) fn ask<'a>(
             let message = "the provider reports no usage, so the token limit is held by a guess".to_owned();
             yield Ok(driver.event(EventKind::Warning { code: "usage_unknown", message }));
         }
-        let spent = driver.budget.is_some().then(|| usage.clone());
+        let spent = (driver.budget.is_some() || driver.scope.is_some()).then(|| usage.clone());
         let requested = (!calls.is_empty()).then(|| EventKind::ToolCallsRequested { calls, content: message.text() });
         let finished =
             EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };

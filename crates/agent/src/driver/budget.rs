@@ -12,6 +12,7 @@ use crate::event::EventKind;
 use crate::log::{Ended, EntryKind, Key};
 use crate::outcome::EndReason;
 use crate::price::{Money, Price, Prices};
+use crate::run::Spent;
 
 /// Characters of a token, where nobody has counted.
 const CHARS_PER_TOKEN: u64 = 4;
@@ -103,6 +104,9 @@ impl Driver {
 
     /// Settles what a model call has spent.
     pub(super) fn settle(&mut self, usage: &Usage, cost: Option<Money>, guessed: u64) {
+        if let Some(scope) = &self.scope {
+            scope.shared().report(&Spent { usage: usage.clone(), cost });
+        }
         if let Some(budget) = &mut self.budget {
             budget.held = None;
             budget.account.spend(Amount {

@@ -26,7 +26,8 @@ pub(super) fn drive(
     pace: Pace,
 ) -> impl Stream<Item = Event> + Send {
     stream! {
-        let deadline = task.deadline(&setup);
+        let given = origin.scope().and_then(|scope| scope.until()).filter(|_| matches!(task, Task::Start(_)));
+        let deadline = task.deadline(&setup).into_iter().chain(given).min();
         let mut interrupt = Interrupt::new(&control, deadline);
         // Each run carries the room of its largest step, so those that are rare are boxed.
         let (nested, is_kept) = (origin.recorder(), !origin.place().is_volatile());
@@ -125,6 +126,7 @@ pub(super) fn drive(
             }
             break;
         }
+        driver.absorb();
         let outcome = driver.outcome(unrecorded, &said);
         yield driver.event(EventKind::Finished(outcome.judged(cause)));
     }

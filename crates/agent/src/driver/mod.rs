@@ -7,6 +7,7 @@ mod close;
 mod drive;
 mod gate;
 mod handle;
+mod inside;
 mod interrupt;
 mod library;
 mod offer;
@@ -23,13 +24,15 @@ mod wait;
 use std::sync::Arc;
 
 use attache_core::{Document, Extensions, RunValues, Transcript};
+use tokio::sync::mpsc::Receiver;
 
 use crate::account::Budget;
 use crate::control::Control;
 use crate::event::{Event, EventKind};
-use crate::journal::Recorder;
+use crate::journal::{Recorder, Scope};
 use crate::log::{Entry, EntryKind, Key};
 use crate::memory::marks::Marks;
+use crate::nested::{Around, Inside};
 use crate::pace::Pace;
 use crate::price::Prices;
 use crate::run::Run;
@@ -63,6 +66,12 @@ struct Driver {
     warned_of_usage: bool,
     warned_of_cost: bool,
     prices: Option<Arc<Prices>>,
+    /// The call whose tool the run works for.
+    scope: Option<Arc<Scope>>,
+    /// The things that runs inside tools share with this one.
+    around: Option<Arc<Around>>,
+    /// The events of runs inside tools.
+    inside: Option<Receiver<Inside>>,
     /// There where spending is limited.
     budget: Option<Box<Budget>>,
     /// What changes the tools during the run, where something may.
@@ -87,6 +96,7 @@ impl Driver {
 
     async fn record_all(&mut self, entries: Vec<Entry>) -> Result<Vec<Entry>, Fault> {
         let entries = self.recorder.append(entries).await?;
+        self.absorb();
         for entry in &entries {
             self.run.apply(entry)?;
         }

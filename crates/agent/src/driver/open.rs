@@ -82,6 +82,13 @@ pub(super) async fn open(
     let own = if is_own { Some(Arc::new(setup.varied(options, limits)?)) } else { None };
     let setup = own.as_ref().unwrap_or(setup);
     let mut asked = None;
+    let scope = origin.scope().cloned();
+    if let Some(scope) = &scope
+        && scope.shared().depth >= scope.shared().max_depth
+    {
+        let text = format!("agents stand inside one another more than {} deep", scope.shared().max_depth);
+        return Err(ProviderError::new(ErrorKind::Configuration, text).into());
+    }
     let (recorder, run) = match origin {
         Origin::Nested { recorder, entries, question, scope } => {
             asked = Some((question, scope));
@@ -116,14 +123,15 @@ pub(super) async fn open(
     };
     let setup = shaped.as_ref().unwrap_or(setup);
     let mut extensions = setup.extensions.clone();
-    if let Some(view) = extensions.get::<DocumentView>() {
+    extensions.extend(&options.extensions);
+    // A run inside a tool is given the values of the run around it, and reads documents in its own way.
+    if let Some(view) = setup.extensions.get::<DocumentView>() {
         // The limits of a run that is resumed are those of its log.
         let mut view = view.clone();
         let limits = if run.next() == Action::Start { &setup.limits } else { run.limits() };
         view.max_result_chars = limits.max_result_chars;
         extensions.insert(view);
     }
-    extensions.extend(&options.extensions);
     let mut driver = Driver {
         setup: Arc::clone(setup),
         recorder,
@@ -140,7 +148,10 @@ pub(super) async fn open(
         unconfirmed: Vec::new(),
         warned_of_usage: false,
         warned_of_cost: false,
-        prices: setup.prices.clone(),
+        prices: setup.prices.clone().or_else(|| scope.as_ref()?.shared().prices.clone()),
+        scope,
+        around: None,
+        inside: None,
         budget: None,
         offers: Offers::of(setup),
         seq: 0,
@@ -239,17 +250,18 @@ impl Driver {
     /// Opens the account of a run whose spending is limited.
     fn open_account(&mut self) -> Result<(), Fault> {
         let limits = self.run.limits();
-        if limits.max_cost.is_some() {
+        let around = self.scope.as_ref().and_then(|scope| scope.shared().account.clone());
+        if limits.max_cost.is_some() || around.as_ref().is_some_and(|around| around.limits_cost()) {
             check_priced(self.prices.as_deref(), self.setup.model.id())?;
         }
-        if limits.limit_spending() {
+        if limits.limit_spending() || around.is_some() {
             let usage = self.run.usage();
             let spent = Amount {
                 input: usage.input_tokens.unwrap_or(0).saturating_add(self.run.guessed()),
                 output: usage.output_tokens.unwrap_or(0),
                 cost: self.run.cost().known,
             };
-            self.budget = Some(Box::new(Budget::new(Account::new(limits, spent, None))));
+            self.budget = Some(Box::new(Budget::new(Account::new(limits, spent, around))));
         }
         Ok(())
     }

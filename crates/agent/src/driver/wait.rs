@@ -7,12 +7,14 @@ use std::time::SystemTime;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::mpsc::Receiver;
 use tokio::time::Sleep;
 
 use crate::driver::record::{Ran, Recording};
 use crate::driver::stop::Fault;
 use crate::journal::Place;
 use crate::log::{Entry, Key, ToolOutcome};
+use crate::nested::Inside;
 
 /// A result on its way.
 pub(super) type Answer = Pin<Box<dyn Future<Output = Answered> + Send>>;
@@ -29,6 +31,10 @@ pub(super) enum Answered {
     Delivered(Entry),
     /// Nobody decided about a call in time.
     Undecided(String),
+    /// Something happened in a run inside a tool.
+    Inside(Inside),
+    /// A run inside the tool waits for somebody: the call has no result yet.
+    Paused,
     /// A run inside the tool was broken off and can be resumed: the call has no result yet.
     BrokenOff,
     /// The caller's time is up.
@@ -48,11 +54,18 @@ pub(super) struct Gate {
 /// The next thing that happened; `None` when nothing is under way, or nothing but calls that wait for people beyond the
 /// run's patience.
 pub(super) async fn next_answer(
+    inside: &mut Option<Receiver<Inside>>,
     under_way: &mut FuturesUnordered<Answer>,
     recording: &mut Recording,
     mut gate: Option<&mut Gate>,
 ) -> Option<Answered> {
     poll_fn(|context| {
+        // They were told before their tool came to its end.
+        if let Some(events) = inside
+            && let Poll::Ready(Some(event)) = events.poll_recv(context)
+        {
+            return Poll::Ready(Some(Answered::Inside(event)));
+        }
         if let Poll::Ready(Some(ran)) = recording.poll_next(context) {
             return Poll::Ready(Some(Answered::Ran(ran)));
         }

@@ -3,6 +3,7 @@
 mod error;
 mod memory;
 mod nested;
+mod place;
 mod scope;
 mod volatile;
 
@@ -12,7 +13,8 @@ use attache_core::{BoxFuture, fresh};
 
 pub use error::JournalError;
 pub use memory::MemoryJournal;
-pub(crate) use scope::{Origin, Place, Recorder, Scope, ambient, in_time};
+pub(crate) use place::{Place, in_time, runs_inside};
+pub(crate) use scope::{Origin, Recorder, Scope, ambient};
 
 use crate::log::{Entry, Key};
 

@@ -3,101 +3,18 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
 
-use attache_core::{StoreError, StoreErrorKind, ToolCallId, fresh};
-use tokio::time::timeout;
+use attache_core::ToolCallId;
 
 use super::nested::{Logs, Nested};
-use super::volatile::Volatile;
-use super::{Fence, Journal, JournalError};
+use super::place::{Kept, Place, in_time};
+use super::{Fence, JournalError};
 use crate::input::RunInput;
 use crate::log::{Entry, Key};
+use crate::nested::{Around, Waiting};
 
-/// The time that one call of a journal may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The number of times that a log is loaded again which somebody else writes meanwhile.
 const CLAIMS: usize = 100;
-
-/// Where the entries of a run are: nowhere, in a journal, or in a scope of the journal of the run around it.
-#[derive(Clone)]
-pub(crate) enum Place {
-    /// The run cannot be resumed.
-    Volatile(Arc<Volatile>),
-    /// The run's log is kept.
-    Kept(Arc<Kept>),
-}
-
-pub(crate) struct Kept {
-    journal: Arc<dyn Journal>,
-    scope: String,
-}
-
-impl Place {
-    pub(crate) fn volatile() -> Self {
-        Self::Volatile(Arc::default())
-    }
-
-    pub(crate) fn of(journal: Arc<dyn Journal>) -> Self {
-        Self::Kept(Arc::new(Kept { journal, scope: String::new() }))
-    }
-
-    pub(crate) fn is_volatile(&self) -> bool {
-        matches!(self, Self::Volatile(_))
-    }
-
-    /// The journal that keeps the run, if one does.
-    pub(crate) fn journal(&self) -> Option<&dyn Journal> {
-        match self {
-            Self::Volatile(_) => None,
-            Self::Kept(kept) => Some(&*kept.journal),
-        }
-    }
-
-    /// Leaves an entry for whoever drives the run, and yields the one that stands under its key.
-    pub(crate) async fn deliver(&self, mut entry: Entry) -> Result<Entry, JournalError> {
-        match self {
-            Self::Volatile(volatile) => Ok(volatile.deliver(entry)),
-            Self::Kept(kept) => {
-                entry.key = entry.key.within(&kept.scope);
-                Ok(kept.outside(in_time(kept.journal.deliver(entry)).await?))
-            }
-        }
-    }
-
-    /// Waits for an entry under `key`.
-    pub(crate) async fn wait(
-        &self,
-        key: &Key,
-        until: Option<SystemTime>,
-    ) -> Result<Option<Entry>, JournalError> {
-        match self {
-            Self::Volatile(volatile) => Ok(volatile.wait(key, until).await),
-            Self::Kept(kept) => {
-                let key = key.within(&kept.scope);
-                let waiting = kept.journal.wait(&key, until);
-                let found = match until {
-                    None => waiting.await,
-                    Some(until) => {
-                        let left = until.duration_since(fresh::now()).unwrap_or_default();
-                        answered(left.saturating_add(PATIENCE), waiting).await
-                    }
-                };
-                Ok(found?.map(|entry| kept.outside(entry)))
-            }
-        }
-    }
-}
-
-impl Kept {
-    /// The entry under the key that the run knows.
-    fn outside(&self, mut entry: Entry) -> Entry {
-        if let Some(key) = entry.key.strip(&self.scope) {
-            entry.key = key;
-        }
-        entry
-    }
-}
 
 /// Writes the entries of one run. Cloning copies pointers.
 #[derive(Clone)]
@@ -129,8 +46,8 @@ impl Recorder {
             claims += 1;
             let entries = in_time(kept.journal.load()).await?;
             let length = entries.len();
-            let (own, nested) = split(entries, "");
-            let folded = read(&own)?;
+            let folded = read(&entries)?;
+            let nested = logs_inside(entries);
             match in_time(kept.journal.claim(length)).await {
                 Ok(fence) => return Ok((Self::new(place, fence, nested), folded)),
                 // Somebody wrote meanwhile. One who writes always must not keep a cancellation out.
@@ -147,6 +64,10 @@ impl Recorder {
 
     /// Notes that the drive ends by a failure of the journal or a store.
     pub(crate) fn break_off(&self) {
+        // A run that cannot be resumed has failed.
+        if self.place.is_volatile() {
+            return;
+        }
         self.broken.store(true, Ordering::Relaxed);
     }
 
@@ -177,15 +98,28 @@ impl Recorder {
 
     /// The place of a run that a tool starts while it answers the call of `scope`, with the entries that it wrote before.
     fn inside(&self, scope: &Arc<Scope>, question: u64, is_named: bool) -> Origin {
-        let Place::Kept(kept) = &self.place else { return Origin::Place(Place::volatile()) };
-        let Some((number, entries)) = scope.logs().take(question, is_named) else { return Origin::Unknown };
-        let key = Key::scope(&scope.call, number);
-        let (entries, nested) = split(entries, &key);
-        let within = Kept { journal: Arc::clone(&kept.journal), scope: format!("{}{key}", kept.scope) };
+        let (place, entries) = match &self.place {
+            Place::Volatile(_) => (Place::volatile(), Vec::new()),
+            Place::Kept(kept) => {
+                let Some((number, mut entries)) = scope.logs().take(question, is_named) else {
+                    return Origin::Unknown;
+                };
+                let key = Key::scope(&scope.call, number);
+                for entry in &mut entries {
+                    if let Some(key) = entry.key.strip(&key) {
+                        entry.key = key;
+                    }
+                }
+                let within =
+                    Kept { journal: Arc::clone(&kept.journal), scope: format!("{}{key}", kept.scope) };
+                (Place::Kept(Arc::new(within)), entries)
+            }
+        };
+        let inside = entries.iter().filter(|entry| entry.key.outer_scope().is_some());
         let recorder = Self {
-            place: Place::Kept(Arc::new(within)),
+            place,
             fence: self.fence,
-            nested: Arc::new(Mutex::new(nested)),
+            nested: Arc::new(Mutex::new(logs_inside(inside.cloned()))),
             superseded: Arc::clone(&scope.superseded),
             broken: Arc::clone(&scope.broken),
         };
@@ -212,6 +146,14 @@ impl Origin {
         }
     }
 
+    /// The call whose tool started the run.
+    pub(crate) fn scope(&self) -> Option<&Arc<Scope>> {
+        match self {
+            Self::Nested { scope, .. } => Some(scope),
+            Self::Place(_) | Self::Unknown => None,
+        }
+    }
+
     /// The recorder of a run inside a tool.
     pub(crate) fn recorder(&self) -> Option<Recorder> {
         match self {
@@ -221,36 +163,14 @@ impl Origin {
     }
 }
 
-/// A journal that does not answer is one that failed.
-pub(crate) async fn in_time<T>(
-    work: impl Future<Output = Result<T, JournalError>>,
-) -> Result<T, JournalError> {
-    answered(PATIENCE, work).await
-}
-
-async fn answered<T>(
-    within: Duration,
-    work: impl Future<Output = Result<T, JournalError>>,
-) -> Result<T, JournalError> {
-    timeout(within, work).await.unwrap_or_else(|_| {
-        let text = format!("the journal did not answer within {} s", within.as_secs());
-        Err(StoreError::new(StoreErrorKind::Unavailable, text).into())
-    })
-}
-
-/// The entries of a scope, without it, and the logs of the runs inside its tools.
-fn split(entries: Vec<Entry>, scope: &str) -> (Vec<Entry>, Nested) {
-    let (mut own, mut nested) = (Vec::new(), Nested::default());
-    for mut entry in entries {
-        if let Some(key) = entry.key.strip(scope) {
-            entry.key = key;
-        }
-        match entry.key.outer_scope() {
-            None => own.push(entry),
-            Some(_) => nested.push(entry),
-        }
-    }
-    (own, nested)
+/// The logs of the runs inside tools.
+fn logs_inside(entries: impl IntoIterator<Item = Entry>) -> Nested {
+    let mut nested = Nested::default();
+    entries
+        .into_iter()
+        .filter(|entry| entry.key.outer_scope().is_some())
+        .for_each(|entry| nested.push(entry));
+    nested
 }
 
 /// The call that a tool answers, for the runs that it starts: they write into scopes of its run's journal, so that a
@@ -264,6 +184,12 @@ pub(crate) struct Scope {
     superseded: Arc<AtomicBool>,
     /// True if the drive of one of these runs was broken off.
     broken: Arc<AtomicBool>,
+    /// The things of the run that the runs inside share.
+    around: Arc<Around>,
+    /// When the time of the call is up, in milliseconds since 1970.
+    until: Option<u64>,
+    /// Whether one of these runs waits for somebody.
+    paused: AtomicBool,
 }
 
 tokio::task_local! {
@@ -271,15 +197,43 @@ tokio::task_local! {
 }
 
 impl Scope {
-    /// The scope of a tool that answers `call`, where the log is kept.
-    pub(crate) fn of(recorder: &Recorder, call: &ToolCallId) -> Option<Arc<Self>> {
-        let scope = || {
-            let logs = recorder.nested.lock().unwrap_or_else(PoisonError::into_inner).of(call);
-            let (recorder, call) = (recorder.clone(), call.clone());
-            let (superseded, broken) = (Arc::default(), Arc::default());
-            Self { recorder, call, logs: Mutex::new(logs), superseded, broken }
-        };
-        (!recorder.place.is_volatile()).then(|| Arc::new(scope()))
+    /// The scope of a tool that answers `call`.
+    pub(crate) fn of(
+        recorder: &Recorder,
+        call: &ToolCallId,
+        around: Arc<Around>,
+        until: Option<u64>,
+    ) -> Arc<Self> {
+        let logs = recorder.nested.lock().unwrap_or_else(PoisonError::into_inner).of(call);
+        let (recorder, call) = (recorder.clone(), call.clone());
+        let (superseded, broken) = (Arc::default(), Arc::default());
+        let (logs, paused) = (Mutex::new(logs), AtomicBool::new(false));
+        Arc::new(Self { recorder, call, logs, superseded, broken, around, until, paused })
+    }
+
+    /// The scope of the tool that this is called in.
+    pub(crate) fn current() -> Option<Arc<Self>> {
+        AMBIENT.try_with(Arc::clone).ok()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Around> {
+        &self.around
+    }
+
+    /// When the time of the call is up, in milliseconds since 1970.
+    pub(crate) fn until(&self) -> Option<u64> {
+        self.until
+    }
+
+    /// Notes that a run inside waits for somebody: the call has no result yet.
+    pub(crate) fn pause(&self, waiting: Waiting) {
+        self.paused.store(true, Ordering::Relaxed);
+        self.around.pause(self.call.clone(), waiting);
+    }
+
+    /// True if a run inside waits for somebody.
+    pub(crate) fn was_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
     }
 
     fn logs(&self) -> MutexGuard<'_, Logs> {

@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod agents;
 mod approvals;
 mod budgets;
 mod catalogs;

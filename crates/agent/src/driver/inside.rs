@@ -1,0 +1,53 @@
+//! The runs inside the tools of a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::ToolCall;
+
+use crate::driver::Driver;
+use crate::journal::{Scope, now};
+use crate::nested::Around;
+use crate::outcome::EndReason;
+use crate::pace::LONGEST;
+
+impl Driver {
+    /// The end of a run that waits for somebody, perhaps inside a tool.
+    pub(super) fn waits_for(&self) -> EndReason {
+        let inside = self.around.iter().flat_map(|around| around.paused());
+        let approval =
+            inside.map(|(_, waiting)| waiting.reason).find(|reason| *reason == EndReason::PendingApproval);
+        approval.unwrap_or_else(|| self.run.waits_for())
+    }
+
+    /// The scope of a call whose tool may start runs: where the log is kept, where spending is limited, and where the tool
+    /// says that it does.
+    pub(super) fn scope_of(&mut self, call: &ToolCall, nests: bool, limit: Duration) -> Option<Arc<Scope>> {
+        if self.recorder.place().is_volatile() && self.budget.is_none() && !nests {
+            return None;
+        }
+        if self.around.is_none() {
+            let account = self.budget.as_ref().map(|budget| Arc::clone(&budget.account));
+            let outer = self.scope.as_ref().map(|scope| Arc::clone(scope.shared()));
+            let (prices, control) = (self.prices.clone(), self.control.clone());
+            self.around =
+                Some(Arc::new(Around::new(account, prices, control, self.run.limits().max_depth, outer)));
+        }
+        let around = Arc::clone(self.around.as_ref()?);
+        if nests && self.inside.is_none() {
+            self.inside = around.listen();
+        }
+        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let until = (nests && limit < LONGEST).then(|| now().saturating_add(millis));
+        Some(Scope::of(&self.recorder, &call.id, around, until))
+    }
+
+    /// Counts what runs inside tools have spent until now.
+    pub(super) fn absorb(&mut self) {
+        if let Some(around) = &self.around {
+            for spent in around.spent() {
+                self.run.spend_inside(&spent);
+            }
+        }
+    }
+}
