@@ -50,6 +50,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/running.md")]
     struct Running;
 
+    #[doc = include_str!("../../docs/guide/mcp.md")]
+    struct McpServers;
+
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;
 

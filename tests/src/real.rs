@@ -1,13 +1,18 @@
-//! Counterparts that are not ours: programs in Python, each in an environment that `cargo xtask counterparts` makes.
+//! Counterparts that are not ours: programs in Python and JavaScript, each in an environment that
+//! `cargo xtask counterparts` makes.
 
+mod listening;
 mod llama;
+mod node;
 mod official;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use listening::Listening;
 pub use llama::LlamaServer;
+pub use node::Node;
 pub use official::{Asked, judge};
 
 /// An environment of Python with the packages that a counterpart needs.
@@ -46,12 +51,18 @@ impl Python {
         command
     }
 
+    /// The program that runs Python.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// A folder for files of the programs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 }
 
-fn script(file: &str) -> PathBuf {
+/// The path of `tests/real/FILE`.
+pub fn script(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("real").join(file)
 }

@@ -1,5 +1,5 @@
-//! What tests run against that is not ours: programs in Python, each in an environment of its own under the target
-//! folder. `attache_tests::real::Python` finds them there.
+//! What tests run against that is not ours: programs in Python and JavaScript, each in an environment of its own under
+//! the target folder. `attache_tests::real` finds them there.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,35 +7,66 @@ use std::process::{Command, Stdio};
 
 use crate::shell::{Failure, report, root, target};
 
-/// The environments, each with its packages in `tests/real/NAME.txt`.
-const ENVIRONMENTS: [&str; 2] = ["llama", "sdks"];
+/// The environments of Python, each with its packages in `tests/real/NAME.txt`.
+const PYTHON: [&str; 3] = ["llama", "mcp", "sdks"];
+
+/// Those of JavaScript, each with its packages in `tests/real/NAME`.
+const NODE: [&str; 1] = ["mcp"];
 
 /// Makes and fills every environment that is not there.
 pub(crate) fn install() -> Result<(), Failure> {
-    // The folder that cargo names to integration tests.
-    let base = target().join("tmp/python");
-    fs::create_dir_all(&base).map_err(|error| format!("{} cannot be made: {error}", base.display()))?;
-    for name in ENVIRONMENTS {
-        let requirements = root().join(format!("tests/real/{name}.txt"));
-        let wanted = fs::read_to_string(&requirements)
-            .map_err(|error| format!("{} cannot be read: {error}", requirements.display()))?;
-        // Somebody else may install it at this moment; the lock goes with the file handle.
-        let lock = File::create(base.join(format!("{name}.lock"))).map_err(|error| error.to_string())?;
-        lock.lock().map_err(|error| format!("the lock of {name} fails: {error}"))?;
-        let ready = base.join(format!("{name}.ready"));
-        if fs::read_to_string(&ready).is_ok_and(|packages| packages == wanted) {
-            continue;
-        }
-        report(&format!("installing the Python packages of tests/real/{name}.txt"));
-        fill(&base.join(name), &requirements)?;
-        // Written last: an environment without it is a torn one.
-        fs::write(&ready, wanted)
-            .map_err(|error| format!("{} cannot be written: {error}", ready.display()))?;
+    for name in PYTHON {
+        environment("python", name, &root().join(format!("tests/real/{name}.txt")), fill_python)?;
+    }
+    for name in NODE {
+        environment("node", name, &root().join(format!("tests/real/{name}/package-lock.json")), fill_node)?;
     }
     Ok(())
 }
 
-fn fill(environment: &Path, requirements: &Path) -> Result<(), Failure> {
+/// Fills an environment if it holds something else than `packages` says.
+fn environment(
+    language: &str,
+    name: &str,
+    packages: &Path,
+    fill: fn(&Path, &Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    // The folder that cargo names to integration tests.
+    let base = target().join("tmp").join(language);
+    fs::create_dir_all(&base).map_err(|error| format!("{} cannot be made: {error}", base.display()))?;
+    let wanted = fs::read_to_string(packages)
+        .map_err(|error| format!("{} cannot be read: {error}", packages.display()))?;
+    // Somebody else may install it at this moment; the lock goes with the file handle.
+    let lock = File::create(base.join(format!("{name}.lock"))).map_err(|error| error.to_string())?;
+    lock.lock().map_err(|error| format!("the lock of {name} fails: {error}"))?;
+    let ready = base.join(format!("{name}.ready"));
+    if fs::read_to_string(&ready).is_ok_and(|packages| packages == wanted) {
+        return Ok(());
+    }
+    report(&format!(
+        "installing the packages of {}",
+        packages.strip_prefix(root()).unwrap_or(packages).display()
+    ));
+    fill(&base.join(name), packages)?;
+    // Written last: an environment without it is a torn one.
+    fs::write(&ready, wanted).map_err(|error| format!("{} cannot be written: {error}", ready.display()))
+}
+
+/// Packages of npm, in the versions of their lock file.
+fn fill_node(environment: &Path, lock: &Path) -> Result<(), Failure> {
+    let _ = fs::remove_dir_all(environment);
+    fs::create_dir_all(environment).map_err(|error| error.to_string())?;
+    for file in ["package.json", "package-lock.json"] {
+        let from = lock.with_file_name(file);
+        fs::copy(&from, environment.join(file))
+            .map_err(|error| format!("{} cannot be copied: {error}", from.display()))?;
+    }
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    let ci = ["ci", "--no-audit", "--no-fund", "--loglevel", "error"];
+    run(Command::new(npm).args(ci).current_dir(environment))
+}
+
+fn fill_python(environment: &Path, requirements: &Path) -> Result<(), Failure> {
     let _ = fs::remove_dir_all(environment);
     let system = ["python3", "python"]
         .into_iter()

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::shell::{Failure, output, report, run_with};
 use crate::{counterparts, snapshots};
 
-/// Tests against what is not ours: servers and SDKs in Python. They are ignored unless they are asked for.
-const COUNTERPARTS: [&str; 2] = ["llamacpp", "official_types"];
+/// Tests against what is not ours: servers and SDKs in Python and JavaScript. They are ignored unless they are asked for.
+const COUNTERPARTS: [&str; 3] = ["llamacpp", "mcp", "official_types"];
 
 /// Every test of the workspace, with `variables` set. Snapshots are compared, and each is one that a test compares.
 pub(crate) fn test(variables: &[(String, String)]) -> Result<(), Failure> {
