@@ -130,6 +130,7 @@ async fn one_run(seed: u64) {
         slow: random.below(6),
         narrow: random.below(2) == 0,
         typed: random.below(2) == 0,
+        layered: random.below(3) == 0,
         store: Arc::new(FaultyStore::new([0, 2, 3, 5][random.below(4)])),
         ..World::default()
     });
@@ -270,6 +271,7 @@ fn a_run_cut_at_every_entry_asks_the_same() {
                 script: script.clone(),
                 slow,
                 narrow: seed % 2 == 0,
+                layered: seed % 4 > 1,
                 typed: seed % 3 == 0,
                 store,
                 ..World::default()

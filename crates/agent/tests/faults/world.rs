@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use attache_agent::{Agent, AgentRun, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn};
+use attache_agent::{Agent, AgentRun, Disclosure, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn};
 use attache_core::{
     Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
     ConvertedText, Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType,
@@ -52,6 +52,8 @@ pub(crate) struct World {
     pub(crate) slow: usize,
     /// True if the outer run has a window that moves.
     pub(crate) narrow: bool,
+    /// True if most tools of the outer run are shown when they are asked for.
+    pub(crate) layered: bool,
     /// True if the outer run is asked for a value: the model gives one that does not fit, then one that does.
     pub(crate) typed: bool,
 }
@@ -109,7 +111,8 @@ impl LlmProvider for Scripted {
         let step = said.map_or(if began || self.name == "inner" { 0 } else { 1_000 }, |step| step + 1);
         let heard = request.messages.iter().filter(|message| is_heard(message)).count();
         let told: Vec<String> = request.messages.iter().map(|message| sent(message)).collect();
-        let told = format!("{} {:?}", told.join("\n"), request.tool_choice);
+        let tools: Vec<&str> = request.tools.iter().map(|(wire, _)| wire).collect();
+        let told = format!("{} {:?} {tools:?}", told.join("\n"), request.tool_choice);
         if self.name == "outer" {
             self.world.requests.lock().unwrap().entry((step, heard)).or_default().push(told);
         }
@@ -197,14 +200,15 @@ impl World {
             .tool(self.tool("reads", Effect::Read))
             .tool(self.tool("repeats", Effect::Idempotent))
             .tool(self.tool("pays", Effect::SideEffect))
-            .tool(self.tool("mails", Effect::Read))
+            .tool(self.tool("mails", Effect::Read).with_metadata(|metadata| metadata.always_visible = true))
             .tool(delegates)
             .tool_set(Tools::new().with_external(asks))
             .converter(Mails)
-            .tool(ReadDocument::new())
+            .tool(ReadDocument::new().with_metadata(|metadata| metadata.always_visible = true))
             .store(self.store.clone())
             .window(window)
             .max_result_chars(120)
+            .disclosure(self.layered.then(|| Disclosure::default().with_max_tools(0)))
             .build()
             .unwrap()
     }

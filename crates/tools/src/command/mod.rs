@@ -1,0 +1,266 @@
+//! The tool with which a model runs commands that a list allows.
+
+mod process;
+mod rule;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use attache_core::{
+    Arguments, BoxFuture, Capture, Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolOutput, ToolSpec, on_thread,
+};
+use serde_json::{Map, Value, json};
+
+use process::{Done, Group, Job, run};
+pub use rule::{Argument, Command};
+
+/// Lets a model run programs: those that a list allows, with arguments that it allows, in one folder.
+///
+/// A call is held against the list before anything runs; what is not on it is an observation for the model. No shell
+/// stands between: arguments reach the program as they are. The environment is empty but for what is
+/// [given](Self::with_variable) or [passed](Self::with_passed); nothing is read from the standard input. Output beyond a
+/// limit is left out in the middle. The program has a process group of its own, which ends when its time is up, with the
+/// program, and when the call is cancelled.
+///
+/// It is no sandbox: a program that is allowed may do all that this process may, so allow those that do little, and
+/// options that name no files or programs. A process that leaves the group lives on. Unix only.
+///
+/// ```
+/// use attache_tools::{Argument, Command, CommandTool};
+/// # fn example(folder: &std::path::Path) -> Result<(), attache_tools::CommandError> {
+/// let git = Command::new("git").exact("log").exact("--oneline").exact("--").argument(Argument::File.optional());
+/// let tool = CommandTool::new(folder, [git])?; // Agent::builder(model).tool(tool)
+/// # let _ = tool; Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct CommandTool {
+    spec: ToolSpec,
+    folder: PathBuf,
+    /// With the file of each program.
+    allowed: Vec<(Command, PathBuf)>,
+    environment: Vec<(OsString, OsString)>,
+    most: usize,
+    limit: Duration,
+}
+
+/// Why a tool for commands cannot be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// The folder is none.
+    Folder(io::Error),
+    /// No such program is there.
+    Program {
+        /// Its name.
+        name: String,
+    },
+    /// No command is allowed.
+    Nothing,
+}
+
+impl std::fmt::Display for CommandError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Folder(_) => f.write_str("the folder for commands cannot be entered"),
+            Self::Program { name } => write!(f, "there is no program {name:?}"),
+            Self::Nothing => f.write_str("no command is allowed"),
+        }
+    }
+}
+
+impl std::error::Error for CommandError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Folder(error) => Some(error),
+            Self::Program { .. } | Self::Nothing => None,
+        }
+    }
+}
+
+/// How long a command may take.
+const LIMIT: Duration = Duration::from_secs(60);
+/// How many bytes of each output the model reads.
+const MOST: usize = 32 * 1024;
+
+impl CommandTool {
+    /// A tool that runs these commands in that folder. Programs are looked up now, by the `PATH` of this process.
+    ///
+    /// # Errors
+    /// [`CommandError`] if the folder or a program is not there, or nothing is allowed.
+    pub fn new(
+        folder: impl AsRef<Path>,
+        allowed: impl IntoIterator<Item = Command>,
+    ) -> Result<Self, CommandError> {
+        let folder = folder.as_ref().canonicalize().map_err(CommandError::Folder)?;
+        let found = allowed.into_iter().map(|command| {
+            let file =
+                found(&command.name).ok_or_else(|| CommandError::Program { name: command.name.clone() })?;
+            Ok((command, file))
+        });
+        let allowed: Vec<(Command, PathBuf)> = found.collect::<Result<_, _>>()?;
+        if allowed.is_empty() {
+            return Err(CommandError::Nothing);
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for (command, _) in &allowed {
+            if !names.contains(&command.name.as_str()) {
+                names.push(&command.name);
+            }
+        }
+        let lines: Vec<String> = allowed.iter().map(|(command, _)| format!("\n{command}")).collect();
+        let text =
+            format!("Runs one of these commands, without a shell, and shows its output:{}", lines.concat());
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "program": {"type": "string", "enum": names},
+                "arguments": {"type": "array", "items": {"type": "string"}, "description": "One text for each argument"},
+            },
+            "required": ["program", "arguments"],
+        });
+        let spec =
+            ToolSpec::new(ToolDefinition::new("run_command", text, schema)).with_origin("attache-tools");
+        // The tool ends the command itself, and has its output then.
+        let spec = spec.with_timeout(LIMIT + Duration::from_secs(5));
+        Ok(Self { spec, folder, allowed, environment: Vec::new(), most: MOST, limit: LIMIT })
+    }
+
+    /// Says what the commands change. [`Effect::SideEffect`] by default.
+    #[must_use]
+    pub fn with_effect(mut self, effect: Effect) -> Self {
+        self.spec = self.spec.with_effect(effect);
+        self
+    }
+
+    /// Sets how long a command may take. 60 s by default.
+    #[must_use]
+    pub fn with_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self.spec = self.spec.with_timeout(limit.saturating_add(Duration::from_secs(5)));
+        self
+    }
+
+    /// Sets how many bytes of each output the model reads at most. 32 KiB by default.
+    #[must_use]
+    pub fn with_max_output(mut self, bytes: usize) -> Self {
+        self.most = bytes;
+        self
+    }
+
+    /// Gives commands a variable of the environment.
+    #[must_use]
+    pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Passes variables of this process to commands, as they are now.
+    #[must_use]
+    pub fn with_passed(mut self, names: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        for name in names {
+            let name = name.into();
+            if let Some(value) = std::env::var_os(&name) {
+                self.environment.push((name, value));
+            }
+        }
+        self
+    }
+
+    /// The program's file and the arguments, if the list allows them.
+    fn allowed(&self, arguments: &Map<String, Value>) -> Result<(PathBuf, Vec<String>), ToolError> {
+        let program = arguments.get("program").and_then(Value::as_str).unwrap_or_default();
+        let given = arguments.get("arguments").and_then(Value::as_array).into_iter().flatten();
+        let given: Vec<String> = given.filter_map(Value::as_str).map(str::to_owned).collect();
+        let of_program = || self.allowed.iter().filter(|(command, _)| command.name == program);
+        if let Some((_, file)) = of_program().find(|(command, _)| command.allows(&given, &self.folder)) {
+            return Ok((file.clone(), given));
+        }
+        let forms: Vec<String> = of_program().map(|(command, _)| command.to_string()).collect();
+        let text = format!("not allowed, and not run; allowed is: {}", forms.join("; "));
+        Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments))
+    }
+
+    fn job(&self, program: PathBuf, arguments: Vec<String>) -> Job {
+        Job {
+            program,
+            arguments,
+            folder: self.folder.clone(),
+            environment: self.environment.clone(),
+            most: self.most,
+            limit: self.limit,
+        }
+    }
+}
+
+impl Tool for CommandTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
+        let arguments = self.spec.definition.coerce(written)?;
+        self.allowed(&arguments)?;
+        Ok(arguments)
+    }
+
+    fn run(
+        &self,
+        arguments: Map<String, Value>,
+        _: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let (program, arguments) = self.allowed(&arguments)?;
+            let job = self.job(program, arguments);
+            // Dropping this future ends the group.
+            let group = Group::default();
+            let shared = group.share();
+            let done = on_thread("attache-command", move || run(job, &shared)).await.and_then(|done| done);
+            let done =
+                done.map_err(|error| ToolError::new("the command could not be run").with_source(error))?;
+            told(&done, self.limit)
+        })
+    }
+}
+
+fn told(done: &Done, limit: Duration) -> Result<ToolOutput, ToolError> {
+    let end = match (done.timed_out, done.code, done.signal) {
+        (true, ..) => Some(format!("stopped after {} s", limit.as_secs_f64())),
+        (false, Some(_), _) => None,
+        (false, None, signal) => Some(format!("ended by signal {}", signal.unwrap_or_default())),
+    };
+    let mut said = Map::new();
+    if let Some(code) = done.code {
+        said.insert("exitCode".to_owned(), code.into());
+    }
+    if let Some(end) = end {
+        said.insert("end".to_owned(), end.into());
+    }
+    for (name, text) in [("output", &done.output), ("errors", &done.errors)] {
+        if !text.is_empty() {
+            said.insert(name.to_owned(), text.as_str().into());
+        }
+    }
+    let output = ToolOutput::new(Capture::new().finish(&Value::Object(said))?);
+    Ok(if done.code == Some(0) && !done.timed_out { output } else { output.as_error() })
+}
+
+/// The file of a program: an absolute path, or a name in one of the folders of `PATH`.
+fn found(name: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let is_program = |file: &PathBuf| {
+        file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    let path = Path::new(name);
+    if path.is_absolute() {
+        return Some(path.to_owned()).filter(is_program);
+    }
+    if name.is_empty() || name.contains('/') {
+        return None;
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(is_program)
+}

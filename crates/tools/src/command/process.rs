@@ -1,0 +1,213 @@
+//! Runs a program in a process group of its own, and ends the whole group with it.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// How long output is waited for that somebody outside the group holds open.
+const REST: Duration = Duration::from_millis(500);
+
+/// A program to run.
+pub(super) struct Job {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) folder: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// The most bytes that are kept of each output.
+    pub(super) most: usize,
+    pub(super) limit: Duration,
+}
+
+/// What came of a program.
+pub(super) struct Done {
+    /// The exit code; `None` if a signal ended it.
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    pub(super) timed_out: bool,
+    pub(super) output: String,
+    pub(super) errors: String,
+}
+
+/// The group of a program, which ends when this is dropped.
+#[derive(Default)]
+pub(super) struct Group(Arc<Mutex<State>>);
+
+#[derive(Default)]
+enum State {
+    #[default]
+    New,
+    Running(Pid),
+    /// Nothing is to be ended any more, or nothing is to begin.
+    Over,
+}
+
+impl Group {
+    pub(super) fn share(&self) -> Shared {
+        Shared(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.share().end();
+    }
+}
+
+/// The group as the thread has it that runs the program.
+pub(super) struct Shared(Arc<Mutex<State>>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends all processes of the group. Its number belongs to nobody else before the program was waited for.
+    fn end(&self) {
+        let mut state = self.lock();
+        match *state {
+            State::Running(pid) => _ = kill_process_group(pid, Signal::KILL),
+            State::New => *state = State::Over,
+            State::Over => {}
+        }
+    }
+
+    fn start(&self, command: &mut Command) -> io::Result<(Child, Pid)> {
+        let mut state = self.lock();
+        if matches!(*state, State::Over) {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was cancelled"));
+        }
+        let child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        *state = State::Running(pid);
+        Ok((child, pid))
+    }
+
+    /// Ends what the program left behind, and waits for it.
+    fn finish(&self, child: &mut Child) -> io::Result<std::process::ExitStatus> {
+        let mut state = self.lock();
+        if let State::Running(pid) = *state {
+            _ = kill_process_group(pid, Signal::KILL);
+        }
+        *state = State::Over;
+        child.wait()
+    }
+}
+
+/// Runs the program to its end. It blocks.
+pub(super) fn run(job: Job, group: &Shared) -> io::Result<Done> {
+    let mut command = Command::new(&job.program);
+    command
+        .args(&job.arguments)
+        .current_dir(&job.folder)
+        .env_clear()
+        .envs(job.environment)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let (mut child, pid) = group.start(&mut command)?;
+    let (output, errors) = (Kept::new(job.most), Kept::new(job.most));
+    let (read, all_read) = channel();
+    let pipes: [(Option<Box<dyn Read + Send>>, &Kept); 2] = [
+        (child.stdout.take().map(|pipe| Box::new(pipe) as _), &output),
+        (child.stderr.take().map(|pipe| Box::new(pipe) as _), &errors),
+    ];
+    let mut readers = 0;
+    for (pipe, kept) in pipes {
+        let Some(pipe) = pipe else { continue };
+        let (kept, read) = (kept.clone(), read.clone());
+        let reader = thread::Builder::new().name("attache-output".to_owned());
+        if reader.spawn(move || kept.read(pipe, &read)).is_ok() {
+            readers += 1;
+        }
+    }
+    let (ended, end) = channel();
+    let waits = move || {
+        // It stays a process until it is waited for, so that its number is its own.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
+        _ = ended.send(());
+    };
+    let waiter = thread::Builder::new().name("attache-command".to_owned()).spawn(waits);
+    let timed_out = waiter.is_ok() && end.recv_timeout(job.limit) == Err(RecvTimeoutError::Timeout);
+    let status = group.finish(&mut child)?;
+    for _ in 0..readers {
+        if all_read.recv_timeout(REST).is_err() {
+            break;
+        }
+    }
+    Ok(Done {
+        code: status.code(),
+        signal: status.signal(),
+        timed_out,
+        output: output.text(),
+        errors: errors.text(),
+    })
+}
+
+/// The beginning and the end of an output.
+#[derive(Clone)]
+struct Kept(Arc<Mutex<Bytes>>);
+
+struct Bytes {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    half: usize,
+    left_out: usize,
+}
+
+impl Kept {
+    fn new(most: usize) -> Self {
+        let bytes = Bytes { head: Vec::new(), tail: VecDeque::new(), half: most / 2, left_out: 0 };
+        Self(Arc::new(Mutex::new(bytes)))
+    }
+
+    /// Reads to the end, so that the program is not held up by what is left out.
+    fn read(&self, mut pipe: impl Read, read: &Sender<()>) {
+        let mut buffer = vec![0; 8_192];
+        loop {
+            let count = match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            self.lock().keep(buffer.get(..count).unwrap_or_default());
+        }
+        _ = read.send(());
+    }
+
+    fn text(&self) -> String {
+        let bytes = self.lock();
+        let tail: Vec<u8> = bytes.tail.iter().copied().collect();
+        let (head, tail) = (String::from_utf8_lossy(&bytes.head), String::from_utf8_lossy(&tail));
+        match bytes.left_out {
+            0 => format!("{head}{tail}"),
+            count => format!("{head}\n[… {count} bytes left out …]\n{tail}"),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Bytes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bytes {
+    fn keep(&mut self, new: &[u8]) {
+        let (head, tail) = new.split_at(self.half.saturating_sub(self.head.len()).min(new.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend(tail);
+        let over = self.tail.len().saturating_sub(self.half);
+        self.tail.drain(..over);
+        self.left_out += over;
+    }
+}
