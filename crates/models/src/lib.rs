@@ -27,7 +27,9 @@ mod uploads;
 pub use config::ConfigError;
 pub use error::{RegistryError, Unresolved};
 pub use http::HttpSettings;
-pub use layer::{ConcurrencyLimit, Fallback, Layer, Logged, RateLimit, Retry, SwitchRule, layered};
+pub use layer::{
+    ConcurrencyLimit, Fallback, Layer, LeakedCalls, Logged, RateLimit, Retry, SwitchRule, TextTools, layered,
+};
 pub use registry::{Registry, Settings};
 
 #[doc(inline)]

@@ -2,9 +2,11 @@
 
 mod concurrency;
 mod fallback;
+mod leaked;
 mod log;
 mod rate;
 mod retry;
+mod text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,15 +18,22 @@ use attache_core::{
 
 pub use self::concurrency::ConcurrencyLimit;
 pub use self::fallback::{Fallback, SwitchRule};
+pub use self::leaked::LeakedCalls;
 pub use self::log::Logged;
 pub use self::rate::RateLimit;
 pub use self::retry::Retry;
+pub use self::text::TextTools;
 
 /// What stands around a model's calls. A layer that is shared by several models shares its limits.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {
     /// Asks `inner`, in this layer's way. Lazy: nothing happens before the first poll, and dropping the stream ends
     /// whatever was begun.
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream;
+
+    /// The media that the model takes in each place, and its abilities. By default those of `inner`.
+    fn capabilities<'a>(&'a self, inner: &'a ModelHandle) -> &'a ModelCapabilities {
+        inner.capabilities()
+    }
 
     /// What becomes of the schemas of tools, [`LlmProvider::check_tools`]. By default what `inner` says.
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
@@ -37,12 +46,16 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
         (**self).stream(inner, request)
     }
 
+    fn capabilities<'a>(&'a self, inner: &'a ModelHandle) -> &'a ModelCapabilities {
+        (**self).capabilities(inner)
+    }
+
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         (**self).check_tools(inner, tools, options)
     }
 }
 
-/// `model` with a layer around it. Name, capabilities, options and counts are the model's own.
+/// `model` with a layer around it. Name, options and counts are the model's own.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,7 +85,7 @@ impl<L: Layer> LlmProvider for Layered<L> {
     }
 
     fn capabilities(&self) -> &ModelCapabilities {
-        self.inner.capabilities()
+        self.layer.capabilities(&self.inner)
     }
 
     fn settings(&self) -> Arc<ModelSettings> {
