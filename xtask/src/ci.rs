@@ -38,6 +38,7 @@ const CONVERTERS: &[&str] = &["pdf", "office", "html", "epub", "email", "legacy"
 /// The features of the facade, each of which builds without the others.
 const FEATURES: &[&str] = &[
     "agent",
+    "citations",
     "stores",
     "tools",
     "mcp",

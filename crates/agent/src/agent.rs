@@ -90,6 +90,8 @@ impl Agent {
                 converters: Vec::new(),
                 extensions: Extensions::default(),
                 principal: None,
+                #[cfg(feature = "citations")]
+                citations: false,
             },
         }
     }
@@ -477,6 +479,18 @@ impl AgentBuilder {
     /// Says on whose behalf the agent works; tools learn it.
     pub fn principal(mut self, principal: impl Into<String>) -> Self {
         self.inner.principal = Some(principal.into());
+        self
+    }
+
+    /// Says whether answers are held against what the model was shown, as they are not by default: the passages that they
+    /// quote are in [`Outcome::citations`](crate::Outcome::citations), their figures in
+    /// [`Outcome::figures`](crate::Outcome::figures).
+    ///
+    /// It is done once, when the run ends, and recorded with the end. Documents that the model is shown as they are, such
+    /// as a PDF, are read by the [converters](Self::converter); without one for them, figures are left unchecked.
+    #[cfg(feature = "citations")]
+    pub fn citations(mut self, checked: bool) -> Self {
+        self.inner.citations = checked;
         self
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use attache_core::{DocumentId, FinishReason, Repair, ResponseInfo, ToolCall, ToolCallId, ToolResult, Usage};
+use attache_core::{
+    Citation, DocumentId, FinishReason, Repair, ResponseInfo, ToolCall, ToolCallId, ToolResult, Usage,
+};
 use attache_documents::RoutingReport;
 use serde_json::Value;
 
@@ -138,6 +140,8 @@ pub enum EventKind {
         /// A line for people.
         message: String,
     },
+    /// The answer rests on this passage. Comes before the end, for each, where the agent checks its answers.
+    Source(Box<Citation>),
     /// The run ended.
     Finished(Result<Box<Outcome>, RunError>),
 }

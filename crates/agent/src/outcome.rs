@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::citation::{Citation, Figure, Span};
 use attache_core::{ErrorKind, Message, ProviderError, StructuredError, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -138,6 +139,13 @@ pub struct Outcome {
     /// The answer as a value of the schema that the run was asked for, or what of it does not fit. `None` if no value was
     /// asked for, and where no answer was given.
     pub structured: Option<Box<Result<Value, StructuredError>>>,
+    /// The passages that the answer quotes, or that its provider cites, and where they stand. Empty unless the agent
+    /// [checks](crate::AgentBuilder::citations) its answers.
+    pub citations: Vec<Citation>,
+    /// The figures that the answer states, each with what stands behind it.
+    pub figures: Vec<Figure>,
+    /// Long passages in quotation marks that stand nowhere, as places of the text.
+    pub unfound: Vec<Span>,
     /// The conversation with everything the run added, synthetic messages included. It is valid to go on from.
     pub messages: Vec<Arc<Message>>,
     /// The calls that the model made, in order; some may have been refused.
@@ -167,6 +175,11 @@ pub struct Outcome {
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 impl Outcome {
+    /// The figures of the answer that nothing explains.
+    pub fn unsupported(&self) -> impl Iterator<Item = &Figure> {
+        self.figures.iter().filter(|figure| figure.is_unsupported())
+    }
+
     /// The outcome, or the error if the run failed of this cause.
     pub(crate) fn judged(self, cause: Option<Cause>) -> Result<Box<Self>, RunError> {
         if self.reason.is_failure() { Err(RunError::new(self, cause)) } else { Ok(Box::new(self)) }

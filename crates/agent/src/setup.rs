@@ -50,6 +50,9 @@ pub(crate) struct Setup {
     pub(crate) converters: Vec<Arc<dyn Converter>>,
     pub(crate) extensions: Extensions,
     pub(crate) principal: Option<String>,
+    /// True if answers are held against what the model was shown.
+    #[cfg(feature = "citations")]
+    pub(crate) citations: bool,
 }
 
 impl Setup {

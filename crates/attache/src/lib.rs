@@ -34,6 +34,7 @@
 //! | --- | --- | --- |
 //! | always | [`core`] | messages, documents, tools, the provider trait |
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
+//! | `citations` | `citations` | answers held against what the model was shown |
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
@@ -82,6 +83,9 @@ pub use attache_anthropic as anthropic;
 #[cfg(feature = "bedrock")]
 #[doc(inline)]
 pub use attache_bedrock as bedrock;
+#[cfg(feature = "citations")]
+#[doc(inline)]
+pub use attache_citations as citations;
 #[cfg(feature = "convert")]
 #[doc(inline)]
 pub use attache_convert as convert;

@@ -76,6 +76,18 @@ async fn a_tool_returns_a_pdf_and_the_answer_quotes_it() {
 }
 
 #[tokio::test]
+async fn an_answer_is_held_against_the_invoice() {
+    let output = run("citations", &samples(), &[]).await;
+    let text = said(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("20,904.97: Supported"),
+        "{text}{}",
+        said(&output.stderr)
+    );
+    assert!(!text.contains("nothing that was shown explains"), "{text}");
+}
+
+#[tokio::test]
 async fn an_attached_pdf_is_read_as_text_where_the_author_allows_it() {
     let output = run("attachments", &samples(), &[]).await;
     let text = said(&output.stdout);

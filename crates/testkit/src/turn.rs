@@ -4,7 +4,7 @@ use std::future::pending;
 
 use async_stream::try_stream;
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChunkStream, Completion, ErrorKind, FinishReason,
+    Arguments, AssistantMessage, AssistantPart, ChunkStream, Citation, Completion, ErrorKind, FinishReason,
     ProviderCallId, ProviderError, ReasoningPart, StreamChunk, ToolCall, Usage,
 };
 
@@ -34,6 +34,7 @@ impl From<serde_json::Value> for ScriptedArguments {
 #[derive(Clone, Debug)]
 pub struct Turn {
     parts: Vec<AssistantPart>,
+    citations: Vec<Citation>,
     finish: Option<FinishReason>,
     usage: Usage,
     end: End,
@@ -50,7 +51,13 @@ enum End {
 impl Turn {
     /// A reply without anything.
     pub fn empty() -> Self {
-        Self { parts: Vec::new(), finish: None, usage: Usage::new(10, 5), end: End::Done }
+        Self {
+            parts: Vec::new(),
+            citations: Vec::new(),
+            finish: None,
+            usage: Usage::new(10, 5),
+            end: End::Done,
+        }
     }
 
     /// A reply of one text.
@@ -84,6 +91,13 @@ impl Turn {
         let call = ToolCall::new(name, Arguments::new(arguments.into().0))
             .with_provider_id(ProviderCallId::parse(id));
         self.parts.push(AssistantPart::ToolCall(call));
+        self
+    }
+
+    /// Adds a passage that the provider says the reply rests on.
+    #[must_use]
+    pub fn citing(mut self, citation: Citation) -> Self {
+        self.citations.push(citation);
         self
     }
 
@@ -181,7 +195,8 @@ impl Turn {
                 End::Error(kind) => Err(ProviderError::new(kind, "the script says so"))?,
                 End::Done => {}
             }
-            let message = AssistantMessage::new(self.parts.into_iter().map(Some));
+            let mut message = AssistantMessage::new(self.parts.into_iter().map(Some));
+            message.citations = self.citations;
             let finish = self.finish.unwrap_or(FinishReason::Stop).for_message(message.has_tool_calls());
             yield StreamChunk::Done(Box::new(Completion::new(message, finish, self.usage)));
         })

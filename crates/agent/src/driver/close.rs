@@ -14,14 +14,19 @@ use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, interrupted};
 
 impl Driver {
-    /// Records the end of the run.
-    pub(super) async fn end(&mut self, ended: Ended) -> Result<(), Fault> {
+    /// Records the end of the run, with what was found out about its answer. Yields the events that tell of it.
+    pub(super) async fn end(&mut self, ended: Ended) -> Result<Vec<EventKind>, Fault> {
         // The last moment at which this process can give documents to a store that was away.
         self.store_again().await;
-        self.record_end(ended).await
+        #[cfg(feature = "citations")]
+        if self.setup.citations {
+            return Box::pin(self.end_checked(ended)).await;
+        }
+        self.record_end(ended).await?;
+        Ok(Vec::new())
     }
 
-    async fn record_end(&mut self, mut ended: Ended) -> Result<(), Fault> {
+    pub(super) async fn record_end(&mut self, mut ended: Ended) -> Result<(), Fault> {
         ended.unread = self.control.inbox();
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");

@@ -102,7 +102,15 @@ pub(super) fn drive(
                             }
                             None
                         }
-                        Ok((false, _)) => interrupt.attempt(Box::pin(driver.end(Ended::new(reason)))).await.err(),
+                        Ok((false, _)) => match interrupt.attempt(Box::pin(driver.end(Ended::new(reason)))).await {
+                            Ok(events) => {
+                                for kind in events {
+                                    yield driver.event(kind);
+                                }
+                                None
+                            }
+                            Err(stopped) => Some(stopped),
+                        },
                         Err(stopped) => Some(stopped),
                     };
                 }

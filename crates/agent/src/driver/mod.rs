@@ -3,6 +3,8 @@
 mod answer;
 mod ask;
 mod budget;
+#[cfg(feature = "citations")]
+mod cite;
 mod close;
 mod drive;
 mod gate;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::citation::Checked;
 use attache_core::{
     Approval, Degradation, Effect, FinishReason, Message, MessageId, ToolCallId, ToolDefinition, ToolResult,
     ToolSpec, Usage,
@@ -478,11 +479,14 @@ pub struct Ended {
     /// The messages in the inbox that the run did not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Arc<Message>>,
+    /// What was found out about the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Box<Checked>>,
 }
 
 impl Ended {
     /// An end for this reason, with nothing to add.
     pub(crate) fn new(reason: EndReason) -> Self {
-        Self { reason, interrupted_text: String::new(), detail: None, unread: Vec::new() }
+        Self { reason, interrupted_text: String::new(), detail: None, unread: Vec::new(), checked: None }
     }
 }

@@ -439,6 +439,7 @@ impl Run {
         }
         // An append whose answer did not come may have been taken.
         self.unread = self.unheard(&ended.unread);
+        self.checked.clone_from(&ended.checked);
         self.phase = Phase::Ended(ended.reason.clone());
     }
 }

@@ -19,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use attache_core::citation::Checked;
 use attache_core::{Effect, Message, MessageId, ToolCall, ToolCallId, Usage};
 
 use crate::limits::Limits;
@@ -145,6 +146,7 @@ pub struct Run {
     /// What the provider counted in the request of the last reply.
     read: Option<u64>,
     remembered: Option<Box<Remembered>>,
+    checked: Option<Box<Checked>>,
 }
 
 /// The decisions of the memory so far.
@@ -360,6 +362,7 @@ impl Run {
     pub fn outcome(&self) -> Outcome {
         let mut messages = self.messages();
         let approvals = self.approvals();
+        let checked = self.checked.as_deref().cloned().unwrap_or_default();
         let (reason, pending) = match &self.phase {
             Phase::Ending { reason, .. } | Phase::Ended(reason) => (reason.clone(), Vec::new()),
             Phase::Calls(calls) => {
@@ -375,6 +378,9 @@ impl Run {
             text: self.text.clone(),
             reasoning: self.reasoning.clone(),
             structured: self.output().and_then(|output| output.structured.clone()).map(Box::new),
+            citations: checked.citations,
+            figures: checked.figures,
+            unfound: checked.unfound,
             messages,
             calls: self.calls.clone(),
             pending,
@@ -438,6 +444,18 @@ impl Run {
     /// How often the inbox held something.
     pub(crate) fn inboxes(&self) -> u32 {
         self.inboxes
+    }
+
+    /// What was found out about the answer.
+    #[cfg(feature = "citations")]
+    pub(crate) fn checked(&self) -> Option<&Checked> {
+        self.checked.as_deref()
+    }
+
+    /// The answer, or what there is of it.
+    #[cfg(feature = "citations")]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// When the last reply was recorded, in milliseconds since 1970.

@@ -12,6 +12,7 @@ mod approvals;
 mod budgets;
 mod catalogs;
 mod chat_loop;
+mod citing;
 mod common;
 mod entering;
 mod ids;

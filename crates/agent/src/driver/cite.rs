@@ -1,0 +1,285 @@
+//! Holds the answer of a run against what its model was shown.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use attache_citations::{Options, Shown, check};
+use attache_core::citation::{Checked, Citation, Source};
+use attache_core::{
+    AssistantMessage, Document, MediaKind, Message, UserMessage, UserOrigin, UserPart, on_thread,
+};
+use attache_documents::{ReadLabel, decode_text, gather, route, unfence};
+
+use crate::driver::Driver;
+use crate::driver::stop::Fault;
+use crate::event::EventKind;
+use crate::log::Ended;
+use crate::memory::look::Look;
+use crate::memory::marks::Marks;
+use crate::memory::past::Past;
+use crate::outcome::EndReason;
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+impl Driver {
+    /// Records the end of the run with what was found out about its answer, and tells it. What another driver recorded
+    /// before stands.
+    pub(super) async fn end_checked(&mut self, mut ended: Ended) -> Result<Vec<EventKind>, Fault> {
+        let says_nothing =
+            matches!(ended.reason, EndReason::Refusal | EndReason::ReturnDirect | EndReason::ContentFilter);
+        if !says_nothing && !self.run.text().trim().is_empty() {
+            ended.checked = self.check().await.map(Box::new);
+        }
+        self.record_end(ended).await?;
+        let Some(checked) = self.run.checked() else { return Ok(Vec::new()) };
+        let notes =
+            checked.notes.iter().map(|note| EventKind::Warning { code: "citations", message: note.clone() });
+        let sources = checked.citations.iter().map(|citation| EventKind::Source(Box::new(citation.clone())));
+        Ok(notes.chain(sources).collect())
+    }
+
+    /// What the answer rests on. All of it is a function of the log, the documents and the converters, so that whoever
+    /// resumes the run finds the same.
+    async fn check(&mut self) -> Option<Checked> {
+        let text = self.run.text().to_owned();
+        let (place, answer) = self.answer(&text)?;
+        let mut native = answer.citations.clone();
+        let messages = self.seen(place).await?;
+        let mut shown = Texts { driver: self, known: Vec::new(), documents: Vec::new(), texts: Vec::new() };
+        shown.read(&messages).await;
+        let Texts { documents, texts, .. } = shown;
+        for citation in &mut native {
+            name(citation, &documents);
+        }
+        let (year, month, day) = date(self.run.asked_at() / DAY);
+        let options = Options::new().with_today(year, month, day);
+        // A long answer over long documents takes its time.
+        let checked = on_thread("attache-citations", move || check(&text, &native, &texts, &options)).await;
+        checked.inspect_err(|error| tracing::error!(%error, "the answer could not be checked")).ok()
+    }
+
+    /// The message that is the answer, and its place in the history.
+    fn answer(&self, text: &str) -> Option<(usize, Arc<AssistantMessage>)> {
+        let messages = self.run.history().iter().enumerate().rev();
+        let mut replies = messages.filter_map(|(place, message)| match &**message {
+            Message::Assistant(reply) => Some((place, reply)),
+            _ => None,
+        });
+        replies.find(|(_, reply)| reply.text() == text).map(|(place, reply)| (place, Arc::new(reply.clone())))
+    }
+
+    /// The messages before the answer as its model saw them: what the window showed last, and all of this run.
+    async fn seen(&mut self, answer: usize) -> Option<Vec<Arc<Message>>> {
+        let setup = Arc::clone(&self.setup);
+        self.library.catch_up(&self.run);
+        let history = self.run.history().get(..answer)?;
+        let mut messages = self.remembered(history);
+        let reader = setup.routing.read_tool.as_deref();
+        self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
+        if !self.library.has_documents() {
+            return Some(messages);
+        }
+        let capabilities = setup.model.capabilities();
+        let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
+        let materials = &mut self.library.materials;
+        gather(materials, &messages, capabilities, &setup.routing, store, fetcher, &setup.converters).await;
+        let routed =
+            route(&messages, capabilities, &self.toolbox.set, &self.library.materials, &setup.routing);
+        routed
+            .inspect_err(|error| tracing::error!(%error, "the answer could not be checked"))
+            .ok()
+            .map(|routed| routed.messages)
+    }
+}
+
+impl Driver {
+    /// What the memory showed of a history, and all of this run: what left the window since was shown before.
+    fn remembered(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
+        let Some(memory) = &self.setup.memory else { return history.to_vec() };
+        let past = Past {
+            history,
+            task: self.run.task(),
+            tools: &self.toolbox.set,
+            capabilities: self.setup.model.capabilities(),
+            result_chars: self.run.limits().max_result_chars,
+            reader: self.setup.routing.read_tool.as_deref(),
+            read_tokens: None,
+            failed_at: None,
+            is_full: false,
+        };
+        // Marks of this drive alone would make another drive of the run see something else.
+        let Look::Show { messages: seen, .. } = memory.look(&past, &mut Marks::default()) else {
+            return history.to_vec();
+        };
+        let seen: HashSet<&str> = seen.iter().map(|message| message.id().as_str()).collect();
+        let shown = history
+            .iter()
+            .enumerate()
+            .filter(|(place, message)| *place >= self.run.task() || seen.contains(message.id().as_str()));
+        shown.map(|(_, message)| Arc::clone(message)).collect()
+    }
+}
+
+/// The texts of what a model was shown, as it was shown.
+struct Texts<'d> {
+    driver: &'d Driver,
+    /// All documents of the conversation that may be shown.
+    known: Vec<Document>,
+    /// Those that stood in the request as they are, images apart, in order.
+    documents: Vec<Document>,
+    texts: Vec<Shown>,
+}
+
+impl Texts<'_> {
+    async fn read(&mut self, messages: &[Arc<Message>]) {
+        let found = self.driver.run.found().iter().map(|(_, message)| message);
+        let held = messages.iter().chain(found).flat_map(|message| message.documents());
+        self.known = held.cloned().collect();
+        for message in messages {
+            match &**message {
+                Message::System(system) => {
+                    self.texts.extend(system.parts.iter().map(|part| Shown::given(part.text())));
+                }
+                Message::User(user) => self.user(user).await,
+                Message::ToolResults(results) => {
+                    for result in &results.results {
+                        let source = Source::ToolResult {
+                            call_id: result.call_id.clone(),
+                            tool: result.tool_name.clone(),
+                        };
+                        self.texts.push(Shown::text(source, result.tree.model_text().into_owned()));
+                        self.parts(result.attached(), false).await;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn user(&mut self, user: &UserMessage) {
+        let is_given = user.origin != UserOrigin::ToolCallDocuments;
+        self.parts(user.shown(), is_given).await;
+    }
+
+    /// Labels say which document the texts behind them are of.
+    async fn parts(&mut self, parts: &[UserPart], is_given: bool) {
+        let mut current: Option<Source> = None;
+        for part in parts {
+            match part {
+                UserPart::Text(text) => {
+                    let text = text.text();
+                    let (label, rest) = ReadLabel::split(text)
+                        .map_or((None, text), |(label, rest)| (Some(label), rest.trim_start()));
+                    if let Some(label) = &label {
+                        current = label.document_id().and_then(|id| self.by_prefix(id));
+                    }
+                    match (unfence(rest), &current) {
+                        (Some(inner), Some(source)) => self.texts.push(Shown::text(source.clone(), inner)),
+                        (Some(inner), None) => self.texts.push(Shown::given(inner)),
+                        (None, _) if is_given && label.is_none() => self.texts.push(Shown::given(rest)),
+                        (None, _) => {}
+                    }
+                }
+                UserPart::Object(tree) if is_given => {
+                    self.texts.push(Shown::given(tree.model_text().into_owned()))
+                }
+                UserPart::Object(_) => {}
+                UserPart::Document(document) => self.document(document, current.as_ref()).await,
+                _ => {}
+            }
+        }
+    }
+
+    fn by_prefix(&self, id: &str) -> Option<Source> {
+        self.known.iter().find(|document| document.id().as_str().starts_with(id)).map(source)
+    }
+
+    /// A document that stands there as it is. Images say nothing that can be read here.
+    async fn document(&mut self, document: &Document, current: Option<&Source>) {
+        let is_known = self.known.iter().any(|known| known.id() == document.id());
+        let source = current.filter(|_| !is_known).cloned().unwrap_or_else(|| source(document));
+        if document.media_type().kind() == MediaKind::Image {
+            self.texts.push(Shown::unread(source));
+            return;
+        }
+        self.documents.push(document.clone());
+        let setup = &self.driver.setup;
+        let media_type = document.media_type();
+        let bytes = match document.bytes() {
+            Some(bytes) => Some(bytes),
+            None => setup.store.get(document.id()).await.ok(),
+        };
+        let converter = setup.converters.iter().find(|converter| converter.converts(media_type));
+        let converted = match (converter, bytes.clone()) {
+            (Some(converter), Some(bytes)) => converter.convert(document, bytes).await.ok(),
+            _ => None,
+        };
+        let Some(converted) = converted else {
+            let text = bytes
+                .as_ref()
+                .filter(|_| media_type.kind() == MediaKind::Text)
+                .and_then(|bytes| decode_text(bytes, media_type));
+            self.texts.push(match text {
+                Some(text) => Shown::text(source, text.0.into_owned()),
+                None => Shown::unread(source),
+            });
+            return;
+        };
+        // Pages that are pictures may say anything.
+        if !converted.units_without_text().is_empty() || converted.text.trim().is_empty() {
+            self.texts.push(Shown::unread(source.clone()));
+        }
+        self.texts.push(Shown::text(source, converted.text));
+    }
+}
+
+fn source(document: &Document) -> Source {
+    Source::Document { id: document.id().clone(), name: document.file_name().map(str::to_owned) }
+}
+
+/// Gives a provider's citation the document that it means: the one of that number, or of that id.
+fn name(citation: &mut Citation, documents: &[Document]) {
+    let meant = match &citation.source {
+        Source::Nth { index, .. } => usize::try_from(*index).ok().and_then(|index| documents.get(index)),
+        Source::Foreign { id, .. } => documents.iter().find(|document| document.id().as_str() == id),
+        _ => None,
+    };
+    if let Some(document) = meant {
+        citation.source = source(document);
+    }
+}
+
+/// The date of a day, counted from the first of January 1970.
+fn date(day: u64) -> (u16, u8, u8) {
+    // The years are counted from March, so that a leap day is the last of its year.
+    let day = day + 719_468;
+    let of_era = day % 146_097;
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + day / 146_097 * 400 + u64::from(month <= 2);
+    (
+        u16::try_from(year).unwrap_or(u16::MAX),
+        u8::try_from(month).unwrap_or(1),
+        u8::try_from(of_month).unwrap_or(1),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+    use attache_core::calendar::days_since_1970;
+
+    #[test]
+    fn days_are_dates() {
+        for (year, month, day) in [(1970, 1, 1), (2000, 2, 29), (2026, 11, 23), (2024, 12, 31), (2100, 3, 1)]
+        {
+            let days = u64::try_from(days_since_1970(year, month, day)).unwrap();
+            let expected =
+                (u16::try_from(year).unwrap(), u8::try_from(month).unwrap(), u8::try_from(day).unwrap());
+            assert_eq!(date(days), expected);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Answers that are held against what the model was shown.
+
+use std::sync::Arc;
+
+use crate::common::kit::{all, end, holding};
+use attache_agent::{
+    Agent, AgentBuilder, EntryKind, EventKind, MemoryDocumentStore, MemoryJournal, NoArguments, Run,
+    RunInput, tool_fn,
+};
+use attache_core::citation::{Citation, FigureState, How, Place, Source};
+use attache_core::{
+    BoxFuture, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolError, Units,
+};
+use attache_testkit::{ScriptedModel, Turn};
+use serde_json::json;
+
+const LEASE: &str = "[page 1]\nLease of a flat.\n[page 2]\nThe rent is EUR 900 a month.\n";
+const ANSWER: &str = "The lease says \"The rent is EUR 900 a month\", so you pay EUR 900, and EUR 731 for heat. You have 5,000.";
+
+fn lease(media_type: &str) -> Document {
+    Document::from_bytes(LEASE.as_bytes(), media_type)
+        .with_file_name("lease")
+        .with_id(DocumentId::parse("11111111-0000-4000-8000-000000000001").unwrap())
+}
+
+fn fetch(document: Document) -> impl Tool + 'static {
+    tool_fn("fetch", "", move |_: NoArguments| {
+        let document = document.clone();
+        async move { Ok::<_, ToolError>(json!({"found": 1, "file": document})) }
+    })
+    .with_effect(Effect::Read)
+}
+
+/// Reads the text that stands in the bytes of a PDF.
+struct Reader;
+
+impl Converter for Reader {
+    fn converts(&self, media: &MediaType) -> bool {
+        media.essence() == "application/pdf"
+    }
+
+    fn convert<'a>(
+        &'a self,
+        _: &'a Document,
+        bytes: bytes::Bytes,
+    ) -> BoxFuture<'a, Result<ConvertedText, String>> {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let starts = text.match_indices("[page").map(|(at, _)| at).collect();
+        let converted = ConvertedText::new(text).with_units(Units::new("page", starts, 2));
+        Box::pin(std::future::ready(Ok(converted)))
+    }
+}
+
+fn turns(answer: Turn) -> Vec<Turn> {
+    vec![Turn::call("fetch", json!({})), answer]
+}
+
+fn asking(model: &ScriptedModel, document: Document) -> AgentBuilder {
+    Agent::builder(model.clone()).tool(fetch(document)).store(Arc::new(MemoryDocumentStore::default()))
+}
+
+fn question() -> RunInput {
+    RunInput::from("What is the rent? I have 5,000.").with_run_id("r")
+}
+
+fn words(outcome: &attache_agent::Outcome) -> Vec<(String, String)> {
+    let word = |state: &FigureState| match state {
+        FigureState::Unsupported { .. } => "unsupported".to_owned(),
+        state => format!("{state:?}").to_lowercase(),
+    };
+    outcome.figures.iter().map(|figure| (figure.text.to_string(), word(&figure.state))).collect()
+}
+
+fn expected(heat: &str) -> Vec<(String, String)> {
+    [("EUR 900", "supported"), ("EUR 900", "supported"), ("EUR 731", heat), ("5,000", "given")]
+        .map(|(figure, state)| (figure.to_owned(), state.to_owned()))
+        .into()
+}
+
+#[tokio::test]
+async fn an_answer_is_held_against_the_documents_of_tools() {
+    let model = ScriptedModel::new(turns(Turn::text(ANSWER)));
+    let mut run = asking(&model, lease("text/plain")).citations(true).build().unwrap().run(question());
+    let events = all(&mut run).await;
+    let outcome = end(&events);
+    let [citation] = &*outcome.citations else { panic!("{:?}", outcome.citations) };
+    assert_eq!(citation.source, Source::Document { id: lease("").id().clone(), name: Some("lease".into()) });
+    assert_eq!((citation.how, &citation.place), (How::Exact, &Some(Place::Pages(2, 2))));
+    assert_eq!(citation.quote.as_deref(), Some("The rent is EUR 900 a month"));
+    assert_eq!(citation.in_answer.unwrap().span().of(&outcome.text), citation.quote.as_deref());
+    assert_eq!(words(&outcome), expected("unsupported"));
+    assert_eq!(outcome.unsupported().map(|figure| &*figure.text).collect::<Vec<_>>(), ["EUR 731"]);
+    let told: Vec<Citation> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Source(citation) => Some((**citation).clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, outcome.citations);
+}
+
+#[tokio::test]
+async fn it_is_off_by_default() {
+    let model = ScriptedModel::new(turns(Turn::text(ANSWER)));
+    let journal = Arc::new(MemoryJournal::new());
+    let agent = asking(&model, lease("text/plain")).build().unwrap();
+    let outcome = agent.run_in(journal.clone(), question()).outcome().await.unwrap();
+    assert!(outcome.citations.is_empty() && outcome.figures.is_empty());
+    let entries = journal.entries();
+    let EntryKind::Ended(ended) = &entries.last().unwrap().kind else { panic!() };
+    assert_eq!(ended.checked, None);
+}
+
+#[tokio::test]
+async fn a_pdf_that_the_model_sees_as_it_is_is_read_by_a_converter() {
+    let ask = |builder: AgentBuilder| async move {
+        let outcome = builder.citations(true).build().unwrap().run(question()).outcome().await.unwrap();
+        (words(&outcome), outcome.citations)
+    };
+    let model =
+        || ScriptedModel::new(turns(Turn::text(ANSWER))).with_capabilities_of("anthropic", "claude-opus-4-8");
+    let (figures, citations) = ask(asking(&model(), lease("application/pdf")).converter(Reader)).await;
+    assert_eq!(figures, expected("unsupported"));
+    assert_eq!(citations[0].place, Some(Place::Pages(2, 2)));
+    // Nobody can read it, so nothing is said to stand nowhere.
+    let (figures, citations) = ask(asking(&model(), lease("application/pdf"))).await;
+    let states: Vec<_> = figures.iter().map(|(_, state)| &**state).collect();
+    assert_eq!(states, ["unchecked", "unchecked", "unchecked", "given"]);
+    assert_eq!(citations, []);
+}
+
+#[tokio::test]
+async fn a_provider_s_citation_names_our_document() {
+    let cited = Citation::new(Source::Nth { index: 0, title: None }, How::Native)
+        .with_quote(Some("The rent is EUR 900 a month. "))
+        .with_place(Place::Pages(2, 2));
+    let model = ScriptedModel::new(turns(Turn::text("It is EUR 900.").citing(cited)))
+        .with_capabilities_of("anthropic", "claude-opus-4-8");
+    let agent = asking(&model, lease("application/pdf")).converter(Reader).citations(true).build().unwrap();
+    let outcome = agent.run(question()).outcome().await.unwrap();
+    let [citation] = &*outcome.citations else { panic!("{:?}", outcome.citations) };
+    assert_eq!(citation.source, Source::Document { id: lease("").id().clone(), name: Some("lease".into()) });
+    assert_eq!(citation.how, How::Native);
+    assert_eq!(citation.in_document.unwrap().of(LEASE), Some("The rent is EUR 900 a month"));
+}
+
+// Streamed or whole, in one go or cut at any entry: the same is told, and recorded once.
+#[tokio::test]
+async fn what_was_found_is_recorded_once_and_told_again() {
+    let store = Arc::new(MemoryDocumentStore::default());
+    let agent = |asked: usize, streaming: bool| {
+        let model = ScriptedModel::new(turns(Turn::text(ANSWER)).into_iter().skip(asked));
+        let builder = Agent::builder(model).tool(fetch(lease("text/plain"))).store(store.clone());
+        builder.streaming(streaming).citations(true).build().unwrap()
+    };
+    let journal = Arc::new(MemoryJournal::new());
+    let uncut = agent(0, true).run_in(journal.clone(), question()).outcome().await.unwrap();
+    assert!(!uncut.citations.is_empty());
+    let whole = agent(0, false).run(question()).outcome().await.unwrap();
+    assert_eq!((&whole.citations, &whole.figures), (&uncut.citations, &uncut.figures));
+    let entries = journal.entries();
+    for cut in 1..=entries.len() {
+        let kept = &entries[..cut];
+        let asked = kept.iter().filter(|entry| entry.key.as_str().starts_with("model/")).count();
+        let journal = holding(kept.to_vec());
+        let resumed = agent(asked, true).resume(journal.clone()).outcome().await.unwrap();
+        assert_eq!(
+            (&resumed.citations, &resumed.figures),
+            (&uncut.citations, &uncut.figures),
+            "cut at {cut}"
+        );
+        assert_eq!(Run::replay(&journal.entries()).unwrap().outcome(), resumed);
+    }
+    // Whoever resumes a run that has ended need not check, nor have the documents.
+    let model = ScriptedModel::new([]);
+    let again = Agent::builder(model).build().unwrap().resume(journal).outcome().await.unwrap();
+    assert_eq!(again.citations, uncut.citations);
+}
+
+#[tokio::test]
+async fn a_document_that_is_only_named_supports_nothing() {
+    // No place takes an archive, so the model reads a note.
+    let archive = Document::from_bytes(&b"PK\x03\x04 731 EUR"[..], "application/zip").with_file_name("a.zip");
+    let model = ScriptedModel::new(turns(Turn::text("It costs 731 EUR.")));
+    let outcome =
+        asking(&model, archive).citations(true).build().unwrap().run(question()).outcome().await.unwrap();
+    assert_eq!(words(&outcome), [("731 EUR".to_owned(), "unsupported".to_owned())]);
+}
