@@ -5,7 +5,8 @@ use attache_core::citation::{AnswerSpan, Citation, Source};
 use attache_transport::cited::{Beside, cite, list, locate_in_parts, native, number, text};
 use serde_json::Value;
 
-use crate::response::CITATIONS;
+/// The kind of the part that holds what the answer rests on.
+pub(crate) const CITATIONS: &str = "citations";
 
 /// Reads those of the answer's text; the API cites its plan and its thoughts, too. It counts each block of content by
 /// itself, thoughts included.

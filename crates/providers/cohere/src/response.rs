@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use crate::citations::CITATIONS;
+
 /// The kind of the part that holds what the model plans to do with its tools.
 pub(crate) const TOOL_PLAN: &str = "tool_plan";
-/// The kind of the part that holds what the answer rests on.
-pub(crate) const CITATIONS: &str = "citations";
 
 /// The most content blocks of a reply.
 const MAX_BLOCKS: usize = 1_000;

@@ -13,8 +13,9 @@ use attache_transport::{
 use serde_json::{Map, json};
 
 use crate::capabilities::FAMILY;
+use crate::citations::CITATIONS;
 use crate::codec::CohereCodec;
-use crate::response::{CITATIONS, TOOL_PLAN};
+use crate::response::TOOL_PLAN;
 
 /// The text that the model reads where a failed call left none.
 const FAILED: &str = "\"the tool failed\"";
