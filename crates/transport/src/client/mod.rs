@@ -84,13 +84,6 @@ impl HttpClient {
         Self::with_pool(timeouts, None, true)
     }
 
-    /// A client that connects to public addresses and nothing else, for addresses that somebody else chose: nothing
-    /// private, loopback, link-local, shared or reserved, whatever a host resolves to. Proxies of the environment are not
-    /// used, since a proxy looks hosts up itself.
-    pub fn to_public_addresses(timeouts: Timeouts) -> Self {
-        Self::guarded(timeouts, AddressGuard::new(), false)
-    }
-
     /// A client with a pool of its own that connects to what `guard` permits and nothing else. With `proxies` those of
     /// the environment are used; then it is for them to keep what is private out of reach, and what is known here to
     /// be private is refused as well.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use attache_core::{ErrorKind, ProviderError};
-use attache_transport::Reply;
+use attache_transport::{Reply, redirected};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode, Uri};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
@@ -109,15 +109,10 @@ pub(super) fn is_media(written: &str, media: &str) -> bool {
 }
 
 /// Where a redirect leads, if it stays on the origin of `url`.
-pub(super) fn on_same_origin(url: &str, location: &str) -> Option<String> {
-    let from: Uri = url.parse().ok()?;
-    let (scheme, authority) = (from.scheme_str()?, from.authority()?);
-    if location.starts_with('/') && !location.starts_with("//") {
-        return Some(format!("{scheme}://{authority}{location}"));
-    }
-    let to: Uri = location.parse().ok()?;
-    let same = to.scheme_str() == Some(scheme) && to.authority() == Some(authority);
-    same.then(|| location.to_owned())
+pub(super) fn on_same_origin(url: &str, location: &[u8]) -> Option<String> {
+    let target = redirected(url, location).ok()?;
+    let (from, to): (Uri, Uri) = (url.parse().ok()?, target.parse().ok()?);
+    (from.scheme() == to.scheme() && from.authority() == to.authority()).then_some(target)
 }
 
 /// Counts the bytes of each event while they come.
@@ -160,11 +155,16 @@ mod tests {
     #[test]
     fn redirects_stay_on_their_origin() {
         let from = "https://host:8443/mcp";
-        assert_eq!(on_same_origin(from, "/mcp/").as_deref(), Some("https://host:8443/mcp/"));
-        let same = "https://host:8443/other";
-        assert_eq!(on_same_origin(from, same).as_deref(), Some(same));
-        for elsewhere in ["https://host/mcp", "http://host:8443/mcp", "//other/mcp", "mcp/", ""] {
-            assert_eq!(on_same_origin(from, elsewhere), None, "{elsewhere}");
+        let led = |location: &str| on_same_origin(from, location.as_bytes());
+        for (location, target) in [
+            ("/mcp/", "https://host:8443/mcp/"),
+            ("other", "https://host:8443/other"),
+            ("https://host:8443/other", "https://host:8443/other"),
+        ] {
+            assert_eq!(led(location).as_deref(), Some(target));
+        }
+        for elsewhere in ["https://host/mcp", "http://host:8443/mcp", "//other/mcp", "file:///mcp"] {
+            assert_eq!(led(elsewhere), None, "{elsewhere}");
         }
     }
 

@@ -60,7 +60,7 @@ impl Wire {
             if !matches!(reply.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
                 return Ok(reply);
             }
-            let location = reply.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+            let location = reply.headers().get(LOCATION).map(|value| value.as_bytes());
             let next = location.and_then(|location| answer::on_same_origin(&request.url, location));
             let Some(next) = next.filter(|_| left > 0) else {
                 let message = "the server leads elsewhere, which is not followed";

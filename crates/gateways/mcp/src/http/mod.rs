@@ -6,7 +6,7 @@ mod client;
 use std::fmt;
 
 use attache_core::Secret;
-use attache_transport::{HttpClient, RequestParts, Timeouts, shown_url};
+use attache_transport::{AddressGuard, HttpClient, RequestParts, Timeouts, shown_url};
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
@@ -78,7 +78,7 @@ impl McpEndpoint {
         let timeouts = Timeouts::default();
         match &self.client {
             Some(client) => client.clone(),
-            None if self.public => HttpClient::to_public_addresses(timeouts),
+            None if self.public => HttpClient::guarded(timeouts, AddressGuard::new(), false),
             None => HttpClient::shared(),
         }
     }

@@ -11,6 +11,7 @@ mod agents;
 mod common;
 mod faults;
 mod fetching;
+mod hostile;
 mod listing;
 mod results;
 mod sessions;
