@@ -47,6 +47,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/tools.md")]
     struct Tools;
 
+    #[doc = include_str!("../../docs/guide/approvals.md")]
+    struct Approvals;
+
     #[doc = include_str!("../../docs/guide/running.md")]
     struct Running;
 

@@ -8,6 +8,8 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use crate::tools::{Ready, Work};
+
 /// The time that a policy may take for one call.
 const JUDGING: Duration = Duration::from_secs(10);
 /// The time that somebody has to decide, unless the policy says otherwise.
@@ -111,21 +113,34 @@ impl Ask {
     }
 }
 
-/// The verdict on a call: the stricter one of its tool and the policy.
-pub(crate) async fn judged(policy: Option<&dyn ApprovalPolicy>, proposal: &Proposal<'_>) -> Verdict {
-    let asks = proposal.tool.metadata.approval != Approval::Never;
+/// The verdict on a call that is ready to run: the stricter one of its tool and the policy.
+pub(crate) async fn judged(
+    policy: Option<&dyn ApprovalPolicy>,
+    call: &ToolCall,
+    ready: &Ready,
+    run_id: &str,
+    principal: Option<&str>,
+    approved_by: Option<&str>,
+) -> Verdict {
+    let asks = ready.spec.metadata.approval != Approval::Never;
     let Some(policy) = policy else {
         return if asks { Verdict::Ask(Ask::default()) } else { Verdict::Run };
     };
-    let judging = AssertUnwindSafe(async { policy.judge(proposal).await }).catch_unwind();
+    let written: Map<String, Value>;
+    let arguments = match &ready.work {
+        Work::Tool(_, arguments) => arguments,
+        Work::Family(_) => {
+            written = call.arguments.object().unwrap_or_default();
+            &written
+        }
+    };
+    let proposal = Proposal { tool: &ready.spec, call, arguments, run_id, principal, approved_by };
+    let judging = AssertUnwindSafe(async { policy.judge(&proposal).await }).catch_unwind();
     match timeout(JUDGING, judging).await {
         Ok(Ok(Verdict::Run)) if asks => Verdict::Ask(Ask::default()),
         Ok(Ok(verdict)) => verdict,
         Ok(Err(_)) | Err(_) => {
-            tracing::error!(
-                tool = proposal.call.name,
-                "the approval policy did not answer, so a call is denied"
-            );
+            tracing::error!(tool = call.name, "the approval policy did not answer, so a call is denied");
             Verdict::Deny("nobody could say whether it may run".to_owned())
         }
     }

@@ -9,7 +9,8 @@ use attache_core::{
 };
 
 use crate::agent::{Agent, AgentBuilder, BuildError};
-use crate::control::{Control, SubmitError};
+use crate::control::Control;
+use crate::deliver::SubmitError;
 use crate::driver::AgentRun;
 use crate::event::EventKind;
 use crate::input::RunInput;

@@ -5,15 +5,17 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use attache_core::{DocumentStore, Message, StoreError, ToolCall, ToolCallId, ToolResult, UserMessage};
+use attache_core::{DocumentStore, Message, ToolCall, ToolCallId, ToolResult, UserMessage};
+use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::decide::{DecideError, decide, is_expired, settled, stands};
-use crate::journal::{Journal, JournalError, Place, in_time, runs_inside};
+use crate::decide::{DecideError, decide, deny_all, is_expired, settled, stands};
+use crate::deliver::{SubmitError, fits, reply};
+use crate::journal::Place;
 use crate::keep::keep_of_result;
 use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::OutputSpec;
-use crate::run::{Action, PendingCall, ReplayError, Run};
+use crate::run::PendingCall;
 
 /// Steers a run: submits results, injects messages, cancels. Cloneable; it may outlive the run.
 #[derive(Clone)]
@@ -23,6 +25,8 @@ pub struct Control {
 
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// True if a message interrupts the calls under way.
+    is_interrupting: AtomicBool,
     /// Whether `state.cancelled` is set, for a look at each delta.
     is_cancelled: AtomicBool,
     cancelled: Notify,
@@ -39,12 +43,26 @@ struct State {
     awaiting: HashMap<ToolCallId, (Key, ToolCall, bool)>,
     /// The approvals of a run that no journal keeps.
     asked: Vec<Asked>,
-    /// The decisions that the caller brings to a run that goes on.
-    decisions: Vec<(String, String, Decision)>,
     /// Of the runs inside tools.
     inside: Vec<Control>,
+    /// What the caller brings to a run that goes on.
+    brought: Vec<Brought>,
+    /// The schemas that results of deferred calls must fit.
+    schemas: Vec<(ToolCallId, Value)>,
+    /// Messages that begin when the run would end.
+    follow_ups: VecDeque<Arc<Message>>,
     cancelled: Option<String>,
     ended: bool,
+}
+
+/// What a caller brings to a run that goes on, before it is polled.
+pub(crate) enum Brought {
+    /// Somebody's decision about a call.
+    Decision { id: String, by: String, decision: Decision },
+    /// No call that waits for approval is run.
+    DenyAll { by: String, text: String },
+    /// The result of a deferred call.
+    Reply { call: ToolCallId, value: Value },
 }
 
 impl State {
@@ -52,42 +70,17 @@ impl State {
     fn is_over(&self) -> bool {
         self.ended || self.cancelled.is_some()
     }
-}
 
-/// Why a submission or an injection was not taken. The run goes on as if it had not been made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SubmitError {
-    /// No call waits for a result.
-    #[error("no call waits for a result")]
-    NotAwaiting,
-    /// The run has ended.
-    #[error("the run has ended")]
-    ChatLoopClosed,
-    /// No such call waits.
-    #[error("no call {id:?} waits for a result")]
-    UnknownCall {
-        /// The id that was given.
-        id: ToolCallId,
-    },
-    /// The call has its result already.
-    #[error("the call {id:?} has its result already")]
-    DuplicateResult {
-        /// The call.
-        id: ToolCallId,
-    },
-    /// The inbox holds as many messages as it takes.
-    #[error("the inbox is full ({limit} messages)")]
-    InboxFull {
-        /// The most messages that wait.
-        limit: usize,
-    },
-    /// The journal did not take the result.
-    #[error("the result could not be recorded")]
-    Journal(#[source] JournalError),
-    /// The document store did not take the documents of a result.
-    #[error("the documents of the result could not be stored")]
-    Store(#[source] StoreError),
+    /// Says whether one more message may wait where so many do.
+    fn may_take(&self, waiting: usize) -> Result<(), SubmitError> {
+        if self.is_over() {
+            return Err(SubmitError::ChatLoopClosed);
+        }
+        if waiting >= INBOX_LIMIT {
+            return Err(SubmitError::InboxFull { limit: INBOX_LIMIT });
+        }
+        Ok(())
+    }
 }
 
 /// The most messages that wait in an inbox.
@@ -98,6 +91,7 @@ impl Control {
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::default(),
+                is_interrupting: AtomicBool::new(false),
                 is_cancelled: AtomicBool::new(false),
                 cancelled: Notify::new(),
                 place,
@@ -208,6 +202,11 @@ impl Control {
                 Some(_) => seen.push(id),
             }
         }
+        for (call, schema) in &state.schemas {
+            for result in results.iter().filter(|result| result.call_id == *call) {
+                fits(result, schema)?;
+            }
+        }
         let mut keys = Vec::with_capacity(results.len());
         for result in results {
             if let Some((key, _, answered)) = state.awaiting.get_mut(&result.call_id) {
@@ -270,18 +269,87 @@ impl Control {
         }
     }
 
-    /// Brings a decision to a run that has not been polled yet.
-    pub(crate) fn bring(&self, id: &str, by: &str, decision: Decision) {
-        self.lock().decisions.push((id.to_owned(), by.to_owned(), decision));
+    /// Brings something to a run that has not been polled yet.
+    pub(crate) fn bring(&self, brought: Brought) {
+        self.lock().brought.push(brought);
     }
 
-    /// Leaves the decisions that the caller brought where the driver finds them.
-    pub(crate) async fn leave_decisions(&self) -> Result<(), DecideError> {
-        let brought = std::mem::take(&mut self.lock().decisions);
-        for (id, by, decision) in brought {
-            self.decide(&id, &by, decision).await?;
+    /// Takes what the caller brought.
+    pub(crate) fn take_brought(&self) -> Vec<Brought> {
+        std::mem::take(&mut self.lock().brought)
+    }
+
+    /// Leaves what the caller brought where the driver finds it.
+    pub(crate) async fn leave(&self, brought: Vec<Brought>) -> Result<(), LeaveError> {
+        for brought in brought {
+            match brought {
+                Brought::Decision { id, by, decision } => {
+                    self.decide(&id, &by, decision).await?;
+                }
+                Brought::DenyAll { by, text } => {
+                    if let Some(journal) = self.shared.place.journal() {
+                        deny_all(journal, &by, &text).await?;
+                    }
+                }
+                Brought::Reply { call, value } => match self.shared.place.journal() {
+                    Some(journal) => reply(journal, &call, &value).await?,
+                    None => return Err(SubmitError::UnknownCall { id: call }.into()),
+                },
+            }
         }
         Ok(())
+    }
+
+    /// Results of a deferred call must fit this schema.
+    pub(crate) fn expect_fit(&self, call: &ToolCallId, schema: Option<Value>) {
+        if let Some(schema) = schema {
+            self.lock().schemas.push((call.clone(), schema));
+        }
+    }
+
+    /// Queues a message that the model reads when the run would end: the run goes on with it. Each waits until those
+    /// before it are answered. What the run does not read, because it ends otherwise, stands in
+    /// [`Outcome::unread`](crate::Outcome::unread).
+    ///
+    /// # Errors
+    /// See [`inject`](Self::inject).
+    pub fn follow_up(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
+        let mut state = self.lock();
+        let waiting = state.follow_ups.len();
+        state.may_take(waiting)?;
+        state.follow_ups.push_back(Message::User(message.into()).shared());
+        Ok(())
+    }
+
+    /// Puts a message into the inbox and interrupts the calls under way, where [`inject`](Self::inject) waits for their
+    /// results: tools are dropped, nobody waits for the caller or an approval any more, and each call without a result is
+    /// told to be cancelled, or to be of unknown outcome if its effect was begun. Then the model reads the message.
+    ///
+    /// # Errors
+    /// See [`inject`](Self::inject).
+    pub fn interrupt(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
+        self.inject(message)?;
+        self.shared.is_interrupting.store(true, Ordering::Release);
+        self.shared.cancelled.notify_waiters();
+        Ok(())
+    }
+
+    pub(crate) fn is_interrupting(&self) -> bool {
+        self.shared.is_interrupting.load(Ordering::Acquire)
+    }
+
+    /// The calls are interrupted, or there are none.
+    pub(crate) fn interrupts_no_more(&self) {
+        self.shared.is_interrupting.store(false, Ordering::Release);
+    }
+
+    /// Puts the next follow-up into the inbox; false if there is none.
+    pub(crate) fn begin_follow_up(&self) -> bool {
+        let mut state = self.lock();
+        let next = state.follow_ups.pop_front();
+        let is_there = next.is_some();
+        state.inbox.extend(next);
+        is_there
     }
 
     /// Puts a message into the inbox: the model reads it at its next call, after the results of calls under way. An
@@ -292,12 +360,8 @@ impl Control {
     /// [`SubmitError::ChatLoopClosed`] after the end or a cancellation, [`SubmitError::InboxFull`] when nobody takes what is there.
     pub fn inject(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
         let mut state = self.lock();
-        if state.is_over() {
-            return Err(SubmitError::ChatLoopClosed);
-        }
-        if state.inbox.len() >= INBOX_LIMIT {
-            return Err(SubmitError::InboxFull { limit: INBOX_LIMIT });
-        }
+        let waiting = state.inbox.len();
+        state.may_take(waiting)?;
         state.inbox.push_back(Message::User(message.into()).shared());
         Ok(())
     }
@@ -332,8 +396,18 @@ impl Control {
     /// Takes the oldest messages away: they are in the log.
     pub(crate) fn taken(&self, count: usize) {
         let mut state = self.lock();
-        let count = count.min(state.inbox.len());
-        state.inbox.drain(..count);
+        let of_inbox = count.min(state.inbox.len());
+        state.inbox.drain(..of_inbox);
+        let rest = (count - of_inbox).min(state.follow_ups.len());
+        state.follow_ups.drain(..rest);
+        drop(state);
+        self.interrupts_no_more();
+    }
+
+    /// The messages that nobody has read, oldest first: those of the inbox, and follow-ups.
+    pub(crate) fn unheard(&self) -> Vec<Arc<Message>> {
+        let state = self.lock();
+        state.inbox.iter().chain(&state.follow_ups).cloned().collect()
     }
 
     /// Lets the caller answer these calls. It happens before they are announced, so that an answer at once is taken.
@@ -367,7 +441,11 @@ impl Control {
     /// [`Outcome::unread`](crate::Outcome::unread); while the run is under way there are none.
     pub fn unread(&self) -> Vec<Arc<Message>> {
         let mut state = self.lock();
-        if state.ended { state.inbox.drain(..).collect() } else { Vec::new() }
+        if !state.ended {
+            return Vec::new();
+        }
+        let State { inbox, follow_ups, .. } = &mut *state;
+        inbox.drain(..).chain(follow_ups.drain(..)).collect()
     }
 
     /// Waits until somebody cancels, and says why.
@@ -417,48 +495,11 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// Delivers the result of a call that a run waits for, from wherever somebody knows the journal and the call: a webhook,
-/// another process. Nobody needs to drive the run meanwhile. Documents of the result must be in the store that the
-/// agent reads.
-///
-/// # Errors
-/// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::UnknownCall`] if it waits for no such call,
-/// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::Journal`] if the journal
-/// fails.
-pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
-    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
-    let unreadable = |error: ReplayError| JournalError::Unreadable { problem: error.to_string() };
-    let run = Run::replay(&entries).map_err(|error| SubmitError::Journal(unreadable(error)))?;
-    let id = result.call_id.clone();
-    if matches!(run.next(), Action::End { .. } | Action::Ended) {
-        return Err(SubmitError::ChatLoopClosed);
-    }
-    let inside = || {
-        let mut runs = runs_inside(&entries).into_iter();
-        runs.find_map(|(scope, own)| Run::replay(&own).ok().filter(|run| waits_for(run, &id)).map(|_| scope))
-    };
-    let scope = match waits_for(&run, &id) {
-        true => String::new(),
-        false => inside().ok_or_else(|| match run.knows_call(&id) {
-            true => SubmitError::DuplicateResult { id: id.clone() },
-            false => SubmitError::UnknownCall { id: id.clone() },
-        })?,
-    };
-    let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
-    let entry = Entry::new(Key::result(&id).within(&scope), EntryKind::ToolOutcome(outcome));
-    let stands = in_time(journal.deliver(entry.clone())).await.map_err(SubmitError::Journal)?;
-    match stands.kind == entry.kind {
-        true => Ok(()),
-        false if stands.closes_call() => Err(SubmitError::ChatLoopClosed),
-        false => Err(SubmitError::DuplicateResult { id }),
-    }
-}
-
-fn waits_for(run: &Run, id: &ToolCallId) -> bool {
-    match run.next() {
-        Action::AnswerCalls { calls } => {
-            calls.iter().any(|pending| pending.external && pending.call.id == *id)
-        }
-        _ => false,
-    }
+/// Why something that the caller brought to a run was not left for it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LeaveError {
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
 }

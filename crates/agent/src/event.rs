@@ -8,7 +8,7 @@ use attache_core::{
 use attache_documents::RoutingReport;
 use serde_json::Value;
 
-use crate::log::{ApprovalRequest, Decided, Disposition};
+use crate::log::{ApprovalRequest, Decided, DeferredRequest, Disposition};
 use crate::outcome::{Outcome, RunError};
 
 /// One event of a run.
@@ -102,6 +102,8 @@ pub enum EventKind {
     },
     /// A call waits until somebody approves it.
     ApprovalRequested(Box<ApprovalRequest>),
+    /// The result of a call comes later: somebody works on it, or a person is asked.
+    CallDeferred(Box<DeferredRequest>),
     /// An approval is settled.
     ApprovalDecided(Box<Decided>),
     /// A call has its result; in the order in which they finish.

@@ -20,6 +20,8 @@ pub struct RunInput {
     pub messages: Vec<Arc<Message>>,
     /// The limits of the run, in place of the agent's. The log keeps them.
     pub limits: Option<Limits>,
+    /// True if the run may start although calls of the conversation wait for approval in another run.
+    pub leaves_approvals: bool,
     /// Leave to call tools without asking, from [`Outcome::grants`](crate::Outcome::grants) of earlier runs.
     pub grants: Vec<Grant>,
     /// The options of this run alone.
@@ -57,6 +59,15 @@ impl RunInput {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
+        self
+    }
+
+    /// Lets the run start although calls of the conversation wait for approval in another run, which may still be
+    /// approved and run there. It is refused by default, see [`DecideError::Open`](crate::DecideError::Open): resume the
+    /// other run and [deny](crate::AgentRun::deny_all) them.
+    #[must_use]
+    pub fn with_leaves_approvals(mut self, leaves: bool) -> Self {
+        self.leaves_approvals = leaves;
         self
     }
 

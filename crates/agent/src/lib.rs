@@ -13,6 +13,7 @@ mod approval;
 mod chat_loop;
 mod control;
 mod decide;
+mod deliver;
 mod details;
 mod driver;
 mod event;
@@ -40,16 +41,18 @@ mod window;
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use approval::{ApprovalPolicy, Ask, Proposal, Verdict};
 pub use chat_loop::{ChatLoop, ChatLoopHandle, LoopEnd, LoopEvent, chat_loop};
-pub use control::{Control, SubmitError, deliver};
+pub use control::Control;
 pub use decide::{DecideError, decide};
+pub use deliver::{SubmitError, deliver};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
 pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
-    ApprovalRequest, Asked, Begun, Compacted, Decided, Decision, Disposition, Ended, Entry, EntryKind, Grant,
-    Key, Offered, Reply, SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule,
+    ApprovalRequest, Asked, Begun, Compacted, Decided, Decision, DeferredCall, DeferredRequest, Disposition,
+    Ended, Entry, EntryKind, Grant, Key, Offered, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
+    ToolOutcome, ToolRule,
 };
 pub use manual::{Round, ToolManager};
 pub use memory::{

@@ -10,6 +10,7 @@ use attache_core::{
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 
+use crate::approval::{Verdict, judged};
 use crate::pace::{LONGEST, Pace};
 use crate::setup::Setup;
 use crate::tools::{Invocation, Resolved, Toolbox, ToolsError, invoke};
@@ -152,6 +153,18 @@ impl ToolManager {
                     continue;
                 }
             };
+            let principal = base.principal.as_deref();
+            let run_id = base.run_id.as_deref().unwrap_or_default();
+            let text =
+                match judged(self.setup.approval.as_deref(), &call, &ready, run_id, principal, None).await {
+                    Verdict::Run => None,
+                    Verdict::Deny(text) => Some(text),
+                    Verdict::Ask(_) => Some("it needs an approval, and nobody can give it here".to_owned()),
+                };
+            if let Some(text) = text {
+                under_way.push_back(done(ToolResult::error(&call, &format!("not executed: {text}"))));
+                continue;
+            }
             let is_sequential = entry.spec.metadata.sequential;
             while under_way.len() >= self.setup.timing.parallel_calls
                 || (is_sequential && !under_way.is_empty())
@@ -183,7 +196,9 @@ impl ToolManager {
         let limit = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout).min(LONGEST);
         let (pace, handling) = (Pace::default(), Arc::clone(&self.setup.handling));
         let invocation = Invocation { entry, call, context, limit, pace, scope: None, handling };
-        Box::pin(async { invoke(invocation).await.result })
+        let deferred =
+            ToolResult::error(&invocation.call, "the result comes later, and nobody waits for it here");
+        Box::pin(async { invoke(invocation).await.map_or(deferred, |outcome| outcome.result) })
     }
 }
 

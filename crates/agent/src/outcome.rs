@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::decide::DecideError;
 use crate::journal::JournalError;
-use crate::log::{ApprovalRequest, Grant};
+use crate::log::{ApprovalRequest, DeferredRequest, Grant};
 use crate::price::Cost;
 
 /// The one reason why a run ended, for programs.
@@ -40,6 +40,8 @@ pub enum EndReason {
     ToolRetriesExhausted,
     /// Calls wait until somebody approves them, see [`Outcome::approvals`].
     PendingApproval,
+    /// A person is asked something, see [`Outcome::deferred`].
+    InputRequired,
     /// Calls wait for results that nobody delivered in time.
     PendingExternal,
     /// The model declined.
@@ -79,6 +81,7 @@ impl EndReason {
             Self::NoProgress => "no_progress",
             Self::ToolRetriesExhausted => "tool_retries_exhausted",
             Self::PendingApproval => "pending_approval",
+            Self::InputRequired => "input_required",
             Self::PendingExternal => "pending_external",
             Self::Refusal => "refusal",
             Self::ContentFilter => "content_filter",
@@ -156,6 +159,9 @@ pub struct Outcome {
     /// Those of them that wait until somebody approves them; [`Agent::resume`](crate::Agent::resume) or
     /// [`decide`](crate::decide) takes the decision.
     pub approvals: Vec<ApprovalRequest>,
+    /// Those of them whose results come later, with what is asked or who works on it. [`deliver`](crate::deliver) takes
+    /// the results.
+    pub deferred: Vec<DeferredRequest>,
     /// The leave to call tools without asking that the run was given.
     pub grants: Vec<Grant>,
     /// The calls with effects that were begun and did not come to their end, so that nobody knows whether the effects

@@ -18,16 +18,19 @@ fn samples() -> PathBuf {
     root().join("docs/examples")
 }
 
-/// Runs a built example in a folder. Nothing of the environment of whoever tests reaches it, proxies apart.
+/// Runs a built example, with what stands behind its name as arguments, in a folder. Nothing of the environment of whoever tests reaches it, proxies apart.
 async fn run(name: &str, folder: &Path, variables: &[(&str, &str)]) -> Output {
     // Cargo builds examples beside the folder of the tests.
     let tests = std::env::current_exe().unwrap();
+    let mut words = name.split_whitespace();
+    let name = words.next().unwrap();
     let program = tests.ancestors().nth(2).unwrap().join("examples").join(name);
     assert!(
         program.exists(),
         "the example {name} is not built: `cargo test -p attache --all-features` builds it"
     );
     let mut command = Command::new(program);
+    command.args(words);
     for (variable, _) in std::env::vars() {
         if ["ANTHROPIC_", "OPENAI_", "WORK_"].iter().any(|prefix| variable.starts_with(prefix)) {
             command.env_remove(variable);
@@ -138,6 +141,30 @@ async fn a_run_that_failed_goes_on_in_another_process_and_pays_once() {
     let (second, mock) = run_with("resume", &folder, [Reply::new().text("It is paid.")]).await;
     assert_eq!(said(&second.stdout), "It is paid.\n", "{}", said(&second.stderr));
     assert!(mock.requests()[0].json().to_string().contains("Receipt for 2026-0417"));
+}
+
+#[tokio::test]
+async fn a_payment_is_approved_in_another_process_and_made_once() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("approval_example");
+    let _absent = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let call = Reply::new().call("toolu_1", "pay", json!({"number": "2026-0417", "amount": 20904.97}));
+    let (first, _) = run_with("approval", &folder, [call]).await;
+    let text = said(&first.stdout);
+    let (_, id) = text
+        .trim()
+        .rsplit_once("approve it with ")
+        .unwrap_or_else(|| panic!("{text}{}", said(&first.stderr)));
+    assert!(!text.contains("paying"), "{text}");
+    let (second, _) = run_with(&format!("approval {id}"), &folder, [Reply::new().text("It is paid.")]).await;
+    assert_eq!(
+        said(&second.stdout),
+        "paying 20904.97 for 2026-0417\nIt is paid.\n",
+        "{}",
+        said(&second.stderr)
+    );
+    let (third, _) = run_with(&format!("approval {id}"), &folder, []).await;
+    assert_eq!(said(&third.stdout), "It is paid.\n", "{}", said(&third.stderr));
 }
 
 #[tokio::test]

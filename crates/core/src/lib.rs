@@ -106,7 +106,7 @@ pub use settings::{
     CachePolicy, Effort, ModelSettings, Reasoning, RequestHeaders, ResponseFormat, ToolChoice, Unsupported,
 };
 pub use tool::{
-    Approval, ConversationDocuments, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions,
+    Approval, ConversationDocuments, Deferred, DocumentRef, DocumentView, DynToolHandler, Effect, Extensions,
     RunValues, SchemaLoosening, SchemaRefusal, SchemaReport, Tool, ToolContext, ToolDefinition, ToolError,
     ToolErrorKind, ToolHandler, ToolMetadata, ToolOutput, ToolReturn, ToolSet, ToolSetError, ToolSpec,
     WithOutcome, WithSpec, wire_name,

@@ -1,14 +1,17 @@
 //! Tools that an agent is given ready-made.
 //!
-//! [`ReadDocument`] lets a model ask for more of a document of the conversation. [`fact_tools`] let it remember facts
-//! across conversations, and [`recalled`] tells it of those that a question is about. `CommandTool`, on Unix, lets it run
+//! [`ReadDocument`] lets a model ask for more of a document of the conversation, [`AskUser`] lets it ask the user.
+//! [`fact_tools`] let it remember facts across conversations, and [`recalled`] tells it of those that a question is
+//! about. `CommandTool`, on Unix, lets it run
 //! the commands that a list allows.
 
+mod ask_user;
 #[cfg(unix)]
 mod command;
 mod facts;
 mod read_document;
 
+pub use ask_user::AskUser;
 #[cfg(unix)]
 pub use command::{Argument, Command, CommandError, CommandTool};
 pub use facts::{MemoryFacts, fact_tools, recalled};

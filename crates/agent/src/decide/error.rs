@@ -25,6 +25,12 @@ pub enum DecideError {
         /// The approval.
         id: String,
     },
+    /// The conversation that a run shall go on from has calls that wait for approval in another run.
+    #[error("the conversation has calls that wait for approval: {}", ids.join(", "))]
+    Open {
+        /// The approvals.
+        ids: Vec<String>,
+    },
     /// The journal failed.
     #[error("the decision could not be recorded")]
     Journal(#[from] JournalError),

@@ -47,6 +47,26 @@ pub async fn decide(
     stands(entry, id, &decision)
 }
 
+/// Denies all calls that wait for approval.
+pub(crate) async fn deny_all(journal: &dyn Journal, by: &str, text: &str) -> Result<(), DecideError> {
+    let entries = in_time(journal.load()).await?;
+    let settled = |id: &str| {
+        entries.iter().any(|entry| matches!(&entry.kind, EntryKind::Decided(decided) if decided.id == id))
+    };
+    for entry in &entries {
+        let EntryKind::Asked(asked) = &entry.kind else { continue };
+        if settled(&asked.id) || is_closed(&entries, entry.key.scope_text(), asked) {
+            continue;
+        }
+        match decide(journal, &asked.id, by, Decision::Deny(text.to_owned())).await {
+            // Somebody was faster.
+            Ok(_) | Err(DecideError::Decided { .. } | DecideError::Closed { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// The entry of a decision.
 pub(crate) fn settled(id: &str, by: &str, decision: Decision) -> EntryKind {
     EntryKind::Decided(Decided { id: id.to_owned(), decision: Some(decision), by: Some(by.to_owned()) })

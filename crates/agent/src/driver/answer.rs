@@ -6,18 +6,15 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_stream::stream;
-use attache_core::{
-    Arguments, Document, DocumentSource, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult,
-};
+use attache_core::{Arguments, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult};
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 
 use crate::driver::Driver;
 use crate::driver::gate::{Admission, told_of_change};
 use crate::driver::interrupt::Interrupt;
-use crate::driver::open::{not_stored, time};
-use crate::driver::record::{Ran, Recording, record_result, store_documents};
+use crate::driver::open::time;
+use crate::driver::record::Recording;
 use crate::driver::stop::{Fault, Stop};
 use crate::driver::wait::{Answer, Answered, Gate, next_answer, wait};
 use crate::event::{Event, EventKind};
@@ -38,7 +35,7 @@ pub(super) fn answer<'a>(
         let _watch = driver.pace.watch();
         let calls = if driver.run.is_held() {
             // Somebody may have decided while nobody drove the run.
-            match interrupt.attempt(Box::pin(driver.take_decisions())).await {
+            match interrupt.attempt(Box::pin(driver.take_left())).await {
                 Ok(events) => {
                     for kind in events {
                         yield Ok(driver.event(kind));
@@ -66,6 +63,11 @@ pub(super) fn answer<'a>(
             yield Ok(driver.event(EventKind::ExternalPending { call }));
         }
         let mut gate: Option<Box<Gate>> = None;
+        if driver.run.is_held() {
+            for kind in driver.watch(&mut gate) {
+                yield Ok(driver.event(kind));
+            }
+        }
         let mut inside = 0_usize;
         let mut alone = false;
         let mut late = false;
@@ -81,7 +83,7 @@ pub(super) fn answer<'a>(
             }
             // Start what may start: up to the limit side by side, a sequential call only by itself.
             let mut batch = Vec::new();
-            while let Some(pending) = waiting.front() {
+            while let Some(pending) = waiting.front().filter(|_| !driver.control.is_interrupting()) {
                 let busy = inside + batch.len();
                 let sequential = driver.is_sequential(pending);
                 if alone || busy >= driver.setup.timing.parallel_calls || (sequential && busy > 0) {
@@ -122,11 +124,12 @@ pub(super) fn answer<'a>(
                     continue;
                 }
             }
-            let next = next_answer(&mut driver.inside, &mut under_way, &mut recording, gate.as_deref_mut());
+            let control = &driver.control;
+            let next = next_answer(&mut driver.inside, &mut under_way, &mut recording, control, gate.as_deref_mut());
             let answered = match interrupt.guard(next).await {
                 Ok(None) if gate.is_none() || fault.is_some() => break,
-                // Nothing else is left to do. Decisions that were left in a journal may not have been noticed.
-                Ok(None) => match interrupt.attempt(Box::pin(driver.take_decisions())).await {
+                // Nothing else is left to do. What was left in a journal may not have been noticed.
+                Ok(None) => match interrupt.attempt(Box::pin(driver.take_left())).await {
                     Ok(events) if events.is_empty() => break,
                     Ok(events) => {
                         for kind in events {
@@ -182,7 +185,53 @@ pub(super) fn answer<'a>(
                         }
                     }
                 }
+                Answered::Deferred(call, deferred) => {
+                    inside = inside.saturating_sub(1);
+                    alone = false;
+                    match interrupt.complete(Box::pin(driver.defer(call, *deferred))).await {
+                        Ok(()) => {
+                            for kind in driver.watch(&mut gate) {
+                                yield Ok(driver.event(kind));
+                            }
+                        }
+                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
+                        Err(stop) => {
+                            stopped = Some(stop);
+                            break;
+                        }
+                    }
+                }
                 // Whatever the clock says: the time for it is up.
+                Answered::Overdue(call) => {
+                    match interrupt.attempt(Box::pin(driver.close_deferred(&call))).await {
+                        Ok(kind) => {
+                            if let Some(kind) = kind {
+                                yield Ok(driver.event(kind));
+                            }
+                        }
+                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
+                        Err(stop) => {
+                            stopped = Some(stop);
+                            break;
+                        }
+                    }
+                }
+                Answered::Interrupted => {
+                    for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
+                        yield Ok(driver.event(kind));
+                    }
+                    match interrupt.complete(Box::pin(driver.interrupt_calls())).await {
+                        Ok(events) => {
+                            for kind in events {
+                                yield Ok(driver.event(kind));
+                            }
+                        }
+                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
+                        Err(stop) => stopped = Some(stop),
+                    }
+                    gate = None;
+                    break;
+                }
                 Answered::Undecided(approval) => {
                     match interrupt.attempt(Box::pin(driver.close_approval(&approval))).await {
                         Ok(decided) => {
@@ -268,7 +317,11 @@ pub(super) fn answer<'a>(
 async fn execute(invocation: Invocation, changed: Option<Arguments>) -> Answered {
     let scope = invocation.scope.clone();
     let documents = invocation.context.documents.clone();
-    let mut outcome = invoke(invocation).await;
+    let call_id = invocation.call.id.clone();
+    let mut outcome = match invoke(invocation).await {
+        Ok(outcome) => outcome,
+        Err(deferred) => return Answered::Deferred(call_id, deferred),
+    };
     // Another document under a known id is another document.
     outcome.result = outcome.result.apart_from(|id| documents.get(id));
     if let Some(arguments) = changed {
@@ -283,11 +336,6 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>) -> Answered
         Some(scope) if scope.was_paused() && !superseded => Answered::Paused,
         _ => Answered::Done(outcome, !superseded),
     }
-}
-
-/// True if a document's bytes are in memory alone.
-fn is_held(document: &&Document) -> bool {
-    matches!(document.source(), DocumentSource::Bytes(_))
 }
 
 pub(super) fn finished_event(entry: &Entry) -> Option<EventKind> {
@@ -418,95 +466,6 @@ impl Driver {
         }
     }
 
-    /// Folds in the result of a tool.
-    fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Fault>) {
-        let Ran { entry, result, not_stored: error, fault } = ran;
-        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
-        self.absorb();
-        if let Err(error) = self.run.apply(&entry) {
-            return (events, Some(error.into()));
-        }
-        if let Some(result) = &result {
-            if error.is_some() {
-                self.unstored.extend(result.tree.documents().iter().filter(is_held).cloned());
-            } else if self.setup.keeps {
-                // The next request shows them; their bytes leave with the window.
-                for document in result.documents.iter().filter(is_held) {
-                    if let Some(bytes) = document.bytes() {
-                        self.library.materials.insert_bytes(document, bytes);
-                    }
-                }
-            }
-        }
-        if let EntryKind::ToolOutcome(outcome) = &entry.kind {
-            let disposition = outcome.disposition;
-            let result = result.unwrap_or_else(|| outcome.result.clone());
-            events.push(EventKind::ToolFinished { result: Box::new(result), disposition });
-        }
-        (events, fault)
-    }
-
-    /// Begins to record what came of a tool.
-    fn keep(&self, outcome: ToolOutcome, is_result: bool, recording: &mut Recording) {
-        let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
-        recording.push(outcome, is_result, recorder, store, self.setup.keeps);
-    }
-
-    /// Stops the tools that run. The results that are there are recorded, if that does not take long; those that are not
-    /// are left to whoever records the end.
-    async fn stop_tools(
-        &mut self,
-        under_way: &mut FuturesUnordered<Answer>,
-        recording: &mut Recording,
-        interrupt: &mut Interrupt,
-    ) -> Vec<EventKind> {
-        // A tool may have come to its end while the consumer of the events was busy.
-        while let Some(Some(answered)) = under_way.next().now_or_never() {
-            match answered {
-                Answered::Done(outcome, is_result) => self.keep(outcome, is_result, recording),
-                Answered::Aborted(outcome) => self.keep(outcome, true, recording),
-                _ => {}
-            }
-        }
-        under_way.clear();
-        let mut events = Vec::new();
-        let recorded = async {
-            while let Some(ran) = recording.next().await {
-                if ran.fault.is_some() {
-                    self.unconfirmed.push(ran.entry);
-                } else {
-                    events.extend(self.take_result(*ran).0);
-                }
-            }
-        };
-        interrupt.in_time(recorded).await;
-        for outcome in recording.unfinished() {
-            let held = outcome.result.tree.documents().iter().filter(is_held);
-            self.unstored.extend(held.cloned());
-            let key = Key::result(&outcome.call_id);
-            self.unconfirmed.push(Entry::new(key, EntryKind::ToolOutcome(outcome)));
-        }
-        events
-    }
-
-    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller,
-    /// and with the results of which nobody knows whether they are recorded.
-    async fn abort(&mut self, outcome: ToolOutcome) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
-        let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
-        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
-        let mut entries = std::mem::take(&mut self.unconfirmed);
-        entries.extend(self.closed_calls());
-        entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
-        self.unconfirmed.clone_from(&entries);
-        let (stand, fault) = record_result(&self.recorder, entries, true).await;
-        self.unconfirmed.clear();
-        for entry in &stand {
-            self.run.apply(entry)?;
-        }
-        events.extend(stand.iter().filter_map(finished_event));
-        Ok((events, fault))
-    }
-
     /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.
     fn answers_until(&self) -> Option<SystemTime> {
         time(self.run.asked_at()).checked_add(self.setup.timing.answer_deadline?)
@@ -517,7 +476,13 @@ impl Driver {
     fn split(&self, calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
         let (external, internal): (Vec<_>, Vec<_>) =
             calls.into_iter().partition(|pending| self.waits_for_caller(pending));
-        (external, internal.into())
+        if !self.run.is_held() {
+            return (external, internal.into());
+        }
+        // Deferred ones are waited for in another way.
+        let external =
+            external.into_iter().filter(|pending| self.run.deferred_call(&pending.call.id).is_none());
+        (external.collect(), internal.into())
     }
 
     /// True if a call waits for the caller's result.

@@ -1,6 +1,6 @@
 //! Ends a run, or leaves it to whoever resumes it.
 
-use attache_core::{ToolResult, fresh};
+use attache_core::fresh;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
@@ -9,7 +9,7 @@ use crate::driver::gate::undecided;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::keep::keep_of_messages;
-use crate::log::{Disposition, Ended, Entry, EntryKind, Key, ToolOutcome};
+use crate::log::{Ended, Entry, EntryKind, Key};
 use crate::outcome::{EndReason, Outcome};
 use crate::run::{Action, PendingCall, interrupted};
 
@@ -27,7 +27,7 @@ impl Driver {
     }
 
     pub(super) async fn record_end(&mut self, mut ended: Ended) -> Result<(), Fault> {
-        ended.unread = self.control.inbox();
+        ended.unread = self.control.unheard();
         if let Err(error) = keep_of_messages(&*self.setup.store, &ended.unread).await {
             tracing::error!(run = self.run.id(), %error, "the documents of unread messages could not be stored");
         }
@@ -52,9 +52,7 @@ impl Driver {
         let undecided = questions.map(|id| Entry::new(Key::decided(id), undecided(id)));
         let closed =
             calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
-                let result = ToolResult::cancelled(&call);
-                let outcome = ToolOutcome { call_id: call.id, result, disposition: Disposition::Cancelled };
-                Entry::new(key, EntryKind::ToolOutcome(outcome))
+                Entry::new(key, EntryKind::ToolOutcome(self.run.closed_call(&call)))
             });
         undecided.chain(closed).collect()
     }

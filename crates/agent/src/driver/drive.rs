@@ -94,7 +94,10 @@ pub(super) fn drive(
                     }
                 }
                 Action::End { reason, open } => {
-                    let more = if open { driver.take_messages(&mut interrupt).await } else { Ok((false, None)) };
+                    let mut more = if open { driver.take_messages(&mut interrupt).await } else { Ok((false, None)) };
+                    if open && matches!(more, Ok((false, _))) && driver.control.begin_follow_up() {
+                        more = Box::pin(driver.take_messages(&mut interrupt)).await;
+                    }
                     stop = match more {
                         Ok((true, warning)) => {
                             if let Some(kind) = warning {

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use attache_core::{Approval, Arguments, ContentTree, ToolCall, ToolResult, fresh};
 use futures_util::stream::FuturesUnordered;
-use serde_json::{Map, Value};
 
-use crate::approval::{Ask, Proposal, Verdict, judged};
+use crate::approval::{Ask, Verdict, judged};
 use crate::decide::is_expired;
 use crate::driver::Driver;
 use crate::driver::open::time;
@@ -16,7 +15,7 @@ use crate::event::EventKind;
 use crate::journal::now;
 use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall};
-use crate::tools::{Ready, Work};
+use crate::tools::Ready;
 
 /// Whether a call runs.
 type Judged = Result<Ready, Box<ToolOutcome>>;
@@ -99,23 +98,8 @@ impl Driver {
     }
 
     async fn verdict(&self, call: &ToolCall, ready: &Ready, approved_by: Option<&str>) -> Verdict {
-        let written: Map<String, Value>;
-        let arguments = match &ready.work {
-            Work::Tool(_, arguments) => arguments,
-            Work::Family(_) => {
-                written = call.arguments.object().unwrap_or_default();
-                &written
-            }
-        };
-        let proposal = Proposal {
-            tool: &ready.spec,
-            call,
-            arguments,
-            run_id: self.run.id(),
-            principal: self.setup.principal.as_deref(),
-            approved_by,
-        };
-        judged(self.setup.approval.as_deref(), &proposal).await
+        let (policy, principal) = (self.setup.approval.as_deref(), self.setup.principal.as_deref());
+        judged(policy, call, ready, self.run.id(), principal, approved_by).await
     }
 
     fn asks(&self, call: &ToolCall, ready: &Ready, ask: Ask) -> Asked {
@@ -155,13 +139,12 @@ impl Driver {
             gate.waits.push(wait_decision(place, request.id.clone(), time(request.expires_at)));
             events.push(EventKind::ApprovalRequested(Box::new(request)));
         }
-        if !events.is_empty() {
-            self.control.expect_decisions(self.run.open_questions());
-        }
+        self.control.expect_decisions(self.run.open_questions());
+        self.watch_deferred(gate, &mut events);
         events
     }
 
-    fn gate(&self) -> Gate {
+    pub(super) fn gate(&self) -> Gate {
         let patience = u64::try_from(self.setup.timing.patience.as_millis()).unwrap_or(u64::MAX);
         let left = self.run.asked_at().saturating_add(patience).saturating_sub(now());
         let patience = Box::pin(tokio::time::sleep(Duration::from_millis(left)));

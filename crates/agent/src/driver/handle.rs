@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use async_stream::stream;
+use attache_core::ToolCallId;
 use futures_core::Stream;
 use serde_json::Value;
 
-use crate::control::Control;
+use crate::control::{Brought, Control};
 use crate::driver::drive::drive;
 use crate::driver::open::Task;
 use crate::event::{Event, EventKind};
@@ -84,7 +85,25 @@ impl AgentRun {
     /// Brings the decision of somebody; see [`approve`](Self::approve).
     #[must_use]
     pub fn decide(self, id: &str, by: &str, decision: Decision) -> Self {
-        self.control.bring(id, by, decision);
+        let (id, by) = (id.to_owned(), by.to_owned());
+        self.control.bring(Brought::Decision { id, by, decision });
+        self
+    }
+
+    /// Denies all calls that wait for approval, such as when the user says something else: the model reads the text, and
+    /// then what [`Control::inject`] adds.
+    #[must_use]
+    pub fn deny_all(self, text: impl Into<String>) -> Self {
+        self.control.bring(Brought::DenyAll { by: CALLER.to_owned(), text: text.into() });
+        self
+    }
+
+    /// Brings the result of a deferred call, such as the user's answer: `agent.resume(journal).reply(&id, "Berlin")`. A
+    /// result with documents is [delivered](crate::deliver). If it is not taken, see
+    /// [`SubmitError`](crate::SubmitError), the run fails and may be resumed.
+    #[must_use]
+    pub fn reply(self, call: &ToolCallId, value: impl Into<Value>) -> Self {
+        self.control.bring(Brought::Reply { call: call.clone(), value: value.into() });
         self
     }
 

@@ -9,6 +9,7 @@ use attache_core::{
 
 use crate::account::{Account, Amount, Budget};
 use crate::control::Control;
+use crate::decide::DecideError;
 use crate::driver::Driver;
 use crate::driver::budget::check_priced;
 use crate::driver::library::Library;
@@ -26,7 +27,7 @@ use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::output::{OutputMode, OutputSpec};
 use crate::pace::Pace;
-use crate::run::{Action, ReplayError, Run};
+use crate::run::{Action, ReplayError, Run, open_approvals};
 use crate::setup::Setup;
 use crate::tools::{Executor, ToolEntry, Toolbox};
 
@@ -99,7 +100,10 @@ pub(super) async fn open(
             return Err(ReplayError { key: Key::start().to_string(), problem }.into());
         }
         Origin::Place(place) => {
-            Box::pin(control.leave_decisions()).await?;
+            let brought = control.take_brought();
+            if !brought.is_empty() {
+                Box::pin(control.leave(brought)).await?;
+            }
             let read = |entries: &[Entry]| match (task, entries.is_empty()) {
                 (Task::Start(_), false) => Err(Fault::Journal(JournalError::Occupied)),
                 (Task::Resume(_), true) => Err(Fault::Journal(JournalError::Empty)),
@@ -192,6 +196,11 @@ impl Driver {
         output: Option<OutputSpec>,
     ) -> Result<Vec<EventKind>, Fault> {
         let setup = Arc::clone(&self.setup);
+        if !input.leaves_approvals
+            && let Some(ids) = open_approvals(&input.history)
+        {
+            return Err(DecideError::Open { ids }.into());
+        }
         let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
         if let Some(system) = &setup.system
             && !input.history.iter().any(|message| message.role() == Role::System)

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use attache_core::{ProviderError, StoreError};
 
+use crate::control::LeaveError;
 use crate::decide::DecideError;
+use crate::deliver::SubmitError;
 use crate::journal::JournalError;
 use crate::outcome::{Cause, EndReason};
 use crate::run::ReplayError;
@@ -23,6 +25,8 @@ pub(super) enum Fault {
     Tools(#[from] ToolsError),
     #[error("a decision was not taken")]
     Decide(#[from] DecideError),
+    #[error("a result was not taken")]
+    Submit(#[from] SubmitError),
     #[error("the model could not be asked")]
     Provider(#[from] ProviderError),
 }
@@ -32,9 +36,12 @@ impl Fault {
         match self {
             Self::Provider(error) => EndReason::provider(error),
             Self::Journal(JournalError::Fenced) => EndReason::Superseded,
-            Self::Journal(_) | Self::Store(_) | Self::Replay(_) | Self::Tools(_) | Self::Decide(_) => {
-                EndReason::InternalError
-            }
+            Self::Journal(_)
+            | Self::Store(_)
+            | Self::Replay(_)
+            | Self::Tools(_)
+            | Self::Decide(_)
+            | Self::Submit(_) => EndReason::InternalError,
         }
     }
 
@@ -51,6 +58,16 @@ impl Fault {
             Self::Replay(error) => Arc::new(error),
             Self::Tools(error) => Arc::new(error),
             Self::Decide(error) => Arc::new(error),
+            Self::Submit(error) => Arc::new(error),
+        }
+    }
+}
+
+impl From<LeaveError> for Fault {
+    fn from(error: LeaveError) -> Self {
+        match error {
+            LeaveError::Decide(error) => error.into(),
+            LeaveError::Submit(error) => error.into(),
         }
     }
 }

@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
+use attache_core::{Deferred, ToolCallId};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::Sleep;
 
+use crate::control::Control;
 use crate::driver::record::{Ran, Recording};
 use crate::driver::stop::Fault;
 use crate::journal::Place;
@@ -29,6 +31,12 @@ pub(super) enum Answered {
     Aborted(ToolOutcome),
     /// The caller's result is there, or a person's decision.
     Delivered(Entry),
+    /// The tool says that the result comes later.
+    Deferred(ToolCallId, Box<Deferred>),
+    /// The result that was to come later did not come in time.
+    Overdue(ToolCallId),
+    /// Something from outside interrupts the calls.
+    Interrupted,
     /// Nobody decided about a call in time.
     Undecided(String),
     /// Something happened in a run inside a tool.
@@ -47,7 +55,7 @@ pub(super) struct Gate {
     pub(super) waits: FuturesUnordered<Answer>,
     /// Comes to its end when a run that has nothing else to do waits no longer.
     pub(super) patience: Pin<Box<Sleep>>,
-    /// The approvals that are waited for.
+    /// The approvals and deferred calls that are waited for.
     pub(super) asked: Vec<String>,
 }
 
@@ -57,9 +65,13 @@ pub(super) async fn next_answer(
     inside: &mut Option<Receiver<Inside>>,
     under_way: &mut FuturesUnordered<Answer>,
     recording: &mut Recording,
+    control: &Control,
     mut gate: Option<&mut Gate>,
 ) -> Option<Answered> {
     poll_fn(|context| {
+        if control.is_interrupting() {
+            return Poll::Ready(Some(Answered::Interrupted));
+        }
         // They were told before their tool came to its end.
         if let Some(events) = inside
             && let Poll::Ready(Some(event)) = events.poll_recv(context)
@@ -109,6 +121,21 @@ pub(super) fn wait_decision(place: Place, approval: String, until: SystemTime) -
                 Answered::Delivered(entry)
             }
             Ok(None) => Answered::Undecided(approval),
+            Err(error) => Answered::Failed(error.into()),
+        }
+    })
+}
+
+/// Waits for the result of a deferred call.
+pub(super) fn wait_deferred(place: Place, call: ToolCallId, until: Option<SystemTime>) -> Answer {
+    Box::pin(async move {
+        let key = Key::result(&call);
+        match place.wait(&key, until).await {
+            Ok(Some(mut entry)) => {
+                entry.key = key;
+                Answered::Delivered(entry)
+            }
+            Ok(None) => Answered::Overdue(call),
             Err(error) => Answered::Failed(error.into()),
         }
     })

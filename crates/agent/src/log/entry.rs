@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::limits::Limits;
 use crate::log::Key;
 use crate::log::approval::{Asked, Decided, Grant};
+use crate::log::deferred::DeferredCall;
 use crate::outcome::EndReason;
 use crate::output::OutputSpec;
 use crate::price::Money;
@@ -90,6 +91,8 @@ pub enum EntryKind {
     Asked(Asked),
     /// An approval is settled.
     Decided(Decided),
+    /// The result of a call comes later, from elsewhere.
+    Deferred(DeferredCall),
     /// A call with effects is about to run.
     Begun(Begun),
     /// A call has its result.
@@ -421,6 +424,8 @@ pub enum Disposition {
     Aborted,
     /// The run ended before the call began, or before the caller answered it.
     Cancelled,
+    /// Something from outside interrupted the call before it began, or before the caller answered it.
+    Interrupted,
 }
 
 /// A synthetic message as it was sent.

@@ -55,6 +55,11 @@ impl Key {
         Self(Arc::from(format!("asked/{}/{number}", Plain(call.as_str()))))
     }
 
+    /// The word of a tool that the result of a call comes later.
+    pub(crate) fn deferred(call: &ToolCallId) -> Self {
+        Self::of_call("deferred/", call)
+    }
+
     /// The decision on an approval.
     pub(crate) fn decided(approval: &str) -> Self {
         Self(Arc::from(format!("decided/{}", Plain(approval))))

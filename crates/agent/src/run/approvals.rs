@@ -60,9 +60,12 @@ impl Run {
 
     /// The reason of a drive that ends because calls wait for somebody.
     pub(crate) fn waits_for(&self) -> EndReason {
-        match self.open_questions().next() {
-            Some(_) => EndReason::PendingApproval,
-            None => EndReason::PendingExternal,
+        if self.open_questions().next().is_some() {
+            EndReason::PendingApproval
+        } else if self.deferred().iter().any(|request| request.deferred.prompt.is_some()) {
+            EndReason::InputRequired
+        } else {
+            EndReason::PendingExternal
         }
     }
 
@@ -129,6 +132,7 @@ impl Run {
     pub(super) fn let_go(&mut self) {
         if let Some(held) = &mut self.held {
             held.approvals.clear();
+            held.deferred.clear();
             if held.grants.is_empty() {
                 self.held = None;
             }

@@ -2,13 +2,15 @@
 
 use attache_core::ToolCallId;
 
-use crate::log::{Asked, Decided, Grant};
+use crate::log::{Asked, Decided, DeferredCall, Grant};
 
 /// What holds calls of the last reply up, and leave that was given for later ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Held {
     /// In the order in which somebody was asked; of the questions about one call the last one counts.
     pub(super) approvals: Vec<Question>,
+    /// The calls whose results come later.
+    pub(super) deferred: Vec<DeferredCall>,
     pub(super) grants: Vec<Grant>,
 }
 

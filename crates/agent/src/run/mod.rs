@@ -2,6 +2,7 @@
 
 mod approvals;
 mod bounds;
+mod deferred;
 mod fold;
 mod held;
 mod output;
@@ -11,7 +12,7 @@ mod results;
 mod tally;
 
 pub(crate) use fold::interrupted;
-pub(crate) use results::{UNKNOWN_OUTCOME, unknown_outcome};
+pub(crate) use results::{UNKNOWN_OUTCOME, open_approvals, unknown_outcome};
 pub use tally::CallLimit;
 pub(crate) use tally::Spent;
 
@@ -260,7 +261,7 @@ impl Run {
                 key: Key::result(&call.id),
                 external: beyond_limit.is_none()
                     && !self.has_answered()
-                    && self.external.contains(&call.name),
+                    && (self.external.contains(&call.name) || self.deferred_call(&call.id).is_some()),
                 beyond_limit,
                 begun: self.begun.get(&call.id).copied(),
                 call: if self.is_held() { self.as_decided(call) } else { call.clone() },
@@ -312,6 +313,11 @@ impl Run {
             (EntryKind::Decided(decided), Phase::Calls(_)) => {
                 self.take_decided(&entry.key, decided).map_err(misfit)?;
             }
+            (EntryKind::Deferred(deferred), Phase::Calls(calls)) => {
+                check_call(calls, &self.outcomes, &deferred.call_id).map_err(misfit)?;
+                self.take_deferred(&entry.key, deferred).map_err(misfit)?;
+            }
+            (EntryKind::Deferred(_), _) => return Err(misfit("the run was not waiting for results")),
             (EntryKind::Asked(_) | EntryKind::Decided(_), _) => {
                 return Err(misfit("the run was not waiting for a decision"));
             }
@@ -385,6 +391,7 @@ impl Run {
             calls: self.calls.clone(),
             pending,
             approvals,
+            deferred: self.deferred(),
             grants: self.grants().to_vec(),
             unknown: self.unknown_so_far(),
             unread: self.unread.clone(),

@@ -3,9 +3,24 @@
 use std::sync::Arc;
 
 use attache_core::{ContentTree, Message, ResultStatus, ToolCall, ToolResult, ToolResultsMessage};
+use serde_json::Value;
 
 use crate::log::{Disposition, ToolOutcome};
 use crate::run::{Phase, Run};
+
+/// The approvals for which calls of a run wait, in the metadata of the results that it has until then.
+const OPEN_APPROVALS: &str = "openApprovals";
+
+/// The approvals for which the last calls of a conversation wait, as its messages say. They refuse a run and allow none,
+/// so that it does no harm to forge them.
+pub(crate) fn open_approvals(history: &[Arc<Message>]) -> Option<Vec<String>> {
+    let last = history.iter().rev().find_map(|message| match &**message {
+        Message::ToolResults(results) => Some(results.metadata.get(OPEN_APPROVALS)),
+        _ => None,
+    });
+    let ids = last??.as_array()?;
+    Some(ids.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+}
 
 /// The words with which a model learns that an effect was begun and may or may not have happened: always the same.
 pub(crate) const UNKNOWN_OUTCOME: &str = "this call was begun and its outcome is unknown: its effect may or may not \
@@ -27,18 +42,44 @@ impl Run {
         if self.begun.contains_key(&call.id) { unknown_result(call) } else { ToolResult::cancelled(call) }
     }
 
+    /// The outcome of a call that something from outside interrupts.
+    pub(crate) fn interrupted_call(&self, call: &ToolCall) -> ToolOutcome {
+        match self.begun.contains_key(&call.id) {
+            true => unknown_outcome(call),
+            false => ToolOutcome {
+                call_id: call.id.clone(),
+                result: ToolResult::cancelled(call),
+                disposition: Disposition::Interrupted,
+            },
+        }
+    }
+
+    /// The outcome of a call that nobody answers any more.
+    pub(crate) fn closed_call(&self, call: &ToolCall) -> ToolOutcome {
+        let result = self.unanswered(call);
+        ToolOutcome { call_id: call.id.clone(), result, disposition: Disposition::Cancelled }
+    }
+
     /// The results of a round that is not over, so that each call has one: those that are there, and for the others
     /// a word that they are not.
     pub(super) fn results_so_far(&self, calls: &[ToolCall]) -> Arc<Message> {
         let results = calls.iter().map(|call| match self.outcomes.get(&call.id) {
             Some(outcome) => outcome.result.clone(),
+            None if self.deferred_call(&call.id).is_some() => {
+                ToolResult::error(call, "no result yet: it comes later")
+            }
             None if self.begun.contains_key(&call.id) => unknown_result(call),
             None if self.waits_for_decision(&call.id) => {
                 ToolResult::error(call, "not executed: nobody has approved it yet")
             }
             None => ToolResult::error(call, "no result was delivered in time"),
         });
-        let message = Message::ToolResults(ToolResultsMessage::new(results));
+        let mut message = ToolResultsMessage::new(results);
+        let open: Vec<Value> = self.open_questions().map(|asked| asked.id.as_str().into()).collect();
+        if !open.is_empty() {
+            message.metadata = message.metadata.with(OPEN_APPROVALS, open);
+        }
+        let message = Message::ToolResults(message);
         match self.history.last() {
             // Not the id of the results as they will be when all are there.
             Some(reply) => message.with_id(reply.id().derived("pending")).shared(),
@@ -52,7 +93,7 @@ impl Run {
         if let Phase::Calls(calls) = &self.phase {
             let open = |call: &&ToolCall| match self.outcomes.get(&call.id) {
                 Some(outcome) => self.is_unknown(outcome),
-                None => self.begun.contains_key(&call.id),
+                None => self.begun.contains_key(&call.id) && self.deferred_call(&call.id).is_none(),
             };
             unknown.extend(calls.iter().filter(open).cloned());
         }
@@ -63,7 +104,9 @@ impl Run {
     pub(super) fn is_unknown(&self, outcome: &ToolOutcome) -> bool {
         match outcome.disposition {
             Disposition::Unknown => true,
-            Disposition::TimedOut | Disposition::Panicked => self.begun.contains_key(&outcome.call_id),
+            Disposition::TimedOut | Disposition::Panicked | Disposition::Cancelled => {
+                self.begun.contains_key(&outcome.call_id)
+            }
             _ => false,
         }
     }

@@ -231,7 +231,7 @@ where
                 Ok(output) => output,
                 Err(error) => return Err(capture.fail(error)),
             };
-            Ok(ToolOutput::new(capture.finish(&output)?))
+            Ok(ToolOutput::captured(capture, &output)?)
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh,
+    Deferred, Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh,
 };
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
@@ -32,13 +32,18 @@ pub(crate) struct Invocation {
 }
 
 /// Runs the call. A failure of whatever kind is an observation for the model; dropping the future cancels it.
-pub(crate) async fn invoke(invocation: Invocation) -> ToolOutcome {
+///
+/// # Errors
+/// There is no result yet: it comes later.
+pub(crate) async fn invoke(invocation: Invocation) -> Result<ToolOutcome, Box<Deferred>> {
     let Invocation { entry, call, mut context, limit, pace, scope, handling } = invocation;
     context.deadline = Some((Instant::now() + limit).into_std());
     let has_effect = entry.spec.metadata.effect != Effect::Read;
     let hook = handling.outcome.clone().map(|hook| (hook, entry.spec.clone()));
     let work = AssertUnwindSafe(run(entry, call.clone(), context, scope)).catch_unwind();
     let came = match pace.within(limit, work).await {
+        // It is no outcome, and passes by whoever changes outcomes.
+        Some(Ok(Ok(ToolOutput { deferred: Some(deferred), .. }))) => return Err(deferred),
         Some(Ok(came)) => came,
         Some(Err(panic)) => Err(panicked(&call, &*panic)),
         None => {
@@ -60,7 +65,7 @@ pub(crate) async fn invoke(invocation: Invocation) -> ToolOutcome {
         }
         Err(error) => failed(&call, error, has_effect, handling.aborts),
     };
-    ToolOutcome { call_id: call.id, result, disposition }
+    Ok(ToolOutcome { call_id: call.id, result, disposition })
 }
 
 fn panicked(call: &ToolCall, panic: &(dyn Any + Send)) -> ToolError {

@@ -18,10 +18,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    AgentRun, Disposition, EndReason, EntryKind, EventKind, MemoryJournal, Outcome, Run, RunInput,
-    SubmitError,
+    AgentRun, ApprovalRequest, DecideError, Decision, Disposition, EndReason, EntryKind, EventKind,
+    MemoryJournal, Outcome, Run, RunInput, SubmitError,
 };
 use attache_core::{DocumentSource, DocumentStore, Message, ToolCall, ToolResult};
+use serde_json::json;
+
 use journal::{FAULTS, Faulty, FaultyStore, Plan};
 use world::{Random, Script, TOOLS, World, heard};
 
@@ -36,7 +38,7 @@ fn script(random: &mut Random) -> Script {
         (0..rounds).map(|_| (0..=random.below(3)).map(|_| random.below(TOOLS.len() - 1)).collect()).collect();
     // The document inside a mail is read one step later.
     script[0][0] = 3;
-    script.push(vec![6]);
+    script.push(vec![8]);
     script
 }
 
@@ -48,6 +50,8 @@ struct Heard {
     unread: Mutex<BTreeSet<usize>>,
     /// Results that a submission was told were taken.
     submitted: Mutex<BTreeSet<String>>,
+    /// Decisions that somebody was told were taken.
+    decided: Mutex<BTreeSet<String>>,
 }
 
 fn number_of(message: &Message) -> Option<usize> {
@@ -56,11 +60,21 @@ fn number_of(message: &Message) -> Option<usize> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
+/// The decision about a call: the same, whoever makes it.
+fn decision(request: &ApprovalRequest) -> Decision {
+    match request.call.id.as_str().bytes().map(usize::from).sum::<usize>() % 3 {
+        0 => Decision::Deny("no".to_owned()),
+        1 => Decision::Edit(json!({})),
+        _ => Decision::Approve,
+    }
+}
+
 /// Drives a run to its end or until its process dies, answering what it asks for.
 async fn drive(mut run: AgentRun, journal: &Faulty, seen: &Heard, chatty: bool) -> Option<Outcome> {
     let control = run.control();
     let signals = Arc::clone(&journal.signals);
     let mut open: Vec<ToolCall> = Vec::new();
+    let mut questions: Vec<ApprovalRequest> = Vec::new();
     let mut end = None;
     loop {
         let event = tokio::select! {
@@ -75,6 +89,8 @@ async fn drive(mut run: AgentRun, journal: &Faulty, seen: &Heard, chatty: bool) 
         let Some(event) = event else { break };
         match event.kind {
             EventKind::ExternalPending { call } => open.push(call),
+            EventKind::CallDeferred(request) => open.push(request.call.clone()),
+            EventKind::ApprovalRequested(request) => questions.push(*request),
             EventKind::StepFinished { .. } if chatty => {
                 let number = seen.injected.fetch_add(1, Ordering::SeqCst);
                 if number < 3 && control.inject(heard(number)).is_err() {
@@ -83,6 +99,28 @@ async fn drive(mut run: AgentRun, journal: &Faulty, seen: &Heard, chatty: bool) 
             }
             EventKind::Finished(_) => end = event.kind.outcome().cloned(),
             _ => {}
+        }
+        for request in questions.drain(..) {
+            loop {
+                let decided = tokio::select! {
+                    biased;
+                    () = signals.died.notified() => {
+                        signals.died.notify_one();
+                        break;
+                    }
+                    decided = control.decide(&request.id, "ann", decision(&request)) => decided,
+                };
+                match decided {
+                    Ok(_) => {
+                        seen.decided.lock().unwrap().insert(request.id.clone());
+                        break;
+                    }
+                    Err(DecideError::Journal(_)) if control.is_active() => {}
+                    // Both drivers decide alike.
+                    Err(DecideError::Decided { first }) => panic!("decided otherwise: {first:?}"),
+                    Err(_) => break,
+                }
+            }
         }
         for call in open.drain(..) {
             // A journal that failed is asked again: nothing else may wake the run.
@@ -120,6 +158,7 @@ fn is_final(outcome: &Outcome) -> bool {
             | EndReason::Superseded
             | EndReason::ProviderError(_)
             | EndReason::PendingExternal
+            | EndReason::PendingApproval
     )
 }
 
@@ -228,6 +267,30 @@ async fn one_run(seed: u64) {
             .iter()
             .any(|outcome| outcome.call_id.as_str() == call && outcome.disposition == Disposition::Submitted);
         assert!(taken, "seed {seed}: the answer to {call} is lost");
+    }
+    // Nor is a decision, and none is taken twice.
+    let decided: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| match &entry.kind {
+            EntryKind::Decided(decided) if decided.decision.is_some() => Some(decided.id.as_str()),
+            _ => None,
+        })
+        .collect();
+    for approval in &*seen.decided.lock().unwrap() {
+        let times = decided.iter().filter(|id| *id == approval).count();
+        assert_eq!(times, 1, "seed {seed}: the decision on {approval} counts {times} times");
+    }
+    // Nothing that needs an approval runs without one.
+    for outcome in results.iter().filter(|outcome| outcome.result.tool_name.as_deref() == Some("approved")) {
+        let effects = world.effects.lock().unwrap();
+        let asked = entries.iter().any(|entry| match &entry.kind {
+            EntryKind::Asked(asked) => asked.call_id == outcome.call_id && decided.contains(&&*asked.id),
+            _ => false,
+        });
+        assert!(
+            asked || !effects.contains_key(&format!("r/{}", outcome.call_id)),
+            "seed {seed}: {outcome:?}"
+        );
     }
     // No document lost: the store has each that the log mentions.
     for message in run.history() {

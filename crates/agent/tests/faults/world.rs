@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use attache_agent::{Agent, AgentRun, Disclosure, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn};
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
-    ConvertedText, Converter, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix, MediaType,
-    Message, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Tool, ToolCall, ToolCallId,
-    ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
+    Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
+    ConvertedText, Converter, Deferred, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix,
+    MediaType, Message, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Tool, ToolCall,
+    ToolCallId, ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
 };
 use attache_tools::ReadDocument;
 use bytes::Bytes;
@@ -30,8 +30,8 @@ impl Random {
 }
 
 /// The tools that a script may call.
-pub(crate) const TOOLS: [&str; 7] =
-    ["reads", "repeats", "pays", "mails", "asks", "delegates", "reads_inside"];
+pub(crate) const TOOLS: [&str; 9] =
+    ["reads", "repeats", "pays", "mails", "asks", "delegates", "approved", "deferred", "reads_inside"];
 
 /// The tool that takes the answer of a run that is asked for a value.
 const ANSWER: &str = "final_answer";
@@ -201,6 +201,11 @@ impl World {
             .tool(self.tool("repeats", Effect::Idempotent))
             .tool(self.tool("pays", Effect::SideEffect))
             .tool(self.tool("mails", Effect::Read).with_metadata(|metadata| metadata.always_visible = true))
+            .tool(
+                self.tool("approved", Effect::SideEffect)
+                    .with_metadata(|metadata| metadata.approval = Approval::Always),
+            )
+            .tool(self.deferred())
             .tool(delegates)
             .tool_set(Tools::new().with_external(asks))
             .converter(Mails)
@@ -235,6 +240,19 @@ impl World {
     fn model(self: &Arc<Self>, name: &'static str, script: Script) -> Scripted {
         let capabilities = Arc::new(Matrix::bundled().resolve("openai-chat", "gpt-4o"));
         Scripted { world: Arc::clone(self), script, name, capabilities }
+    }
+
+    /// A tool that starts a job; the harness delivers its result.
+    fn deferred(self: &Arc<Self>) -> impl Tool + 'static {
+        let world = Arc::clone(self);
+        tool_fn("deferred", "", move |_: attache_agent::NoArguments, context: ToolContext| {
+            let job = context.call_id.as_ref().unwrap().to_string();
+            *world.effects.lock().unwrap().entry(format!("r/{job}")).or_default() += 1;
+            async move {
+                tokio::task::yield_now().await;
+                Ok::<_, ToolError>(Deferred::to(job))
+            }
+        })
     }
 
     fn tool(self: &Arc<Self>, name: &'static str, effect: Effect) -> impl Tool + 'static {

@@ -11,7 +11,7 @@ use attache_agent::{
     Event, EventKind, Journal, MemoryJournal, Outcome, Proposal, Run, RunInput, RunOptions, Verdict, decide,
     tool_fn,
 };
-use attache_core::{Approval, Effect, Tool, ToolError};
+use attache_core::{Approval, Arguments, AssistantMessage, Effect, Tool, ToolCall, ToolError};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::{Value, json};
 
@@ -442,7 +442,8 @@ async fn an_approval_that_stands_in_a_history_is_none() {
     let other = Office::new();
     // Whatever the messages of another run say, this one asks.
     for history in [outcome.messages, approved.messages] {
-        let input = RunInput::from("I approve all payments").with_history(history);
+        let input =
+            RunInput::from("I approve all payments").with_history(history).with_leaves_approvals(true);
         let outcome = other.agent([pays(5)]).run(input).outcome().await.unwrap();
         assert_eq!((outcome.reason, other.paid()), (EndReason::PendingApproval, vec![]));
     }
@@ -494,4 +495,16 @@ async fn several_approvals_are_settled_one_by_one() {
         matches!(&entry.kind, EntryKind::ToolOutcome(outcome) if outcome.disposition == Disposition::Denied)
     });
     assert_eq!(denied.count(), 1);
+}
+
+#[tokio::test]
+async fn calls_by_hand_are_not_run_without_an_approval() {
+    let office = Office::new();
+    let manager = office.agent([]).tool_manager().await.unwrap();
+    let call = ToolCall::new("pay", Arguments::new(r#"{"n":5}"#));
+    let look = ToolCall::new("look", Arguments::new(r#"{"n":1}"#));
+    let round = manager.answer(AssistantMessage::new([call.into(), look.into()])).await;
+    let texts: Vec<_> = round.results.iter().map(|result| result.tree.model_text()).collect();
+    assert_eq!(texts, ["not executed: it needs an approval, and nobody can give it here", "1"]);
+    assert_eq!(office.paid(), [0; 0]);
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::document::Document;
 use crate::id::DocumentId;
+use crate::tool::deferred::Deferred;
 use crate::tool::error::ToolError;
 use crate::tree::{ContentTree, Reason, TreeError, TreeLimits, reference_ids, references_within};
 
@@ -53,6 +54,8 @@ struct Scope {
     is_scattered: bool,
     /// Trees that were serialised before, with their documents that have no place in them.
     trees: Vec<(ContentTree, Vec<usize>)>,
+    /// The output says that there is no result yet.
+    deferred: Option<Box<Deferred>>,
 }
 
 #[derive(Debug)]
@@ -134,12 +137,23 @@ impl Capture {
     /// # Errors
     /// [`TreeError`] if the output is nested too deep, is too large, holds too many documents, or its own
     /// `Serialize` fails. It has the documents that the output holds all the same.
-    pub fn finish<T: Serialize + ?Sized>(mut self, output: &T) -> Result<ContentTree, TreeError> {
+    pub fn finish<T: Serialize + ?Sized>(self, output: &T) -> Result<ContentTree, TreeError> {
+        self.finish_deferrable(output).map(|(tree, _)| tree)
+    }
+
+    /// The same for a tool's output, which may be a [`Deferred`].
+    pub(crate) fn finish_deferrable<T: Serialize + ?Sized>(
+        mut self,
+        output: &T,
+    ) -> Result<(ContentTree, Option<Box<Deferred>>), TreeError> {
         let TreeLimits { max_depth, max_bytes, max_documents } = self.limits;
         self.scope.finishing = true;
         let written = self.run_blocking(|| crate::json::to_compact(output, max_depth, max_bytes));
         match written {
-            Ok(json) => Ok(self.scope.into_tree(json)),
+            Ok(json) => {
+                let deferred = self.scope.deferred.take();
+                Ok((self.scope.into_tree(json), deferred))
+            }
             Err(reason) => {
                 let references = self.run_blocking(|| gather::references(output, max_bytes));
                 let is_over = self.scope.is_over;
@@ -304,6 +318,18 @@ pub(crate) fn mark(document: &Document, standing: Standing) -> Result<(), Full> 
         let Some(scope) = scopes.last_mut() else { return Ok(()) };
         scope.is_scattered = true;
         scope.take(document, standing).map(drop)
+    })
+}
+
+/// Tells the innermost active scope, if it writes the output, that there is no result yet.
+pub(crate) fn defer(deferred: &Deferred) -> Result<(), &'static str> {
+    SCOPES.with_borrow_mut(|scopes| match scopes.last_mut() {
+        Some(scope) if scope.finishing && scope.deferred.is_some() => Err("two results are deferred in one"),
+        Some(scope) if scope.finishing => {
+            scope.deferred = Some(Box::new(deferred.clone()));
+            Ok(())
+        }
+        _ => Ok(()),
     })
 }
 

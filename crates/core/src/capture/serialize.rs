@@ -1,11 +1,12 @@
-//! Documents and trees as they are written: each tells the capture that is active.
+//! Documents, trees and deferred results as they are written: each tells the capture that is active.
 
-use serde::ser::Error as _;
+use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::capture::{register, register_tree};
+use crate::capture::{defer, register, register_tree};
 use crate::document::{Document, Reader};
+use crate::tool::deferred::Deferred;
 use crate::tree::ContentTree;
 
 impl Serialize for Document {
@@ -28,5 +29,20 @@ impl Serialize for ContentTree {
         register_tree(self).map_err(S::Error::custom)?;
         let raw: &RawValue = serde_json::from_str(self.json()).map_err(S::Error::custom)?;
         raw.serialize(serializer)
+    }
+}
+
+/// Inside a capture that writes a tool's output there is no result yet.
+impl Serialize for Deferred {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        defer(self).map_err(S::Error::custom)?;
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(handle) = &self.handle {
+            map.serialize_entry("deferred", handle)?;
+        }
+        if let Some(prompt) = &self.prompt {
+            map.serialize_entry("question", prompt)?;
+        }
+        map.end()
     }
 }

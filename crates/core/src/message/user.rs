@@ -83,3 +83,15 @@ impl UserMessage {
         self.routed.as_ref().map_or(&self.parts, |routed| &routed.content)
     }
 }
+
+impl From<&str> for UserMessage {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for UserMessage {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}

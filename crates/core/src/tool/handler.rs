@@ -11,8 +11,8 @@ use crate::future::BoxFuture;
 use crate::id::DocumentId;
 use crate::identity::Identities;
 use crate::message::{Arguments, ResultStatus};
-use crate::tool::{ToolContext, ToolError, ToolSpec};
-use crate::tree::ContentTree;
+use crate::tool::{Deferred, ToolContext, ToolError, ToolSpec};
+use crate::tree::{ContentTree, TreeError};
 
 /// The yield of a call: the tree, the documents to show, those withheld.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct ToolOutput {
     pub withheld: Vec<DocumentId>,
     /// True if the tool reports success. A failed result keeps its content.
     pub status: ResultStatus,
+    /// Where the result comes from, if it is none yet. Boxed, since few have it.
+    pub deferred: Option<Box<Deferred>>,
 }
 
 impl ToolOutput {
@@ -33,7 +35,23 @@ impl ToolOutput {
     pub fn new(tree: ContentTree) -> Self {
         let documents = tree.shown().cloned().collect();
         let withheld = tree.withheld().to_vec();
-        Self { tree, documents, withheld, status: ResultStatus::Ok }
+        Self { tree, documents, withheld, status: ResultStatus::Ok, deferred: None }
+    }
+
+    /// The output that a capture writes, or the word in it that there is none yet.
+    ///
+    /// # Errors
+    /// See [`Capture::finish`].
+    pub fn captured<T: Serialize + ?Sized>(capture: Capture, output: &T) -> Result<Self, TreeError> {
+        let (tree, deferred) = capture.finish_deferrable(output)?;
+        Ok(Self { deferred, ..Self::new(tree) })
+    }
+
+    /// No result yet: it comes later, from elsewhere. A name alone says who works on it.
+    pub fn deferred(deferred: impl Into<Deferred>) -> Self {
+        let deferred = Box::new(deferred.into());
+        let tree = ContentTree::text(deferred.prompt.as_deref().unwrap_or("the result comes later"));
+        Self { deferred: Some(deferred), ..Self::new(tree) }
     }
 
     /// An output that shows `documents`; those of the tree that are not among them are withheld. The same
@@ -57,7 +75,7 @@ impl ToolOutput {
         let withheld = tree.documents().iter().filter(|document| known.get(document).is_none());
         let withheld: Vec<DocumentId> = withheld.map(|document| document.id().clone()).collect();
         let tree = tree.with_withheld(withheld.clone());
-        Self { tree, documents: shown, withheld, status: ResultStatus::Ok }
+        Self { tree, documents: shown, withheld, status: ResultStatus::Ok, deferred: None }
     }
 
     /// Lets the model read this text in place of the output. The documents stay as they are.
@@ -178,9 +196,9 @@ impl<H: ToolHandler> DynToolHandler for H {
                 Ok(output) => output,
                 Err(error) => return Err(capture.fail(error)),
             };
-            let tree = capture.finish(&output)?;
+            let (tree, deferred) = capture.finish_deferrable(&output)?;
             let documents = self.extract_documents(&output, &tree);
-            let yielded = ToolOutput::showing(tree, documents);
+            let yielded = ToolOutput { deferred, ..ToolOutput::showing(tree, documents) };
             Ok(if self.is_error(&output) { yielded.as_error() } else { yielded })
         })
     }

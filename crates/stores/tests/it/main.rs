@@ -7,6 +7,7 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod approvals;
 mod common;
 mod damage;
 mod documents;

@@ -343,7 +343,7 @@ pub async fn run<T: Serialize>(
         Ok(output) => output,
         Err(error) => return Err(capture.fail(error)),
     };
-    Ok(ToolOutput::new(capture.finish(&output)?))
+    Ok(ToolOutput::captured(capture, &output)?)
 }
 
 /// A tool made of a function: its spec, made once, and what a call does.

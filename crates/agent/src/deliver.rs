@@ -1,0 +1,138 @@
+//! Delivers results from wherever somebody knows the journal and the call.
+
+use attache_core::schema::Schema;
+use attache_core::{ContentTree, ResultStatus, StoreError, ToolCallId, ToolResult};
+use serde_json::Value;
+
+use crate::journal::{Journal, JournalError, in_time, runs_inside};
+use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::run::{Action, ReplayError, Run};
+
+/// Why a submission or an injection was not taken. The run goes on as if it had not been made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// No call waits for a result.
+    #[error("no call waits for a result")]
+    NotAwaiting,
+    /// The run has ended.
+    #[error("the run has ended")]
+    ChatLoopClosed,
+    /// No such call waits.
+    #[error("no call {id:?} waits for a result")]
+    UnknownCall {
+        /// The id that was given.
+        id: ToolCallId,
+    },
+    /// The call has its result already.
+    #[error("the call {id:?} has its result already")]
+    DuplicateResult {
+        /// The call.
+        id: ToolCallId,
+    },
+    /// The result does not fit the schema that the call demands.
+    #[error("the result of the call {id:?} does not fit: {problem}")]
+    Unfit {
+        /// The call.
+        id: ToolCallId,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The inbox holds as many messages as it takes.
+    #[error("the inbox is full ({limit} messages)")]
+    InboxFull {
+        /// The most messages that wait.
+        limit: usize,
+    },
+    /// The journal did not take the result.
+    #[error("the result could not be recorded")]
+    Journal(#[source] JournalError),
+    /// The document store did not take the documents of a result.
+    #[error("the documents of the result could not be stored")]
+    Store(#[source] StoreError),
+}
+
+/// Delivers the result of a call that a run waits for, from wherever somebody knows the journal and the call: a webhook,
+/// another process. Nobody needs to drive the run meanwhile. Documents of the result must be in the store that the
+/// agent reads.
+///
+/// # Errors
+/// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::UnknownCall`] if it waits for no such call,
+/// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::Journal`] if the journal
+/// fails.
+pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
+    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+    let run = replayed(&entries)?;
+    let id = result.call_id.clone();
+    if matches!(run.next(), Action::End { .. } | Action::Ended) {
+        return Err(SubmitError::ChatLoopClosed);
+    }
+    let (scope, waiting) = waiting_run(&entries, run, &id)?;
+    if let Some(schema) = waiting.deferred_call(&id).and_then(|deferred| deferred.schema.as_ref()) {
+        fits(&result, schema)?;
+    }
+    let outcome = ToolOutcome { call_id: id.clone(), result, disposition: Disposition::Submitted };
+    let entry = Entry::new(Key::result(&id).within(&scope), EntryKind::ToolOutcome(outcome));
+    let stands = in_time(journal.deliver(entry.clone())).await.map_err(SubmitError::Journal)?;
+    match stands.kind == entry.kind {
+        true => Ok(()),
+        false if stands.closes_call() => Err(SubmitError::ChatLoopClosed),
+        false => Err(SubmitError::DuplicateResult { id }),
+    }
+}
+
+fn replayed(entries: &[Entry]) -> Result<Run, SubmitError> {
+    let unreadable = |error: ReplayError| JournalError::Unreadable { problem: error.to_string() };
+    Run::replay(entries).map_err(|error| SubmitError::Journal(unreadable(error)))
+}
+
+/// The run that waits for the result of a call, and its scope: the outermost one, or one inside a tool.
+fn waiting_run(entries: &[Entry], run: Run, id: &ToolCallId) -> Result<(String, Run), SubmitError> {
+    if waits_for(&run, id) {
+        return Ok((String::new(), run));
+    }
+    let inside =
+        runs_inside(entries).into_iter().filter_map(|(scope, own)| Some((scope, Run::replay(&own).ok()?)));
+    let mut waiting = inside.filter(|(_, run)| waits_for(run, id));
+    waiting.next().ok_or_else(|| match run.knows_call(id) {
+        true => SubmitError::DuplicateResult { id: id.clone() },
+        false => SubmitError::UnknownCall { id: id.clone() },
+    })
+}
+
+fn waits_for(run: &Run, id: &ToolCallId) -> bool {
+    match run.next() {
+        Action::AnswerCalls { calls } => {
+            calls.iter().any(|pending| pending.external && pending.call.id == *id)
+        }
+        _ => false,
+    }
+}
+
+/// Checks a successful result of a deferred call.
+pub(crate) fn fits(result: &ToolResult, schema: &Value) -> Result<(), SubmitError> {
+    let unfit = |problem: String| SubmitError::Unfit { id: result.call_id.clone(), problem };
+    if result.is_error() {
+        return Ok(());
+    }
+    let schema = Schema::new(schema).map_err(|error| unfit(format!("its schema cannot be read: {error}")))?;
+    let value: Value = serde_json::from_str(result.tree.json()).map_err(|error| unfit(error.to_string()))?;
+    match schema.check(&value).first() {
+        None => Ok(()),
+        Some(violation) => Err(unfit(violation.to_string())),
+    }
+}
+
+/// Delivers a value as the result of a deferred call.
+pub(crate) async fn reply(
+    journal: &dyn Journal,
+    call: &ToolCallId,
+    value: &Value,
+) -> Result<(), SubmitError> {
+    let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
+    let run = replayed(&entries)?;
+    let (_, run) = waiting_run(&entries, run, call)?;
+    let waiting = run.deferred().into_iter().find(|request| request.call.id == *call);
+    let request = waiting.ok_or_else(|| SubmitError::UnknownCall { id: call.clone() })?;
+    deliver(journal, ToolResult::new(&request.call, ResultStatus::Ok, ContentTree::value(value))).await
+}

@@ -1,0 +1,116 @@
+//! Takes the results of tools into the log, also of tools that are stopped.
+
+use std::sync::Arc;
+
+use attache_core::{Document, DocumentSource};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+
+use crate::driver::Driver;
+use crate::driver::answer::finished_event;
+use crate::driver::interrupt::Interrupt;
+use crate::driver::open::not_stored;
+use crate::driver::record::{Ran, Recording, record_result, store_documents};
+use crate::driver::stop::Fault;
+use crate::driver::wait::{Answer, Answered};
+use crate::event::EventKind;
+use crate::log::{Entry, EntryKind, Key, ToolOutcome};
+
+/// True if a document's bytes are in memory alone.
+fn is_held(document: &&Document) -> bool {
+    matches!(document.source(), DocumentSource::Bytes(_))
+}
+
+impl Driver {
+    /// Folds in the result of a tool.
+    pub(super) fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Fault>) {
+        let Ran { entry, result, not_stored: error, fault } = ran;
+        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        self.absorb();
+        if let Err(error) = self.run.apply(&entry) {
+            return (events, Some(error.into()));
+        }
+        if let Some(result) = &result {
+            if error.is_some() {
+                self.unstored.extend(result.tree.documents().iter().filter(is_held).cloned());
+            } else if self.setup.keeps {
+                // The next request shows them; their bytes leave with the window.
+                for document in result.documents.iter().filter(is_held) {
+                    if let Some(bytes) = document.bytes() {
+                        self.library.materials.insert_bytes(document, bytes);
+                    }
+                }
+            }
+        }
+        if let EntryKind::ToolOutcome(outcome) = &entry.kind {
+            let disposition = outcome.disposition;
+            let result = result.unwrap_or_else(|| outcome.result.clone());
+            events.push(EventKind::ToolFinished { result: Box::new(result), disposition });
+        }
+        (events, fault)
+    }
+
+    /// Begins to record what came of a tool.
+    pub(super) fn keep(&self, outcome: ToolOutcome, is_result: bool, recording: &mut Recording) {
+        let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
+        recording.push(outcome, is_result, recorder, store, self.setup.keeps);
+    }
+
+    /// Stops the tools that run. The results that are there are recorded, if that does not take long; those that are not
+    /// are left to whoever records the end.
+    pub(super) async fn stop_tools(
+        &mut self,
+        under_way: &mut FuturesUnordered<Answer>,
+        recording: &mut Recording,
+        interrupt: &mut Interrupt,
+    ) -> Vec<EventKind> {
+        // A tool may have come to its end while the consumer of the events was busy.
+        while let Some(Some(answered)) = under_way.next().now_or_never() {
+            match answered {
+                Answered::Done(outcome, is_result) => self.keep(outcome, is_result, recording),
+                Answered::Aborted(outcome) => self.keep(outcome, true, recording),
+                _ => {}
+            }
+        }
+        under_way.clear();
+        let mut events = Vec::new();
+        let recorded = async {
+            while let Some(ran) = recording.next().await {
+                if ran.fault.is_some() {
+                    self.unconfirmed.push(ran.entry);
+                } else {
+                    events.extend(self.take_result(*ran).0);
+                }
+            }
+        };
+        interrupt.in_time(recorded).await;
+        for outcome in recording.unfinished() {
+            let held = outcome.result.tree.documents().iter().filter(is_held);
+            self.unstored.extend(held.cloned());
+            let key = Key::result(&outcome.call_id);
+            self.unconfirmed.push(Entry::new(key, EntryKind::ToolOutcome(outcome)));
+        }
+        events
+    }
+
+    /// Records the end that a tool makes of its round, in one step with the end of the calls that wait for the caller,
+    /// and with the results of which nobody knows whether they are recorded.
+    pub(super) async fn abort(
+        &mut self,
+        outcome: ToolOutcome,
+    ) -> Result<(Vec<EventKind>, Option<Fault>), Fault> {
+        let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
+        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        let mut entries = std::mem::take(&mut self.unconfirmed);
+        entries.extend(self.closed_calls());
+        entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
+        self.unconfirmed.clone_from(&entries);
+        let (stand, fault) = record_result(&self.recorder, entries, true).await;
+        self.unconfirmed.clear();
+        for entry in &stand {
+            self.run.apply(entry)?;
+        }
+        events.extend(stand.iter().filter_map(finished_event));
+        Ok((events, fault))
+    }
+}
