@@ -150,11 +150,9 @@ async fn connect(config: &Config, changes: &Arc<AtomicU64>) -> Result<Session, S
             match timeout(PROBE, serve(config, changes, mode)).await {
                 Ok(served) => match served? {
                     Ok(running) => running,
-                    // Some servers of the older era end at a question that they do not know.
-                    Err(ClientInitializeError::ConnectionClosed(_)) => {
-                        serve(config, changes, sessions).await?.map_err(|error| failed(&error))?
-                    }
-                    Err(error) => return Err(failed(&error)),
+                    Err(error) if error.is_authorization_required() => return Err(failed(&error)),
+                    // Servers of the older era answer a question that they do not know in many ways; some end.
+                    Err(_) => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
                 },
                 // Nor does everyone answer it.
                 Err(_) => serve(config, changes, sessions).await?.map_err(|error| failed(&error))?,
