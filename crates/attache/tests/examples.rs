@@ -168,6 +168,13 @@ async fn a_payment_is_approved_in_another_process_and_made_once() {
 }
 
 #[tokio::test]
+async fn what_is_remembered_stands_in_front_of_the_question_that_it_is_about() {
+    let output = run("memory", &samples(), &[]).await;
+    let expected = "Where do my invoices go? Something is remembered.\n4 messages\nIs that in Germany? Something is remembered.\n7 messages\n";
+    assert_eq!(said(&output.stdout), expected, "{}", said(&output.stderr));
+}
+
+#[tokio::test]
 async fn a_wrong_key_is_told_with_its_cause() {
     let (output, _) = run_with("errors", &samples(), [Reply::error(401, "invalid x-api-key")]).await;
     assert_eq!(output.status.code(), Some(1));

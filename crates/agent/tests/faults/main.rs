@@ -168,6 +168,7 @@ async fn one_run(seed: u64) {
         script: script(&mut random),
         slow: random.below(6),
         narrow: random.below(2) == 0,
+        compacts: random.below(3) == 0,
         typed: random.below(2) == 0,
         layered: random.below(3) == 0,
         store: Arc::new(FaultyStore::new([0, 2, 3, 5][random.below(4)])),
@@ -326,6 +327,7 @@ fn random_faults_lose_and_repeat_nothing() {
 // Invariant 13: at each cut, the rest of the run asks what the uncut run asked, byte for byte.
 #[test]
 fn a_run_cut_at_every_entry_asks_the_same() {
+    let mut compacted = 0;
     for seed in 0..16 {
         let mut random = Random(seed);
         let (script, slow) = (script(&mut random), random.below(6));
@@ -334,6 +336,7 @@ fn a_run_cut_at_every_entry_asks_the_same() {
                 script: script.clone(),
                 slow,
                 narrow: seed % 2 == 0,
+                compacts: seed % 3 == 1,
                 layered: seed % 4 > 1,
                 typed: seed % 3 == 0,
                 store,
@@ -349,6 +352,7 @@ fn a_run_cut_at_every_entry_asks_the_same() {
             let outcome = drive(run, &journal, &seen, true).await.unwrap();
             assert!(is_final(&outcome), "seed {seed}: {:?}", outcome.reason);
             let entries = log.entries();
+            compacted += entries.iter().filter(|entry| entry.key.as_str().starts_with("memory/")).count();
             let mut asked = 0;
             for cut in 1..entries.len() {
                 let text = serde_json::to_string(&entries[..cut]).unwrap();
@@ -371,4 +375,5 @@ fn a_run_cut_at_every_entry_asks_the_same() {
             assert!(asked > 0, "seed {seed}: nothing was compared");
         });
     }
+    assert!(compacted > 3, "{compacted} decisions of the memory");
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use attache_agent::{Agent, AgentRun, Disclosure, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn};
+use attache_agent::{
+    Agent, AgentRun, Compaction, Disclosure, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn,
+};
 use attache_core::{
     Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
     ConvertedText, Converter, Deferred, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix,
@@ -52,6 +54,8 @@ pub(crate) struct World {
     pub(crate) slow: usize,
     /// True if the outer run has a window that moves.
     pub(crate) narrow: bool,
+    /// True if the outer run is summarised, or its results are cleared.
+    pub(crate) compacts: bool,
     /// True if most tools of the outer run are shown when they are asked for.
     pub(crate) layered: bool,
     /// True if the outer run is asked for a value: the model gives one that does not fit, then one that does.
@@ -100,6 +104,15 @@ impl LlmProvider for Scripted {
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {
+        if matches!(&*request.messages[0], Message::System(system) if system.parts[0].text().starts_with("You keep the record"))
+        {
+            let message = AssistantMessage::new([AssistantPart::text("It went on.")]);
+            let done = Completion::new(message, FinishReason::Stop, Usage::new(1, 1));
+            return Box::pin(async_stream::stream! {
+                tokio::task::yield_now().await;
+                yield Ok(StreamChunk::Done(Box::new(done)));
+            });
+        }
         let said = request.messages.iter().rev().find_map(|message| match &**message {
             Message::Assistant(reply) => {
                 reply.text().strip_prefix("step ").map(|n| n.parse::<usize>().unwrap())
@@ -195,7 +208,11 @@ impl World {
         .with_effect(Effect::Idempotent);
         let window =
             if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
-        Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())))
+        let memory = Compaction::new().with_threshold(400).with_recent(200).with_ceiling(300);
+        let builder =
+            Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())));
+        let builder = if self.compacts { builder.memory(memory) } else { builder.window(window) };
+        builder
             .system("You are tested.")
             .tool(self.tool("reads", Effect::Read))
             .tool(self.tool("repeats", Effect::Idempotent))
@@ -211,7 +228,6 @@ impl World {
             .converter(Mails)
             .tool(ReadDocument::new().with_metadata(|metadata| metadata.always_visible = true))
             .store(self.store.clone())
-            .window(window)
             .max_result_chars(120)
             .disclosure(self.layered.then(|| Disclosure::default().with_max_tools(0)))
             .build()
