@@ -47,6 +47,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/tools.md")]
     struct Tools;
 
+    #[doc = include_str!("../../docs/guide/many-tools.md")]
+    struct ManyTools;
+
     #[doc = include_str!("../../docs/guide/approvals.md")]
     struct Approvals;
 

@@ -13,7 +13,7 @@ use futures_util::stream::FuturesOrdered;
 use crate::approval::{Verdict, judged};
 use crate::pace::{LONGEST, Pace};
 use crate::setup::Setup;
-use crate::tools::{Invocation, Resolved, Toolbox, ToolsError, invoke};
+use crate::tools::{Invocation, Ready, Resolved, Toolbox, ToolsError, invoke};
 
 /// The tools of an agent, for a program that asks the model itself and has calls answered by hand. The history of its
 /// loop is that of the agent's.
@@ -115,13 +115,7 @@ impl ToolManager {
 
     /// The same in a context; what it holds by type wins over the agent's.
     pub async fn answer_with(&self, mut reply: AssistantMessage, context: ToolContext) -> Round {
-        let mut base = context;
-        let mut extensions = self.setup.extensions.clone();
-        extensions.extend(&base.extensions);
-        base.extensions = extensions;
-        if base.principal.is_none() {
-            base.principal.clone_from(&self.setup.principal);
-        }
+        let base = self.context(context);
         for part in &mut reply.parts {
             if let AssistantPart::ToolCall(call) = part {
                 call.name = self.toolbox.canonical(&call.name).to_owned();
@@ -171,7 +165,7 @@ impl ToolManager {
             {
                 round.results.extend(under_way.next().await);
             }
-            under_way.push_back(self.run(ready, call, &base));
+            under_way.push_back(self.started(ready, call, &base));
             while is_sequential && !under_way.is_empty() {
                 round.results.extend(under_way.next().await);
             }
@@ -190,7 +184,32 @@ impl ToolManager {
         round
     }
 
-    fn run(&self, entry: crate::tools::Ready, call: ToolCall, base: &ToolContext) -> Running {
+    /// Runs one call, whoever has to approve it: for a caller who has that word, and [submits](Round::submit) the
+    /// result.
+    pub async fn run(&self, call: &ToolCall, context: ToolContext) -> ToolResult {
+        let base = self.context(context);
+        let ready = match self.toolbox.resolve(&call.name) {
+            Resolved::Tool(entry) => entry.ready(&call.arguments),
+            Resolved::External(_) => Err("the caller answers this tool".to_owned()),
+            Resolved::Waiting(text) | Resolved::Unknown(text) => Err(text),
+        };
+        match ready {
+            Ok(ready) => self.started(ready, call.clone(), &base).await,
+            Err(text) => ToolResult::error(call, &text),
+        }
+    }
+
+    fn context(&self, mut given: ToolContext) -> ToolContext {
+        let mut extensions = self.setup.extensions.clone();
+        extensions.extend(&given.extensions);
+        given.extensions = extensions;
+        if given.principal.is_none() {
+            given.principal.clone_from(&self.setup.principal);
+        }
+        given
+    }
+
+    fn started(&self, entry: Ready, call: ToolCall, base: &ToolContext) -> Running {
         let mut context = base.clone();
         context.call_id = Some(call.id.clone());
         let limit = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout).min(LONGEST);

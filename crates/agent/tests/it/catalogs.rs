@@ -214,3 +214,36 @@ async fn a_tool_that_a_name_leads_to_is_treated_as_all_are() {
         crate::common::kit::keys(&journal).into_iter().filter(|key| key.starts_with("begun/")).count();
     assert_eq!(begun, 1);
 }
+
+#[cfg(target_os = "linux")]
+fn used() -> std::time::Duration {
+    // The time that this thread had the processor: who else uses the machine does not count.
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    std::time::Duration::from_nanos(stat.split(' ').next().unwrap().parse().unwrap())
+}
+
+// A12: ten times the tools cost about ten times as much, and no call of the catalog looks at all of them
+#[cfg(target_os = "linux")]
+#[test]
+fn the_start_of_an_agent_grows_like_its_tools() {
+    let start = |count: usize| {
+        let begun = used();
+        let catalog = Catalog::new();
+        for n in 0..count {
+            let add = |Number { n }: Number| Ok(n);
+            catalog.add(tool_fn(format!("area{}.tool{n}", n % 7), "Does something.", add)).unwrap();
+        }
+        let names: Vec<String> = (0..count).map(|n| format!("area{}.tool{n}", n % 7)).collect();
+        let tools = catalog.select(names.iter().map(String::as_str)).unwrap();
+        let disclosure = attache_agent::Disclosure::default();
+        Agent::builder(ScriptedModel::new([])).tool_set(tools).disclosure(disclosure).build().unwrap();
+        used() - begun
+    };
+    // A machine that was busy the whole time is asked again; a quadratic start never passes.
+    let ratios = (0..5).map(|_| {
+        let (few, many) = ((0..3).map(|_| start(100)).min().unwrap(), start(1_000));
+        many.as_secs_f64() / few.as_secs_f64()
+    });
+    let ratios: Vec<f64> = ratios.collect();
+    assert!(ratios.iter().any(|ratio| *ratio < 20.0), "{ratios:?}");
+}

@@ -7,8 +7,8 @@ use crate::common::kit::{roles, told};
 use crate::common::{Counter, Number, double};
 use attache_agent::{Agent, AgentBuilder, NoArguments, Tools, chat_loop, tool_fn};
 use attache_core::{
-    Arguments, AssistantMessage, ChatRequest, Message, ToolCall, ToolChoice, ToolContext, ToolDefinition,
-    ToolError, ToolResult, ToolSet, ToolSetError,
+    Approval, Arguments, AssistantMessage, ChatRequest, Message, Tool, ToolCall, ToolChoice, ToolContext,
+    ToolDefinition, ToolError, ToolResult, ToolSet, ToolSetError,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -117,12 +117,26 @@ async fn calls_by_hand_know_direct_answers_and_calls_for_the_caller() {
     assert_eq!(told(&round.messages().collect::<Vec<_>>()), ["yes", "42"]);
 }
 
+// Nobody runs by mistake what somebody has to approve.
+#[tokio::test]
+async fn a_call_by_hand_that_needs_approval_is_run_for_a_caller_who_has_it() {
+    let paid = Counter::default();
+    let pay = double(&paid).with_metadata(|metadata| metadata.approval = Approval::Always);
+    let agent = Agent::builder(ScriptedModel::new([])).tool(pay).build().unwrap();
+    let manager = agent.tool_manager().await.unwrap();
+    let mut round = manager.answer(calling(&[("double", json!({"n": 2}))])).await;
+    assert!(round.results[0].is_error() && paid.get() == 0, "{:?}", round.results);
+    let call = round.reply.tool_calls().next().unwrap().clone();
+    round.submit(manager.run(&call, ToolContext::new()).await);
+    assert_eq!((told(&round.messages().collect::<Vec<_>>()), paid.get()), (vec!["4".to_owned()], 1));
+}
+
 // S19, S30: a model alone is sent definitions and gives calls back; names are unique for it as for an agent
 #[tokio::test]
 async fn a_model_alone_gives_calls_back_and_runs_none() {
     let calls = Counter::default();
     let tool = double(&calls);
-    let definition = attache_core::Tool::spec(&tool).definition.clone();
+    let definition = tool.spec().definition.clone();
     let tools = ToolSet::new([definition.clone()]).unwrap();
     let model = ScriptedModel::new([Turn::call("double", json!({"n": 2}))]);
     let handle = attache_core::ModelHandle::from(model.clone());

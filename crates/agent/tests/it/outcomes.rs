@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::kit::{all, end, pdf, results, told};
 use crate::common::{Counter, Number, double};
 use attache_agent::{Agent, Disposition, EndReason, EventKind, NoArguments, tool_fn};
-use attache_core::{Document, Effect, Message, Tool, ToolError, ToolErrorKind};
+use attache_core::{Document, Effect, Message, Tool, ToolContext, ToolError, ToolErrorKind};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
 
@@ -110,6 +110,32 @@ async fn a_hook_that_panics_is_a_failed_result() {
         .build()
         .unwrap();
     assert_eq!(told(&agent.run("x").outcome().await.unwrap().messages), ["the tool failed unexpectedly"]);
+}
+
+// S03: on one thread for all futures; and whose call it is stays known there (spring-projects/spring-ai#2506)
+#[tokio::test]
+async fn a_blocking_tool_leaves_the_workers_alone() {
+    let (send, receive) = std::sync::mpsc::channel::<&str>();
+    let receive = std::sync::Mutex::new(receive);
+    let here = std::thread::current().id();
+    let waits = tool_fn("waits", "", move |context: ToolContext| {
+        assert_ne!(std::thread::current().id(), here);
+        let said = receive.lock().unwrap().recv_timeout(Duration::from_secs(20))?;
+        Ok((said, context.principal))
+    });
+    let sends = tool_fn("sends", "", move |_: NoArguments| {
+        assert_eq!(std::thread::current().id(), here);
+        Ok(send.send("hello")?)
+    });
+    let turn = Turn::call("waits", "{}").and_call("sends", "{}");
+    let agent = Agent::builder(ScriptedModel::new([turn, Turn::text("done")]))
+        .tool(waits.with_spec(|spec| spec.with_blocking(true)))
+        .tool(sends)
+        .principal("ann")
+        .build()
+        .unwrap();
+    let told = told(&agent.run("x").outcome().await.unwrap().messages);
+    assert_eq!(told[0], r#"["hello","ann"]"#, "{told:?}");
 }
 
 // R20, R21: a failed call leaves its siblings alone, and says whose result it is
