@@ -8,20 +8,27 @@ use attache::convert::DocumentConverter;
 use attache::offline::OfflineModel;
 use attache::{Agent, Document, ToolError, tool};
 
-/// Fetches the newest invoice.
+/// Fetches an invoice by its number.
 #[tool(effect = "read")]
-async fn newest_invoice() -> Result<Document, ToolError> {
-    Ok(Document::read("inbox/invoice-2026-0417.pdf").await?)
+async fn fetch_invoice(
+    /// As printed on the invoice, such as 2026-0417.
+    number: String,
+) -> Result<Document, ToolError> {
+    // The model writes the number: it must not name another place.
+    if !number.chars().all(|c| c.is_ascii_digit() || c == '-') {
+        return Err(ToolError::new("there is no such invoice"));
+    }
+    Ok(Document::read(format!("inbox/invoice-{number}.pdf")).await?)
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::builder(OfflineModel::new())
-        .tool(newest_invoice_tool())
+        .tool(fetch_invoice_tool())
         .converter(DocumentConverter::default())
         .citations(true)
         .build()?;
-    let outcome = agent.run("What is the total of the newest invoice?").outcome().await?;
+    let outcome = agent.run("What is the total of invoice 2026-0417?").outcome().await?;
     println!("{}", outcome.text);
     for citation in &outcome.citations {
         println!("quoted from {:?}, {:?}: {:?}", citation.source, citation.place, citation.quote);

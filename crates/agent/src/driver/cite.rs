@@ -19,6 +19,8 @@ use crate::memory::marks::Marks;
 use crate::memory::past::Past;
 use crate::outcome::EndReason;
 
+/// So many bytes of texts are searched at once; more of them on a thread of their own.
+const SMALL: usize = 64 * 1024;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Driver {
@@ -53,6 +55,11 @@ impl Driver {
         }
         let (year, month, day) = date(self.run.asked_at() / DAY);
         let options = Options::new().with_today(year, month, day);
+        let size =
+            texts.iter().filter_map(|shown| shown.text.as_deref()).map(str::len).sum::<usize>() + text.len();
+        if size < SMALL {
+            return Some(check(&text, &native, &texts, &options));
+        }
         // A long answer over long documents takes its time.
         let checked = on_thread("attache-citations", move || check(&text, &native, &texts, &options)).await;
         checked.inspect_err(|error| tracing::error!(%error, "the answer could not be checked")).ok()

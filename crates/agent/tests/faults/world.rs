@@ -229,6 +229,7 @@ impl World {
             .tool(ReadDocument::new().with_metadata(|metadata| metadata.always_visible = true))
             .store(self.store.clone())
             .max_result_chars(120)
+            .citations(true)
             .disclosure(self.layered.then(|| Disclosure::default().with_max_tools(0)))
             .build()
             .unwrap()
