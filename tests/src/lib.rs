@@ -58,6 +58,14 @@ mod pages {
 
     #[doc = include_str!("../../docs/guide/mcp.md")]
     struct McpServers;
+    #[doc = include_str!("../../docs/guide/limits.md")]
+    struct Limits;
+
+    #[doc = include_str!("../../docs/guide/agents.md")]
+    struct Agents;
+
+    #[doc = include_str!("../../docs/guide/hooks.md")]
+    struct Hooks;
 
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;

@@ -12,6 +12,7 @@ use attache_documents::RouteOptions;
 use crate::approval::ApprovalPolicy;
 use crate::driver::{AgentRun, Task};
 use crate::guard::{GuardedConverter, GuardedFetcher, GuardedStore};
+use crate::hooks::RunHook;
 use crate::input::RunInput;
 use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
@@ -78,6 +79,7 @@ impl Agent {
                 settings: ModelSettings::new(),
                 streaming: true,
                 limits: Limits::default(),
+                hooks: Arc::default(),
                 prices: None,
                 timing: Timing::default(),
                 approval: None,
@@ -352,6 +354,12 @@ impl AgentBuilder {
     /// ```
     pub fn max_cost(mut self, cost: impl Into<Money>) -> Self {
         self.inner.limits.max_cost = Some(cost.into());
+        self
+    }
+
+    /// Adds a hook that looks at each run at fixed points; see [`RunHook`].
+    pub fn hook(mut self, hook: impl RunHook + 'static) -> Self {
+        Arc::make_mut(&mut self.inner.hooks).add(hook);
         self
     }
 

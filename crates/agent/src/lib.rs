@@ -18,6 +18,7 @@ mod details;
 mod driver;
 mod event;
 mod guard;
+mod hooks;
 mod input;
 mod journal;
 mod keep;
@@ -46,13 +47,14 @@ pub use decide::{DecideError, decide};
 pub use deliver::{SubmitError, deliver};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
+pub use hooks::{CallVerdict, Draft, HookContext, HookError, InputVerdict, ReplyVerdict, RunHook};
 pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Decided, Decision, DeferredCall, DeferredRequest, Disposition,
-    Ended, Entry, EntryKind, Grant, Key, Offered, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
-    ToolOutcome, ToolRule,
+    Ended, Entry, EntryKind, Grant, HookStop, Hooked, Key, Offered, Reply, SCHEMA_VERSION, Started,
+    SyntheticMessage, ToolOutcome, ToolRule,
 };
 pub use manual::{Round, ToolManager};
 pub use memory::{

@@ -44,6 +44,8 @@ pub enum EndReason {
     InputRequired,
     /// Calls wait for results that nobody delivered in time.
     PendingExternal,
+    /// A hook ended the run.
+    GuardrailTripped,
     /// The model declined.
     Refusal,
     /// The provider withheld the reply.
@@ -83,6 +85,7 @@ impl EndReason {
             Self::PendingApproval => "pending_approval",
             Self::InputRequired => "input_required",
             Self::PendingExternal => "pending_external",
+            Self::GuardrailTripped => "guardrail_tripped",
             Self::Refusal => "refusal",
             Self::ContentFilter => "content_filter",
             Self::Length => "length",
@@ -135,6 +138,8 @@ pub struct Outcome {
     pub run_id: String,
     /// Why it ended.
     pub reason: EndReason,
+    /// One line for people about the end, where the reason alone does not say enough.
+    pub detail: Option<String>,
     /// The answer, or what there was of it.
     pub text: String,
     /// The reasoning of the last reply, if it said nothing else; otherwise empty. Such a reply is not in `messages`.

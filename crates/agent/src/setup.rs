@@ -10,6 +10,7 @@ use attache_documents::RouteOptions;
 use futures_util::future::join_all;
 
 use crate::approval::ApprovalPolicy;
+use crate::hooks::Hooks;
 use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
 use crate::memory::look::Memory;
@@ -36,6 +37,7 @@ pub(crate) struct Setup {
     pub(crate) settings: ModelSettings,
     pub(crate) streaming: bool,
     pub(crate) limits: Limits,
+    pub(crate) hooks: Arc<Hooks>,
     pub(crate) prices: Option<Arc<Prices>>,
     pub(crate) timing: Timing,
     /// Who says which calls run without asking; by default the tools say it.

@@ -18,6 +18,7 @@ use crate::driver::record::Recording;
 use crate::driver::stop::{Fault, Stop};
 use crate::driver::wait::{Answer, Answered, Gate, next_answer, wait};
 use crate::event::{Event, EventKind};
+use crate::hooks::Hooks;
 use crate::journal::JournalError;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::ANSWERED;
@@ -314,7 +315,11 @@ pub(super) fn answer<'a>(
 }
 
 /// Runs the tool, perhaps with arguments that a person changed.
-async fn execute(invocation: Invocation, changed: Option<Arguments>) -> Answered {
+async fn execute(invocation: Invocation, changed: Option<Arguments>, hooks: Option<Arc<Hooks>>) -> Answered {
+    let looked_at = hooks.map(|hooks| {
+        let closed = invocation.entry.spec.metadata.effect != Effect::Read;
+        (hooks, invocation.call.clone(), closed)
+    });
     let scope = invocation.scope.clone();
     let documents = invocation.context.documents.clone();
     let call_id = invocation.call.id.clone();
@@ -324,6 +329,9 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>) -> Answered
     };
     // Another document under a known id is another document.
     outcome.result = outcome.result.apart_from(|id| documents.get(id));
+    if let Some((hooks, call, closed)) = looked_at {
+        outcome.result = Box::pin(hooks.result(&call, outcome.result, closed)).await;
+    }
     if let Some(arguments) = changed {
         outcome.result = told_of_change(outcome.result, &arguments);
     }
@@ -359,6 +367,19 @@ impl Driver {
         if !self.setup.handling.fallback.is_empty() {
             interrupt.attempt(Box::pin(self.fall_back(&batch))).await?;
         }
+        let mut events = Vec::new();
+        let batch = match self.setup.hooks.is_empty() {
+            true => batch,
+            false => {
+                let (made, told, tripped) = Box::pin(self.hook_calls(interrupt, batch)).await?;
+                events = told;
+                if let Some(outcome) = tripped {
+                    let ends: Answer = Box::pin(std::future::ready(Answered::Aborted(outcome)));
+                    return Ok((vec![ends], events));
+                }
+                made
+            }
+        };
         let mut entries = Vec::new();
         let mut running = Vec::new();
         for pending in batch {
@@ -389,7 +410,6 @@ impl Driver {
                 }
             }
         }
-        let mut events = Vec::new();
         if !entries.is_empty() {
             let recorded = interrupt.attempt(self.record_all(entries)).await?;
             events.extend(recorded.iter().filter_map(finished_event));
@@ -411,8 +431,10 @@ impl Driver {
                 pace: self.pace.clone(),
                 handling: Arc::clone(&self.setup.handling),
             };
-            let changed = self.run.is_changed(&call.id).then(|| call.arguments.clone());
-            answers.push(Box::pin(execute(invocation, changed)));
+            let is_changed = self.run.is_changed(&call.id) || self.run.hooked_call(&call.id) == Some(true);
+            let changed = is_changed.then(|| call.arguments.clone());
+            let hooks = (!self.setup.hooks.is_empty()).then(|| Arc::clone(&self.setup.hooks));
+            answers.push(Box::pin(execute(invocation, changed, hooks)));
             events.push(EventKind::ToolStarted { call });
         }
         Ok((answers, events))

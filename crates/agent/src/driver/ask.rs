@@ -148,17 +148,32 @@ pub(super) fn ask<'a>(
             EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
         let message = Message::Assistant(message).shared();
         let reply = Reply { message, finish_reason, raw_finish_reason, usage, cost, model, degradations };
+        let hooked = match driver.setup.hooks.is_empty() {
+            true => None,
+            false => {
+                let Message::Assistant(message) = &*reply.message else { return };
+                match interrupt.guard(Box::pin(driver.hook_reply(message))).await {
+                    Ok(hooked) => Some(hooked),
+                    Err(interrupted) => {
+                        yield Err(Stop::Interrupted(interrupted, said));
+                        return;
+                    }
+                }
+            }
+        };
         // The reply is whole, and was paid for.
         let guessed = driver.run.guessed();
         let entry = Entry::new(key, EntryKind::Reply(reply));
-        let again = (!driver.recorder.place().is_volatile()).then(|| entry.clone());
-        let recorded = interrupt.complete(driver.record_all(vec![entry])).await;
+        let mut entries = vec![entry];
+        entries.extend(hooked);
+        let again = (!driver.recorder.place().is_volatile()).then(|| entries.clone());
+        let recorded = interrupt.complete(driver.record_all(entries)).await;
         if let Err(mut stop) = recorded {
             if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
                 *text = said;
             }
             if let Stop::Interrupted(..) = stop {
-                driver.unconfirmed.extend(again);
+                driver.unconfirmed.extend(again.into_iter().flatten());
             }
             yield Err(stop);
             return;

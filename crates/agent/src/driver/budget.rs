@@ -20,7 +20,7 @@ const CHARS_PER_TOKEN: u64 = 4;
 impl Driver {
     /// True if the next model call is asked for before it is made.
     pub(super) fn is_bounded(&self) -> bool {
-        self.budget.is_some() || self.run.deadline().is_some()
+        self.budget.is_some() || self.run.deadline().is_some() || !self.setup.hooks.is_empty()
     }
 
     /// Sets aside what the next model call may spend. False if it is not to be made as the run stands now: the run is at
@@ -31,6 +31,10 @@ impl Driver {
         step: u32,
         landing: bool,
     ) -> Result<bool, Stop> {
+        if !self.setup.hooks.is_empty() && !self.run.is_hooked(step) {
+            interrupt.attempt(self.hook_step(step)).await?;
+            return Ok(false);
+        }
         let Some(reason) = self.refusal(interrupt.left(), landing) else { return Ok(true) };
         if landing {
             interrupt.attempt(self.end(Ended::new(reason))).await?;

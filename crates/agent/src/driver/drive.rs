@@ -53,6 +53,7 @@ pub(super) fn drive(
         for kind in events {
             yield driver.event(kind);
         }
+        let was_over = driver.run.next() == Action::Ended;
         // The reason of an end that is not in the log, what the model had said until then, and the cause.
         let (mut unrecorded, mut said, mut cause) = (None, String::new(), None);
         loop {
@@ -139,6 +140,9 @@ pub(super) fn drive(
         }
         driver.absorb();
         let outcome = driver.outcome(unrecorded, &said);
+        if !was_over && !driver.setup.hooks.is_empty() && driver.run.next() == Action::Ended {
+            Box::pin(driver.setup.hooks.end(&outcome)).await;
+        }
         yield driver.event(EventKind::Finished(outcome.judged(cause)));
     }
 }

@@ -1,5 +1,6 @@
 //! A run as its caller holds it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -33,7 +34,11 @@ pub struct AgentRun {
     stream: Pin<Box<dyn Stream<Item = Event> + Send>>,
     control: Control,
     pace: Pace,
+    observers: Vec<Observer>,
 }
+
+/// A program that looks at each event.
+type Observer = Box<dyn FnMut(&Event) + Send>;
 
 /// The name in the log of a caller who decides and gives none.
 const CALLER: &str = "the caller";
@@ -48,7 +53,35 @@ impl AgentRun {
         let control = Control::new(origin.place(), Arc::clone(&setup.store));
         let pace = Pace::default();
         let stream = drive(setup, origin, task, control.clone(), pace.clone());
-        Self { stream: Box::pin(stream), control, pace }
+        Self { stream: Box::pin(stream), control, pace, observers: Vec::new() }
+    }
+
+    /// Shows each event to `observer`, too, before whoever polls the run gets it; exactly one of them is
+    /// [`EventKind::Finished`]. Any number of observers may look on. One that panics looks on no longer, and neither the
+    /// run nor the others notice.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use attache_agent::{Agent, EventKind};
+    /// # use attache_testkit::{ScriptedModel, Turn};
+    ///
+    /// static LETTERS: AtomicUsize = AtomicUsize::new(0);
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let model = ScriptedModel::new([Turn::text("Hello.")]);
+    /// let agent = Agent::builder(model).build()?;
+    /// let run = agent.run("Hi").with_observer(|event| {
+    ///     if let EventKind::Content(piece) = &event.kind {
+    ///         LETTERS.fetch_add(piece.len(), Ordering::Relaxed);
+    ///     }
+    /// });
+    /// assert_eq!(run.outcome().await?.text.len(), LETTERS.load(Ordering::Relaxed));
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl FnMut(&Event) + Send + 'static) -> Self {
+        self.observers.push(Box::new(observer));
+        self
     }
 
     /// A handle to steer the run with.
@@ -174,7 +207,13 @@ impl Stream for AgentRun {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         let run = self.get_mut();
         let stream = run.stream.as_mut();
-        run.pace.poll(context, |context| stream.poll_next(context))
+        let polled = run.pace.poll(context, |context| stream.poll_next(context));
+        if let Poll::Ready(Some(event)) = &polled
+            && !run.observers.is_empty()
+        {
+            run.observers.retain_mut(|observer| catch_unwind(AssertUnwindSafe(|| observer(event))).is_ok());
+        }
+        polled
     }
 }
 

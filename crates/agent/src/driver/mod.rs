@@ -9,6 +9,7 @@ mod close;
 mod drive;
 mod gate;
 mod handle;
+mod hooking;
 mod inside;
 mod interrupt;
 mod later;

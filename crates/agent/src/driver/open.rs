@@ -201,13 +201,18 @@ impl Driver {
         {
             return Err(DecideError::Open { ids }.into());
         }
-        let mut messages = Vec::with_capacity(input.history.len() + input.messages.len() + 1);
+        let run_id = input.run_id.clone().unwrap_or_else(|| attache_core::fresh::uuid().to_string());
+        let (new, stopped) = match setup.hooks.is_empty() {
+            true => (input.messages.clone(), None),
+            false => Box::pin(self.hook_input(&run_id, input.messages.clone())).await,
+        };
+        let mut messages = Vec::with_capacity(input.history.len() + new.len() + 1);
         if let Some(system) = &setup.system
             && !input.history.iter().any(|message| message.role() == Role::System)
         {
             messages.push(Message::system(system.as_str()).shared());
         }
-        messages.extend(input.history.iter().chain(&input.messages).cloned());
+        messages.extend(input.history.iter().chain(&new).cloned());
         if setup.memory.as_ref().is_none_or(|memory| !memory.reads_marks()) {
             without_marks(&mut messages);
         }
@@ -220,7 +225,7 @@ impl Driver {
         let kept = keep_of_messages(&*setup.store, &messages).await;
         events.extend(self.unless_kept(kept)?);
         // Repairs keep the new input last, whatever they do to the history before it.
-        let task = input.messages.first().map_or(messages.len(), |first| {
+        let task = new.first().map_or(messages.len(), |first| {
             messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
         });
         let (beside, told) = asked.as_ref().map(|(_, scope)| scope.untold()).unwrap_or_default();
@@ -231,7 +236,7 @@ impl Driver {
         let external_tools =
             self.names(|entry| matches!(entry.executor, Executor::External) && !is_output(entry));
         let started = Started {
-            run_id: input.run_id.clone().unwrap_or_else(|| attache_core::fresh::uuid().to_string()),
+            run_id,
             messages,
             task,
             limits: setup.limits.clone(),
@@ -246,7 +251,9 @@ impl Driver {
             question: asked.as_ref().map(|(question, _)| *question),
             beside,
         };
-        self.record(Key::start(), EntryKind::Started(started)).await?;
+        let mut entries = vec![Entry::new(Key::start(), EntryKind::Started(started))];
+        entries.extend(stopped);
+        self.record_all(entries).await?;
         if let Some((_, scope)) = asked {
             scope.told(told);
         }

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::log::Key;
 use crate::log::approval::{Asked, Decided, Grant};
 use crate::log::deferred::DeferredCall;
+use crate::log::hooked::Hooked;
 use crate::outcome::EndReason;
 use crate::output::OutputSpec;
 use crate::price::Money;
@@ -93,6 +94,8 @@ pub enum EntryKind {
     Decided(Decided),
     /// The result of a call comes later, from elsewhere.
     Deferred(DeferredCall),
+    /// Hooks have decided at one point.
+    Hooked(Hooked),
     /// A call with effects is about to run.
     Begun(Begun),
     /// A call has its result.
@@ -411,6 +414,10 @@ pub enum Disposition {
     Retry,
     /// The tool was not run: a person or a policy denied it, or nobody approved it in time.
     Denied,
+    /// A hook gave the result in the tool's place.
+    Replaced,
+    /// A hook ended the run in the place of the call.
+    Tripped,
     /// The tool ran longer than allowed.
     TimedOut,
     /// The tool panicked.

@@ -34,6 +34,11 @@ impl Key {
         Self(Arc::from(format!("landing/{step}")))
     }
 
+    /// The verdicts of hooks at that point.
+    pub(crate) fn hook(point: &str) -> Self {
+        Self(Arc::from(format!("hook/{point}")))
+    }
+
     /// The intent to run a call.
     pub(crate) fn begun(call: &ToolCallId) -> Self {
         Self::of_call("begun/", call)

@@ -3,6 +3,7 @@
 mod approval;
 mod deferred;
 mod entry;
+mod hooked;
 mod key;
 
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
@@ -12,4 +13,5 @@ pub use entry::{
     SyntheticMessage, ToolOutcome, ToolRule,
 };
 pub(crate) use entry::{FamilyTools, OfferedTool};
+pub use hooked::{HookStop, Hooked};
 pub use key::Key;

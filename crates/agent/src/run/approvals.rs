@@ -130,6 +130,7 @@ impl Run {
 
     /// Forgets what held up the calls of a round that is over; leave that was given stays.
     pub(super) fn let_go(&mut self) {
+        self.forget_hooked();
         if let Some(held) = &mut self.held {
             held.approvals.clear();
             held.deferred.clear();

@@ -67,7 +67,7 @@ impl Run {
         MessageId::parse([&self.base, ".", &self.made.to_string()].concat()).unwrap_or_else(MessageId::new)
     }
 
-    fn push(&mut self, message: Message) {
+    pub(super) fn push(&mut self, message: Message) {
         self.history.push(message.shared());
     }
 
@@ -111,7 +111,7 @@ impl Run {
 
     /// Adds messages from outside. Before an answer ends the run they make it go on; a notice that tools are off stays
     /// behind them.
-    fn hear(&mut self, messages: impl Iterator<Item = Arc<Message>>) {
+    pub(super) fn hear(&mut self, messages: impl Iterator<Item = Arc<Message>>) {
         if matches!(self.phase, Phase::Ending { .. }) {
             self.history.extend(messages);
             self.ask_again();
@@ -320,7 +320,7 @@ impl Run {
     }
 
     /// Answers calls that are not executed, so that each call has its result.
-    fn close(&mut self, calls: &[ToolCall], text: &str) {
+    pub(super) fn close(&mut self, calls: &[ToolCall], text: &str) {
         if !calls.is_empty() {
             let mut result = |call: &ToolCall| match self.outcomes.remove(&call.id) {
                 Some(outcome) => outcome.result,
@@ -338,9 +338,15 @@ impl Run {
 
     pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {
         self.outcomes.insert(outcome.call_id.clone(), outcome.clone());
-        if outcome.disposition == Disposition::Aborted {
+        if matches!(outcome.disposition, Disposition::Aborted | Disposition::Tripped) {
+            if outcome.disposition == Disposition::Tripped {
+                self.detail = Some(outcome.result.tree.model_text().into_owned());
+            }
             self.close_round(calls);
-            self.phase = ending(EndReason::ToolAbort);
+            self.phase = ending(match outcome.disposition {
+                Disposition::Tripped => EndReason::GuardrailTripped,
+                _ => EndReason::ToolAbort,
+            });
         } else if calls.iter().all(|call| self.outcomes.contains_key(&call.id)) {
             // Calls are closed without an answer just before the run ends.
             if self.outcomes.values().any(|outcome| outcome.disposition == Disposition::Cancelled) {
@@ -474,12 +480,12 @@ pub(crate) fn interrupted(text: &str) -> Message {
     Message::Assistant(message)
 }
 
-fn ending(reason: EndReason) -> Phase {
+pub(super) fn ending(reason: EndReason) -> Phase {
     Phase::Ending { reason, open: false }
 }
 
 /// A word of the loop to the model. It belongs to the round before it.
-fn notice(text: impl Into<String>) -> Message {
+pub(super) fn notice(text: impl Into<String>) -> Message {
     let mut message = UserMessage::new([UserPart::text(text)]);
     message.origin = UserOrigin::Event;
     message.metadata = Metadata::new().with(NOTICE, true);

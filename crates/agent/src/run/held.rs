@@ -1,4 +1,4 @@
-//! Calls that are held up: by a person who must approve them.
+//! The things that hold calls up: a person who must approve them, hooks.
 
 use attache_core::ToolCallId;
 
@@ -19,6 +19,15 @@ pub(crate) struct Held {
 pub(crate) struct Question {
     pub(crate) asked: Asked,
     pub(crate) decided: Option<Decided>,
+}
+
+/// The verdicts of hooks that are still of use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct HookVerdicts {
+    /// The step before which they were asked last.
+    pub(super) asked: u32,
+    /// The calls that may be made, and whether each was changed.
+    pub(super) calls: Vec<(ToolCallId, bool)>,
 }
 
 impl Held {

@@ -5,6 +5,7 @@ mod bounds;
 mod deferred;
 mod fold;
 mod held;
+mod hooked;
 mod output;
 mod remember;
 mod repeat;
@@ -28,7 +29,7 @@ use crate::log::{Ended, Entry, EntryKind, FamilyTools, Key, OfferedTool, Synthet
 use crate::outcome::{EndReason, Outcome};
 use crate::output::Output;
 use crate::price::Cost;
-use held::Held;
+use held::{Held, HookVerdicts};
 use repeat::Repeats;
 use tally::Tallies;
 
@@ -131,6 +132,7 @@ pub struct Run {
     /// Boxed, since few runs have it.
     held: Option<Box<Held>>,
     unknown: Vec<ToolCall>,
+    hooked: Option<Box<HookVerdicts>>,
     repeats: Repeats,
     tallies: Tallies,
     usage: Usage,
@@ -321,6 +323,7 @@ impl Run {
             (EntryKind::Asked(_) | EntryKind::Decided(_), _) => {
                 return Err(misfit("the run was not waiting for a decision"));
             }
+            (EntryKind::Hooked(hooked), _) => self.take_hooked(hooked).map_err(misfit)?,
             (EntryKind::Begun(begun), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &begun.call_id).map_err(misfit)?;
                 self.begun.insert(begun.call_id.clone(), begun.effect);
@@ -381,6 +384,7 @@ impl Run {
         Outcome {
             run_id: self.id.clone(),
             reason,
+            detail: self.detail.clone(),
             text: self.text.clone(),
             reasoning: self.reasoning.clone(),
             structured: self.output().and_then(|output| output.structured.clone()).map(Box::new),

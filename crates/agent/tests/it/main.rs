@@ -16,6 +16,7 @@ mod citing;
 mod common;
 mod deferred;
 mod entering;
+mod hooks;
 mod ids;
 mod interrupting;
 mod journals;
