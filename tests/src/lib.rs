@@ -58,6 +58,7 @@ mod pages {
 
     #[doc = include_str!("../../docs/guide/mcp.md")]
     struct McpServers;
+
     #[doc = include_str!("../../docs/guide/limits.md")]
     struct Limits;
 

@@ -16,7 +16,10 @@ impl Run {
             (Hooked::Ask(added), Phase::Model { .. }) => {
                 let step = self.step.saturating_add(1);
                 self.hooked.get_or_insert_default().asked = step;
-                self.hear(added.iter().cloned());
+                // Their ids are those that an uncut run has.
+                let added: Vec<_> =
+                    added.iter().map(|message| (**message).clone().with_id(self.mint()).shared()).collect();
+                self.hear(added.into_iter());
             }
             (Hooked::Tripped(why), Phase::Model { .. }) => self.stop(&HookStop::Trip(why.clone())),
             (Hooked::Kept, _) => {}
