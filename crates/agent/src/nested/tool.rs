@@ -237,7 +237,10 @@ impl Tool for AgentTool {
             let input = (self.input)(Value::Object(arguments), context.clone()).await?;
             let end = self.drive(input, context).await?;
             let waits = |reason: &EndReason| {
-                matches!(reason, EndReason::PendingExternal | EndReason::PendingApproval)
+                matches!(
+                    reason,
+                    EndReason::PendingExternal | EndReason::PendingApproval | EndReason::InputRequired
+                )
             };
             if let (Ok(outcome), Some(scope)) = (&end, Scope::current())
                 && waits(&outcome.reason)
