@@ -58,6 +58,8 @@ pub struct Endpoint {
     /// The media type of the body, where it is not the usual one of its form.
     pub(crate) body_type: Option<String>,
     pub(crate) accept: Option<String>,
+    /// True if it has a body although its method has none by itself.
+    pub(crate) has_body: bool,
     pub(crate) sent: Sent,
     /// Where it is, if not below the base URL of its set.
     pub(crate) base: Option<Base>,
@@ -82,6 +84,7 @@ impl Endpoint {
             whole: None,
             body_type: None,
             accept: None,
+            has_body: false,
             sent: Sent::default(),
             base: None,
             defs: Map::new(),
@@ -337,7 +340,11 @@ impl Endpoint {
 
     /// True for methods whose arguments stand in a body.
     pub(crate) fn takes_body(&self) -> bool {
-        !matches!(self.method, Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE)
+        self.has_body
+            || !matches!(
+                self.method,
+                Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE
+            )
     }
 
     /// The change that a call makes.

@@ -1,9 +1,10 @@
-//! HTTP endpoints as tools of agents: declared in code.
+//! HTTP endpoints as tools of agents: declared in code, or by an OpenAPI document.
 //!
 //! | need | type |
 //! | --- | --- |
 //! | one endpoint, and what the model writes of it | [`Endpoint`], [`Parameter`] |
 //! | the endpoints of a service as a family of tools | [`HttpTools`] |
+//! | the endpoints that an OpenAPI document describes | [`OpenApi`] |
 //! | headers and cookies of the caller that a tool passes on | [`CallerHeaders`] |
 //! | a router of axum in this process in place of the network | [`HttpTools::with_service`], feature `tower` |
 //!
@@ -14,6 +15,7 @@ mod body;
 mod caller;
 mod endpoint;
 mod error;
+mod openapi;
 mod origin;
 mod parameter;
 mod request;
@@ -28,6 +30,7 @@ mod write;
 pub use caller::CallerHeaders;
 pub use endpoint::{BodyFormat, Endpoint};
 pub use error::HttpToolsError;
+pub use openapi::{OpenApi, Operation, Skipped};
 pub use parameter::{Parameter, Place, Style};
 pub use response::HttpOutput;
 pub use send::Redirects;

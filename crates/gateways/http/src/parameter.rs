@@ -1,6 +1,6 @@
 //! Parameters: what a model writes, and where it stands in a request.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The place of a parameter in a request. Headers and cookies are none of them: no model writes those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,8 +56,10 @@ pub struct Parameter {
     pub(crate) explode: Option<bool>,
     /// True if the model names a document, whose bytes are sent.
     pub(crate) is_document: bool,
-    /// The media type of its part in a form of several parts.
+    /// The media type of its part in a form of several parts; in a query, that of its text.
     pub(crate) part_type: Option<String>,
+    /// The members that its schema names where it is referred to.
+    pub(crate) open_members: Vec<String>,
 }
 
 impl Parameter {
@@ -73,6 +75,7 @@ impl Parameter {
             explode: None,
             is_document: false,
             part_type: None,
+            open_members: Vec::new(),
         }
     }
 
@@ -145,9 +148,11 @@ impl Parameter {
         self.explode.unwrap_or_else(|| matches!(self.style(), Style::Form | Style::DeepObject))
     }
 
-    /// The members that its schema names.
-    pub(crate) fn members(&self) -> Option<&Map<String, Value>> {
-        self.schema.get("properties").and_then(Value::as_object)
+    /// True if its schema names such a member.
+    pub(crate) fn names_member(&self, name: &str) -> bool {
+        let own = self.schema.get("properties").and_then(Value::as_object);
+        own.is_some_and(|members| members.contains_key(name))
+            || self.open_members.iter().any(|known| known == name)
     }
 }
 

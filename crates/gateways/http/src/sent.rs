@@ -109,6 +109,19 @@ impl Sent {
     pub(crate) fn has_query(&self, name: &str) -> bool {
         self.fixed.iter().any(|fixed| matches!(&fixed.place, FixedPlace::Query(known) if known == name))
     }
+
+    pub(crate) fn has_header(&self, name: &str) -> bool {
+        let own = self.fixed.iter().any(|fixed| {
+            matches!(&fixed.place, FixedPlace::Header(known) if known.as_str().eq_ignore_ascii_case(name))
+        });
+        own || self.forwarded.headers.iter().any(|known| known.as_str().eq_ignore_ascii_case(name))
+    }
+
+    pub(crate) fn has_cookie(&self, name: &str) -> bool {
+        let own =
+            self.fixed.iter().any(|fixed| matches!(&fixed.place, FixedPlace::Cookie(known) if known == name));
+        own || self.forwarded.cookies.iter().any(|known| known == name)
+    }
 }
 
 /// What goes out with one request. Everything in it is a secret.

@@ -3,7 +3,7 @@
 use attache_transport::percent_encoded;
 use serde_json::{Map, Value};
 
-use crate::parameter::{Parameter, Style};
+use crate::parameter::{Parameter, Place, Style};
 
 /// Deeper objects are none of a query.
 const DEEPEST: usize = 8;
@@ -88,6 +88,11 @@ pub(crate) fn in_path(parameter: &Parameter, value: &Value) -> Option<String> {
 /// A name comes from the declaration alone: members of an object that stand for themselves are those that its schema
 /// names, so that no argument can add a parameter.
 pub(crate) fn in_query(parameter: &Parameter, value: &Value, into: &mut Vec<(String, String)>) {
+    // A parameter with a media type stands as a text of that type.
+    if parameter.place == Place::Query && parameter.part_type.is_some() && !value.is_null() {
+        let text = percent_encoded(value.to_string().as_bytes());
+        return into.push((percent_encoded(parameter.name.as_bytes()), text));
+    }
     let (style, explode) = (parameter.style(), parameter.explodes());
     let name = percent_encoded(parameter.name.as_bytes());
     match value {
@@ -106,9 +111,7 @@ pub(crate) fn in_query(parameter: &Parameter, value: &Value, into: &mut Vec<(Str
         Value::Object(object) => match (style, explode) {
             (Style::DeepObject, _) => deep_members(&name, object, DEEPEST, into),
             (Style::Form, true) => {
-                let named = object.iter().filter(|(key, _)| {
-                    parameter.members().is_some_and(|members| members.contains_key(key.as_str()))
-                });
+                let named = object.iter().filter(|(key, _)| parameter.names_member(key));
                 let pairs =
                     named.filter_map(|(key, value)| Some((percent_encoded(key.as_bytes()), encoded(value)?)));
                 into.extend(pairs);

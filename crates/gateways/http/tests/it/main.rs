@@ -11,6 +11,10 @@ mod hostile;
 #[cfg(test)]
 mod mounted;
 #[cfg(test)]
+mod openapi;
+#[cfg(test)]
 mod passing;
+#[cfg(test)]
+mod services;
 #[cfg(test)]
 mod support;
