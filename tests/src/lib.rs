@@ -56,6 +56,9 @@ mod pages {
     #[doc = include_str!("../../docs/guide/running.md")]
     struct Running;
 
+    #[doc = include_str!("../../docs/guide/http-tools.md")]
+    struct HttpEndpoints;
+
     #[doc = include_str!("../../docs/guide/mcp.md")]
     struct McpServers;
 

@@ -41,6 +41,8 @@ const FEATURES: &[&str] = &[
     "citations",
     "stores",
     "tools",
+    "http-tools",
+    "yaml",
     "mcp",
     "macros",
     "openai",

@@ -42,7 +42,7 @@ const LIMITS: [(&str, usize); 14] = [
     ("attache-stores", 68),
     ("attache-tools", 68),
     ("attache-mcp", 110),
-    ("attache-http-tools", 88),
+    ("attache-http-tools", 94),
     ("attache-testkit", 88),
     ("attache-cli", 195),
 ];

@@ -38,6 +38,7 @@
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
+//! | `yaml` | `http_tools` | OpenAPI documents in YAML |
 //! | `mcp` | `mcp` | MCP servers as tools, over stdio and HTTP, with their documents |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `discovery` | `Discovery` | the tools of all crates that a program links, without a list |

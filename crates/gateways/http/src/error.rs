@@ -6,7 +6,8 @@
 pub struct HttpToolsError(String);
 
 impl HttpToolsError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// A mistake in words of the program's own, such as a file that cannot be read.
+    pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 

@@ -1,10 +1,11 @@
-//! HTTP endpoints as tools of agents: declared in code, or by an OpenAPI document.
+//! HTTP endpoints as tools of agents: declared in code, in a configuration, or by an OpenAPI document.
 //!
 //! | need | type |
 //! | --- | --- |
 //! | one endpoint, and what the model writes of it | [`Endpoint`], [`Parameter`] |
 //! | the endpoints of a service as a family of tools | [`HttpTools`] |
 //! | the endpoints that an OpenAPI document describes | [`OpenApi`] |
+//! | a service in a configuration | [`HttpToolsConfig`] |
 //! | headers and cookies of the caller that a tool passes on | [`CallerHeaders`] |
 //! | a router of axum in this process in place of the network | [`HttpTools::with_service`], feature `tower` |
 //!
@@ -13,6 +14,7 @@
 
 mod body;
 mod caller;
+mod config;
 mod endpoint;
 mod error;
 mod openapi;
@@ -28,6 +30,7 @@ mod tools;
 mod write;
 
 pub use caller::CallerHeaders;
+pub use config::{EndpointConfig, HttpToolsConfig};
 pub use endpoint::{BodyFormat, Endpoint};
 pub use error::HttpToolsError;
 pub use openapi::{OpenApi, Operation, Skipped};

@@ -15,6 +15,4 @@ mod openapi;
 #[cfg(test)]
 mod passing;
 #[cfg(test)]
-mod services;
-#[cfg(test)]
 mod support;

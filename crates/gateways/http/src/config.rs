@@ -1,0 +1,271 @@
+//! Endpoints in a configuration.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use attache_core::Effect;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::{BodyFormat, Endpoint};
+use crate::error::HttpToolsError;
+use crate::openapi::OpenApi;
+use crate::send::Redirects;
+use crate::tools::HttpTools;
+
+/// A service as a configuration says it, in TOML, JSON or whatever else serde reads.
+///
+/// ```
+/// use attache_http_tools::HttpToolsConfig;
+/// use serde_json::json;
+///
+/// let config: HttpToolsConfig = serde_json::from_value(json!({
+///     "base_url": "https://api.example.com/v1",
+///     "forward_headers": ["authorization"],
+///     "endpoints": [{
+///         "name": "orders.find",
+///         "path": "/orders/{id}",
+///         "description": "Finds an order by its number.",
+///         "arguments": {"id": {"type": "integer"}},
+///         "required": ["id"],
+///     }],
+/// }))?;
+/// let orders = config.tools("orders", |_| unreachable!("it names no OpenAPI document"))?;
+/// assert_eq!(orders.endpoints().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HttpToolsConfig {
+    /// The base URL. An OpenAPI document may say it instead.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// Where the OpenAPI document is whose operations are tools.
+    #[serde(default)]
+    pub openapi: Option<String>,
+    /// The tags whose operations are taken; all by default.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// The methods whose operations are taken; all by default.
+    #[serde(default)]
+    pub methods: Vec<String>,
+    /// The operations that are taken, by their ids; all by default.
+    #[serde(default)]
+    pub operations: Vec<String>,
+    /// The text before the name of each operation.
+    #[serde(default)]
+    pub prefix: String,
+    /// Secrets of the document's security schemes, by their names.
+    #[serde(default)]
+    pub credentials: BTreeMap<String, String>,
+    /// Headers that every request has. Their values are secrets.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The headers of the caller that are passed on.
+    #[serde(default)]
+    pub forward_headers: Vec<String>,
+    /// The cookies of the caller that are passed on.
+    #[serde(default)]
+    pub forward_cookies: Vec<String>,
+    /// True if private addresses may be reached.
+    #[serde(default)]
+    pub private_addresses: bool,
+    /// True if redirects within the origin are followed.
+    #[serde(default)]
+    pub follow_redirects: bool,
+    /// The endpoints that are declared here.
+    #[serde(default)]
+    pub endpoints: Vec<EndpointConfig>,
+}
+
+/// One endpoint in a configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct EndpointConfig {
+    /// The name of the tool.
+    pub name: String,
+    /// The method; GET by default.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// The path below the base URL, with its parameters in braces.
+    pub path: String,
+    /// The text that the model reads of it.
+    #[serde(default)]
+    pub description: String,
+    /// The arguments and their schemas. They stand where the method has them.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+    /// The arguments that a call must have.
+    #[serde(default)]
+    pub required: Vec<String>,
+    /// `json`, `form` or `multipart`; `json` by default.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// `read`, `idempotent` or `effect`, where the method does not say it.
+    #[serde(default)]
+    pub effect: Option<Effect>,
+    /// How many seconds a call may take.
+    #[serde(default)]
+    pub timeout: Option<u32>,
+}
+
+/// Names and no values of what is secret.
+impl fmt::Debug for HttpToolsConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpToolsConfig")
+            .field("base_url", &self.base_url)
+            .field("openapi", &self.openapi)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("credentials", &self.credentials.keys().collect::<Vec<_>>())
+            .field("endpoints", &self.endpoints)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HttpToolsConfig {
+    /// The tools that it says. `read` reads the OpenAPI document that it names, if it does.
+    ///
+    /// # Errors
+    /// If the document cannot be read, or what the configuration says does not fit together.
+    pub fn tools(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<String, HttpToolsError>,
+    ) -> Result<HttpTools, HttpToolsError> {
+        let described = self.openapi.as_deref().map(|place| self.described(&read(place)?)).transpose()?;
+        let tools = match (&described, &self.base_url) {
+            (Some(document), _) => document.tools(name)?,
+            (None, Some(url)) => HttpTools::new(name, url)?,
+            (None, None) => return Err(HttpToolsError::new(format!("the service {name:?} has no base_url"))),
+        };
+        let redirects = if self.follow_redirects { Redirects::SameOrigin } else { Redirects::Off };
+        let mut tools = tools
+            .with_private_addresses(self.private_addresses)
+            .with_redirects(redirects)
+            .with_forwarded_headers(self.forward_headers.iter().map(String::as_str))?
+            .with_forwarded_cookies(self.forward_cookies.iter().map(String::as_str))?;
+        for (header, value) in &self.headers {
+            tools = tools.with_secret_header(header, "", value.as_str())?;
+        }
+        self.endpoints.iter().try_fold(tools, |tools, endpoint| tools.with_endpoint(endpoint.endpoint()?))
+    }
+
+    fn described(&self, text: &str) -> Result<OpenApi, HttpToolsError> {
+        let has = |names: &[String], name: &str| {
+            names.is_empty() || names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let (tags, methods, operations) = (self.tags.clone(), self.methods.clone(), self.operations.clone());
+        let mut document = OpenApi::parse(text)?
+            .with_prefix(&self.prefix)
+            .with_forwarded_headers(self.forward_headers.iter().map(String::as_str))
+            .with_forwarded_cookies(self.forward_cookies.iter().map(String::as_str))
+            .with_filter(move |operation| {
+                let is_tagged = tags.is_empty() || operation.tags.iter().any(|tag| tags.contains(tag));
+                is_tagged && has(&methods, operation.method.as_str()) && has(&operations, &operation.id)
+            });
+        if let Some(url) = &self.base_url {
+            document = document.with_server(url);
+        }
+        for (scheme, secret) in &self.credentials {
+            document = document.with_credential(scheme, secret.as_str());
+        }
+        for (header, value) in &self.headers {
+            document = document.with_header(header, value.as_str());
+        }
+        Ok(document)
+    }
+}
+
+impl EndpointConfig {
+    fn endpoint(&self) -> Result<Endpoint, HttpToolsError> {
+        let wrong =
+            |what: &str, value: &str| HttpToolsError::new(format!("{value:?} is no {what}")).of(&self.name);
+        let method = self.method.as_deref().unwrap_or("GET").to_ascii_uppercase();
+        let method: Method = match method.as_str() {
+            "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" => {
+                method.parse().map_err(|_| wrong("method", &method))?
+            }
+            _ => return Err(wrong("method", &method)),
+        };
+        let format = match self.body.as_deref().unwrap_or("json") {
+            "json" => BodyFormat::Json,
+            "form" => BodyFormat::Form,
+            "multipart" => BodyFormat::Multipart,
+            other => return Err(wrong("form of a body: json, form, multipart", other)),
+        };
+        let mut endpoint = Endpoint::new(method, &self.name, &self.path)
+            .with_description(&self.description)
+            .with_body_format(format)
+            .with_schema(json!({"properties": self.arguments, "required": self.required}));
+        if let Some(effect) = self.effect {
+            endpoint = endpoint.with_effect(effect);
+        }
+        if let Some(seconds) = self.timeout {
+            endpoint = endpoint.with_timeout(Duration::from_secs(seconds.into()));
+        }
+        Ok(endpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(value: Value) -> Result<HttpToolsConfig, String> {
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
+    fn problem(value: Value) -> String {
+        config(value)
+            .unwrap()
+            .tools("orders", |_| Err(HttpToolsError::new("no file")))
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(config(json!({"base": "https://h"})).unwrap_err().contains("unknown field `base`"));
+        assert!(problem(json!({})).contains("\"orders\" has no base_url"));
+        assert_eq!(problem(json!({"openapi": "orders.json"})), "no file");
+        let endpoint = |more: Value| {
+            let mut endpoint = json!({"name": "find", "path": "/"});
+            endpoint.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            problem(json!({"base_url": "https://h", "endpoints": [endpoint]}))
+        };
+        assert!(endpoint(json!({"method": "FETCH"})).contains("\"find\" cannot be: \"FETCH\" is no method"));
+        assert!(endpoint(json!({"body": "xml"})).contains("form of a body"));
+        assert!(endpoint(json!({"path": "/{id}"})).contains("nothing says what \"id\""));
+        assert!(
+            problem(json!({"base_url": "https://h", "forward_headers": ["host"]}))
+                .contains("never passed on")
+        );
+    }
+
+    #[test]
+    fn operations_are_chosen_and_secrets_do_not_show() {
+        let document = json!({"openapi": "3.1.0", "paths": {
+            "/a": {"get": {"operationId": "a", "tags": ["x"]}, "post": {"operationId": "b", "tags": ["x"]}},
+            "/c": {"get": {"operationId": "c"}},
+        }});
+        let config = config(json!({
+            "base_url": "https://h", "openapi": "o.json", "tags": ["x"], "methods": ["get"], "prefix": "o.",
+            "headers": {"x-key": "canary"},
+            "endpoints": [{"name": "own", "path": "/own", "effect": "effect", "timeout": 5}],
+        }));
+        let config = config.unwrap();
+        let tools = config.tools("orders", |place| {
+            assert_eq!(place, "o.json");
+            Ok(document.to_string())
+        });
+        let tools = tools.unwrap();
+        let names: Vec<_> = tools.endpoints().map(Endpoint::name).collect();
+        assert_eq!(names, ["o.a", "own"]);
+        assert!(!format!("{config:?} {tools:?}").contains("canary"));
+    }
+}
