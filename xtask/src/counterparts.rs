@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use crate::shell::{Failure, report, root, target};
 
 /// The environments of Python, each with its packages in `tests/real/NAME.txt`.
-const PYTHON: [&str; 3] = ["llama", "mcp", "sdks"];
+const PYTHON: [&str; 4] = ["llama", "mcp", "openapi", "sdks"];
 
 /// Those of JavaScript, each with its packages in `tests/real/NAME`.
-const NODE: [&str; 1] = ["mcp"];
+const NODE: [&str; 2] = ["mcp", "openapi"];
 
 /// Makes and fills every environment that is not there.
 pub(crate) fn install() -> Result<(), Failure> {
