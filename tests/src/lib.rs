@@ -62,6 +62,15 @@ mod pages {
     #[doc = include_str!("../../docs/guide/mcp.md")]
     struct McpServers;
 
+    #[doc = include_str!("../../docs/guide/memory.md")]
+    struct Memory;
+
+    #[doc = include_str!("../../docs/guide/citations.md")]
+    struct Citations;
+
+    #[doc = include_str!("../../docs/guide/text-tools.md")]
+    struct TextTools;
+
     #[doc = include_str!("../../docs/guide/limits.md")]
     struct Limits;
 

@@ -345,7 +345,7 @@ impl AgentBuilder {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     /// # let model = ScriptedModel::new([Turn::text("Berlin.").costing(Usage::new(1_000, 200))]);
     /// # let name = attache_core::ModelHandle::from(model.clone()).id().to_owned();
-    /// let prices = Prices::new("USD").with_model(name, Price::new(1.25, 10.0)).as_of("2026-11-01");
+    /// let prices = Prices::new("USD").with_model(name, Price::new(1.25, 10.0)).with_date("2026-11-01");
     /// let agent = Agent::builder(model).prices(prices).max_cost(0.50).build()?;
     /// let outcome = agent.run("What is the capital of Germany?").outcome().await?;
     /// assert_eq!(outcome.cost.known.to_string(), "0.00325");

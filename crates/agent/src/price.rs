@@ -146,7 +146,7 @@ impl Price {
 /// let prices = Prices::new("USD")
 ///     .with_model("openai/gpt-5", Price::new(1.25, 10.0).with_cached(0.125))
 ///     .with_model("openai/gpt-5-mini*", Price::new(0.25, 2.0))
-///     .as_of("2026-11-01");
+///     .with_date("2026-11-01");
 /// assert!(prices.price("openai/gpt-5-mini-2025-08-07", None).is_some());
 /// assert!(prices.price("anthropic/claude-sonnet-4-5", None).is_none());
 ///
@@ -185,7 +185,7 @@ impl Prices {
 
     /// Says of which day the prices are.
     #[must_use]
-    pub fn as_of(mut self, date: impl Into<String>) -> Self {
+    pub fn with_date(mut self, date: impl Into<String>) -> Self {
         self.as_of = Some(date.into());
         self
     }

@@ -40,6 +40,7 @@
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `yaml` | `http_tools` | OpenAPI documents in YAML |
 //! | `mcp` | `mcp` | MCP servers as tools, over stdio and HTTP, with their documents |
+//! | `command` | `tools` | a tool that runs allowed commands, on Unix |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `discovery` | `Discovery` | the tools of all crates that a program links, without a list |
 //! | `openai` | `openai` | OpenAI Chat Completions and Responses, and compatible servers |

@@ -2,17 +2,17 @@
 //!
 //! [`ReadDocument`] lets a model ask for more of a document of the conversation, [`AskUser`] lets it ask the user.
 //! [`fact_tools`] let it remember facts across conversations, and [`recalled`] tells it of those that a question is
-//! about. `CommandTool`, on Unix, lets it run
-//! the commands that a list allows.
+//! about. `CommandTool`, on Unix and
+//! behind the feature `command`, lets it run the commands that a list allows.
 
 mod ask_user;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "command"))]
 mod command;
 mod facts;
 mod read_document;
 
 pub use ask_user::AskUser;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "command"))]
 pub use command::{Argument, Command, CommandError, CommandTool};
 pub use facts::{MemoryFacts, fact_tools, recalled};
 pub use read_document::ReadDocument;
