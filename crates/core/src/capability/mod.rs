@@ -25,7 +25,8 @@ pub enum Place {
     ToolResult,
     /// A failed tool result.
     FailedResult,
-    /// The user content that follows tool results directly.
+    /// The user content that follows tool results directly. Tables and reports say `beside_result`.
+    #[serde(rename = "beside_result")]
     AfterToolResults,
 }
 
