@@ -1,5 +1,7 @@
 //! Holds an answer against the texts that were shown.
 
+use std::collections::HashMap;
+
 use attache_core::citation::{AnswerSpan, Checked, Citation, How, Source, Span};
 
 use crate::altered::is_altered;
@@ -15,6 +17,8 @@ use crate::shown::{Options, Shown};
 
 /// A passage of fewer letters is no quotation.
 const SHORTEST: usize = 3;
+/// The most passages that stand nowhere letter by letter and are looked for with slips.
+const MAX_MISSED: usize = 64;
 /// A passage of fewer words that is found nowhere may be none.
 const SURE_WORDS: usize = 4;
 
@@ -25,9 +29,11 @@ struct Searched<'t> {
 }
 
 /// A passage to be found.
-struct Wanted {
+struct Wanted<'a> {
     /// Where it stands in the answer; `None` for one that a provider cites.
     at: Option<(usize, usize)>,
+    /// The source that a provider cites it of.
+    source: Option<&'a Source>,
     raw: String,
     key: String,
     /// A piece of the same quotation stands before it.
@@ -72,27 +78,24 @@ pub fn check(answer: &str, native: &[Citation], shown: &[Shown], options: &Optio
     }
     checked.notes.dedup();
     let parts = Parts::of(answer);
-    let (wanted, too_many) = wanted(answer, native, &parts, options);
+    let (wanted, cited_by, too_many) = wanted(answer, native, &parts, options);
     if too_many > 0 {
         checked.notes.push(format!("{too_many} quoted passages were not looked for: there are too many"));
     }
     let searched: Vec<Searched<'_>> =
         if wanted.is_empty() { Vec::new() } else { texts.iter().map(search).collect() };
-    let places = find(&wanted, &searched, native);
-    let mut wanted_places = wanted.iter().zip(&places);
-    for citation in native {
-        checked.citations.push(match citation.quote {
-            Some(_) => verified(
-                citation,
-                wanted_places.next().and_then(|(_, place)| *place),
-                &searched,
-                &mut checked.notes,
-            ),
-            None => citation.clone(),
+    let places = find(&wanted, &searched);
+    for (citation, by) in native.iter().zip(cited_by) {
+        checked.citations.push(match by {
+            Some(by) => verified(citation, places.get(by).copied().flatten(), &searched, &mut checked.notes),
+            // One whose passage was not looked for is of no known place.
+            None => {
+                citation.clone().with_document_span(citation.in_document.filter(|_| citation.quote.is_none()))
+            }
         });
     }
     let mut keys: Option<Vec<Key>> = None;
-    for (wanted, place) in wanted_places {
+    for (wanted, place) in wanted.iter().zip(&places) {
         let Some((start, end)) = wanted.at else { continue };
         let Some(in_answer) = Span::new(start, end) else { continue };
         match place {
@@ -123,20 +126,35 @@ fn search<'t>(text: &Text<'t>) -> Searched<'t> {
     Searched { text: Text { source: text.source, text: text.text, layout }, key }
 }
 
-/// The passages to be found: first those that the provider cites, then those that the answer quotes.
-fn wanted(answer: &str, native: &[Citation], parts: &Parts, options: &Options) -> (Vec<Wanted>, usize) {
-    let of_provider = native.iter().filter_map(|citation| citation.quote.as_deref());
-    let mut wanted: Vec<Wanted> = of_provider
-        .map(|quote| Wanted {
-            at: None,
-            raw: quote.to_owned(),
-            key: key_of(quote, &[]),
-            follows: false,
-            is_sure: false,
-        })
-        .collect();
-    let most = wanted.len() + options.max_quotes;
+/// The passages to be found: first those that the provider cites, each once, then those that the answer quotes; of each
+/// citation the number of its passage; and how many passages are left out.
+fn wanted<'a>(
+    answer: &str,
+    native: &'a [Citation],
+    parts: &Parts,
+    options: &Options,
+) -> (Vec<Wanted<'a>>, Vec<Option<usize>>, usize) {
+    let mut wanted: Vec<Wanted<'a>> = Vec::new();
     let mut too_many = 0;
+    let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut by_number = |citation: &'a Citation| {
+        let (quote, source) = (citation.quote.as_deref()?, Some(&citation.source));
+        let same = known.entry(quote).or_default();
+        let of_source = |number: &&usize| wanted.get(**number).is_some_and(|wanted| wanted.source == source);
+        if let Some(number) = same.iter().find(of_source) {
+            return Some(*number);
+        }
+        if wanted.len() >= options.max_quotes {
+            too_many += 1;
+            return None;
+        }
+        same.push(wanted.len());
+        let key = key_of(quote, &[]);
+        wanted.push(Wanted { at: None, source, raw: quote.to_owned(), key, follows: false, is_sure: false });
+        Some(wanted.len() - 1)
+    };
+    let cited_by: Vec<Option<usize>> = native.iter().map(&mut by_number).collect();
+    let most = wanted.len() + options.max_quotes;
     for quote in quotes(answer, parts) {
         let mut follows = false;
         for (start, end) in pieces(answer, &quote) {
@@ -152,14 +170,15 @@ fn wanted(answer: &str, native: &[Citation], parts: &Parts, options: &Options) -
             }
         }
     }
-    (wanted, too_many)
+    (wanted, cited_by, too_many)
 }
 
-fn passage(raw: &str, at: (usize, usize), quote: &Quote, follows: bool) -> Wanted {
+fn passage(raw: &str, at: (usize, usize), quote: &Quote, follows: bool) -> Wanted<'static> {
     let marks = if quote.is_block { line_marks(raw) } else { Vec::new() };
     let key = key_of(raw, &marks);
     let is_long = key.len() >= fuzzy::SHORTEST && key.split(' ').count() >= SURE_WORDS;
-    Wanted { at: Some(at), raw: raw.to_owned(), key, follows, is_sure: quote.is_sure && is_long }
+    let is_sure = quote.is_sure && is_long;
+    Wanted { at: Some(at), source: None, raw: raw.to_owned(), key, follows, is_sure }
 }
 
 /// The key of a passage, without the marks that the sentence around it put at its end.
@@ -170,45 +189,41 @@ fn key_of(passage: &str, skipped: &[(usize, usize)]) -> String {
 }
 
 /// Where each passage stands.
-fn find(wanted: &[Wanted], searched: &[Searched<'_>], native: &[Citation]) -> Vec<Option<Found>> {
-    let mut of_provider = native.iter().filter(|citation| citation.quote.is_some());
+fn find(wanted: &[Wanted<'_>], searched: &[Searched<'_>]) -> Vec<Option<Found>> {
     let mut cursor: (usize, usize) = (0, 0);
     let mut found: Vec<Option<Found>> = Vec::with_capacity(wanted.len());
-    for passage in wanted {
-        let source =
-            if passage.at.is_none() { of_provider.next().map(|citation| &citation.source) } else { None };
-        let place = exact(passage, searched, source, cursor);
+    let mut missed: Vec<usize> = Vec::new();
+    for (at, passage) in wanted.iter().enumerate() {
+        let (place, stands) = exact(passage, searched, cursor);
+        // One that stands there letter by letter, out of order, is no slip.
+        if !stands && (fuzzy::SHORTEST..=fuzzy::LONGEST).contains(&passage.key.len()) {
+            missed.push(at);
+        }
         if let Some(place) = place.filter(|_| passage.at.is_some()) {
             cursor = (place.text, place.end);
         }
         found.push(place);
     }
-    let missed: Vec<usize> = (0..wanted.len())
-        .filter(|at| matches!(found.get(*at), Some(None)))
-        .filter(|at| {
-            wanted
-                .get(*at)
-                .is_some_and(|passage| (fuzzy::SHORTEST..=fuzzy::LONGEST).contains(&passage.key.len()))
-        })
-        .take(64)
-        .collect();
+    missed.truncate(MAX_MISSED);
     if missed.is_empty() {
         return found;
     }
-    let keys: Vec<&str> =
-        missed.iter().filter_map(|at| wanted.get(*at)).map(|passage| &*passage.key).collect();
+    let passages: Vec<&Wanted<'_>> = missed.iter().filter_map(|at| wanted.get(*at)).collect();
+    let keys: Vec<&str> = passages.iter().map(|passage| &*passage.key).collect();
     let mut best: Vec<Option<(usize, fuzzy::Near)>> = vec![None; keys.len()];
     for (text, searched) in searched.iter().enumerate() {
-        for (best, near) in best.iter_mut().zip(fuzzy::nearest(&keys, &searched.key.text)) {
+        let all = fuzzy::nearest(&keys, &searched.key.text);
+        for ((best, near), passage) in best.iter_mut().zip(all).zip(&passages) {
             if let Some(near) = near
+                && passage.may_be_of(searched.text.source)
                 && best.is_none_or(|(_, known)| near.edits < known.edits)
             {
                 *best = Some((text, near));
             }
         }
     }
-    for (at, best) in missed.iter().zip(best) {
-        let (Some((text, near)), Some(passage)) = (best, wanted.get(*at)) else { continue };
+    for ((at, best), passage) in missed.iter().zip(best).zip(&passages) {
+        let Some((text, near)) = best else { continue };
         let Some(searched) = searched.get(text) else { continue };
         let Some((start, end)) = searched.key.source(near.start, near.end) else { continue };
         let Some(words) = searched.text.text.get(start..end) else { continue };
@@ -221,19 +236,14 @@ fn find(wanted: &[Wanted], searched: &[Searched<'_>], native: &[Citation]) -> Ve
     found
 }
 
-/// Where a passage stands letter by letter: behind the one before it if it can.
-fn exact(
-    passage: &Wanted,
-    searched: &[Searched<'_>],
-    source: Option<&Source>,
-    cursor: (usize, usize),
-) -> Option<Found> {
+/// Where a passage stands letter by letter: behind the one before it if it can. And whether it stands anywhere at all.
+fn exact(passage: &Wanted<'_>, searched: &[Searched<'_>], cursor: (usize, usize)) -> (Option<Found>, bool) {
     if passage.key.is_empty() {
-        return None;
+        return (None, false);
     }
     let mut all: Vec<(usize, usize, usize)> = Vec::new();
     for (text, searched) in searched.iter().enumerate() {
-        if source.is_some_and(|source| !is_same(source, searched.text.source)) {
+        if !passage.may_be_of(searched.text.source) {
             continue;
         }
         let found = places(&passage.key, &searched.key.text);
@@ -246,21 +256,34 @@ fn exact(
     let next = all.iter().find(ahead);
     // The pieces of one quotation stand in order.
     if passage.follows && next.is_none() && all.iter().any(|(text, _, _)| *text == cursor.0) {
-        return None;
+        return (None, true);
     }
-    let (text, start, end) = *next.filter(|_| cursor != (0, 0)).or_else(|| all.first())?;
+    let Some((text, start, end)) = next.filter(|_| cursor != (0, 0)).or_else(|| all.first()).copied() else {
+        return (None, false);
+    };
     let words = searched.get(text).and_then(|searched| searched.text.text.get(start..end));
     let how =
         if words.is_some_and(|words| passage.raw.contains(words)) { How::Exact } else { How::Normalised };
-    Some(Found { text, start, end, how, ambiguous: all.len() > 1 })
+    (Some(Found { text, start, end, how, ambiguous: all.len() > 1 }), true)
+}
+
+impl Wanted<'_> {
+    fn may_be_of(&self, source: &Source) -> bool {
+        self.source.is_none_or(|cited| is_same(cited, source))
+    }
 }
 
 /// True if a provider's citation may be of this source.
 fn is_same(cited: &Source, source: &Source) -> bool {
     match cited {
-        Source::Document { .. } | Source::ToolResult { .. } => cited == source,
-        // The provider's own names of things lead nowhere else.
-        _ => true,
+        // The number of a document leads nowhere by itself.
+        Source::Nth { .. } => true,
+        Source::Url { url, .. } => matches!(source, Source::Url { url: of, .. } if of == url),
+        // A file that was uploaded keeps its name.
+        Source::Foreign { title: Some(title), .. } => {
+            cited == source || matches!(source, Source::Document { name: Some(name), .. } if name == title)
+        }
+        _ => cited == source,
     }
 }
 
@@ -290,7 +313,7 @@ fn verified(
         Some((found, text)) => {
             citation.in_document = Span::new(found.start, found.end);
             citation.ambiguous = found.ambiguous;
-            if matches!(citation.source, Source::Nth { .. }) {
+            if matches!(citation.source, Source::Nth { .. } | Source::Foreign { .. }) {
                 citation.source = text.source.clone();
             }
             if citation.place.is_none()

@@ -29,8 +29,34 @@ pub(crate) fn read(text: &str, digit: usize, from: usize) -> Option<(usize, usiz
         .map(|(len, days)| (digit, digit + len, days))
         .or_else(|| day_month(rest).map(|(len, day)| (digit, digit + len, vec![day])))
         .or_else(|| month_day(text, digit, from))?;
-    let goes_on = text.get(found.1..)?.chars().next().is_some_and(char::is_alphanumeric);
-    (!goes_on && !found.2.is_empty()).then_some(found)
+    let (start, end, days) = found;
+    let end = end + time(text.get(end..)?);
+    let goes_on = text.get(end..)?.chars().next().is_some_and(char::is_alphanumeric);
+    (!goes_on && !days.is_empty()).then_some((start, end, days))
+}
+
+/// The length of the time behind a date of ISO 8601: `T10:15`, `T10:15:00.250+01:00`, `Z`; 0 without one.
+fn time(behind: &str) -> usize {
+    let Some(time) = behind.strip_prefix(['T', 't']) else {
+        return usize::from(behind.starts_with('Z'));
+    };
+    if !time.starts_with(|char: char| char.is_ascii_digit()) {
+        return 0;
+    }
+    let is_clock = |char: char| char.is_ascii_digit() || matches!(char, ':' | '.' | ',');
+    let clock = time.trim_start_matches(is_clock);
+    let zone = match clock.strip_prefix(['Z', 'z']) {
+        Some(rest) => rest,
+        None => match clock.strip_prefix(['+', '-']) {
+            Some(zone) if zone.starts_with(|char: char| char.is_ascii_digit()) => {
+                zone.trim_start_matches(|char: char| char.is_ascii_digit() || char == ':')
+            }
+            _ => clock,
+        },
+    };
+    // The mark of the sentence around it.
+    let len = behind.len() - zone.len();
+    behind.get(..len).map_or(0, |time| time.trim_end_matches(['.', ',', ':']).len())
 }
 
 /// `2026-11-23`, `23.11.2026`, `04/05/2026`, `23.11.26`.
@@ -165,6 +191,10 @@ mod tests {
             "Nov 23rd, 2026",
             "23 de noviembre de 2026",
             "le 23 novembre 2026",
+            "2026-11-23T10:15:00Z",
+            "2026-11-23T10:15:00.250+01:00",
+            "2026-11-23T10:15,",
+            "2026-11-23Z",
         ] {
             let all = numbers(text);
             let Kind::Date(days) = &all[0].kind else { panic!("{text}: {all:?}") };
@@ -173,6 +203,7 @@ mod tests {
         let all = numbers("04/05/2026");
         assert!(matches!(&all[0].kind, Kind::Date(days) if *days == [(2026, 5, 4), (2026, 4, 5)]));
         assert!(!matches!(numbers("1.2.3")[0].kind, Kind::Date(_)));
+        assert!(!matches!(numbers("2026-11-23Ta")[0].kind, Kind::Date(_)));
         assert!(!matches!(numbers("10.20.30.40")[0].kind, Kind::Date(_)));
         assert!(!matches!(numbers("in 2026")[0].kind, Kind::Date(_)));
     }

@@ -5,6 +5,7 @@ use attache_core::citation::{Citation, Derivation, Figure, FigureState, How, Ign
 use crate::answer::Parts;
 use crate::derive::{Operand, derivation};
 use crate::index::{Index, Text, words_near};
+use crate::names::Names;
 use crate::number::{Kind, Number, ONE, Reading, numbers};
 use crate::shown::Options;
 use crate::tables::{Sum, sums};
@@ -38,14 +39,29 @@ pub(crate) fn figures(
     let shown = Index::of(sources.texts);
     let given = Index::of(sources.given);
     let pages = sources.texts.iter().map(|text| text.layout.pages).max().unwrap_or_default();
+    let (names, given_names) = (Names::new(sources.texts), Names::new(sources.given));
+    // Figures side by side are one unless each of them stands somewhere and the one that they make does not.
+    let is_known = |number: &Number| {
+        structural(answer, number, parts, pages).is_some()
+            || supported(answer, number, &shown, &names).is_some()
+            || supported(answer, number, &given, &given_names).is_some()
+    };
+    let all: Vec<Number> = all
+        .into_iter()
+        .flat_map(|number| {
+            let row = crate::number::parts(answer, &number);
+            let is_one = row.is_empty()
+                || !matches!(number.kind, Kind::Version) && (is_known(&number) || !row.iter().all(is_known));
+            if is_one { vec![number] } else { row }
+        })
+        .collect();
     let mut states: Vec<Option<(FigureState, Option<Citation>)>> = Vec::with_capacity(all.len());
     for number in &all {
         let structure = structural(answer, number, parts, pages).map(|why| (FigureState::Ignored(why), None));
-        let found =
-            || supported(answer, number, &shown, sources.texts).map(|at| (FigureState::Supported, at));
+        let found = || supported(answer, number, &shown, &names).map(|at| (FigureState::Supported, at));
         states.push(structure.or_else(found));
     }
-    let is_given = |number: &Number| supported(answer, number, &given, sources.given).is_some();
+    let is_given = |number: &Number| supported(answer, number, &given, &given_names).is_some();
     // The operands are those that are known by themselves, so that nothing follows from what follows.
     let operands: Vec<(usize, Operand)> = all
         .iter()
@@ -92,20 +108,36 @@ pub(crate) fn figures(
 
 /// The figure of a source that this one is, if there is one: of the same value as it is rounded, with a unit or a word
 /// nearby in common, or so many digits that it can be no other.
-fn supported(answer: &str, number: &Number, index: &Index, texts: &[Text<'_>]) -> Option<Option<Citation>> {
+fn supported(answer: &str, number: &Number, index: &Index, names: &Names<'_>) -> Option<Option<Citation>> {
+    let texts = names.texts;
     let readings = match &number.kind {
         Kind::Amount(readings) => readings,
         Kind::Date(days) => return index.date(days).map(|figure| index.citation(figure, texts)),
-        Kind::Word | Kind::Version => return named(answer, number, texts).map(Some),
+        Kind::Word => {
+            let name = number.text(answer);
+            let year = || Some(index.citation(index.alike(&fiscal_year(name)?).first()?.0, texts));
+            return names.find(name).map(Some).or_else(year);
+        }
+        Kind::Version => return names.find(number.text(answer)).map(Some),
     };
     // What is no number is looked for as it is written.
     if readings.is_empty() {
-        return named(answer, number, texts).map(Some);
+        return names.find(number.text(answer)).map(Some);
     }
     let mut words: Option<Vec<String>> = None;
-    for reading in readings {
+    // "-5 %" may stand as "fell by 5 %".
+    let fall = |reading: &Reading| {
+        let is_fall = reading.is_signed && reading.value < 0;
+        is_fall.then(|| Reading { value: reading.value.saturating_neg(), ..*reading })
+    };
+    let falls = readings.iter().filter_map(fall).map(|reading| (reading, true));
+    for (reading, is_fall) in readings.iter().map(|reading| (*reading, false)).chain(falls) {
+        let reading = &reading;
         for (figure, known) in index.alike(reading) {
             let Some((of, other)) = index.numbers.get(figure) else { continue };
+            if is_fall && !texts.get(*of).is_some_and(|text| says_fall(text.text, other)) {
+                continue;
+            }
             let agrees = match (number.unit, other.unit) {
                 (Some(one), Some(other)) => one == other,
                 _ if is_distinct(reading) && is_distinct(&known) => true,
@@ -130,18 +162,41 @@ fn is_distinct(reading: &Reading) -> bool {
     reading.significant() >= DISTINCT || reading.value.unsigned_abs() >= 1000 * ONE.unsigned_abs()
 }
 
-/// Where an identifier stands letter by letter.
-fn named(answer: &str, number: &Number, texts: &[Text<'_>]) -> Option<Citation> {
-    let name = number.text(answer);
-    texts.iter().find_map(|text| {
-        let (start, end) = crate::search::places(name, text.text).first().copied()?;
-        let citation = Citation::new(text.source.clone(), How::Exact).with_quote(Some(name));
-        Some(
-            citation
-                .with_place(text.layout.place(text.text, start, end))
-                .with_document_span(Span::new(start, end)),
-        )
-    })
+/// True if the words before a figure say that something became less.
+fn says_fall(text: &str, number: &Number) -> bool {
+    const FALLS: [&str; 17] = [
+        "fell",
+        "fall",
+        "drop",
+        "decline",
+        "decrease",
+        "down",
+        "lost",
+        "loss",
+        "shrank",
+        "sank",
+        "reduc",
+        "lower",
+        "minus",
+        "rückgang",
+        "gesunken",
+        "gefallen",
+        "baisse",
+    ];
+    let before = text.get(..number.start).unwrap_or_default();
+    let before =
+        before.get(before.floor_char_boundary(before.len().saturating_sub(40))..).unwrap_or_default();
+    let before = before.to_lowercase();
+    FALLS.iter().any(|word| before.contains(word))
+}
+
+/// The year of `FY2024`, which the sources may call a fiscal year.
+fn fiscal_year(name: &str) -> Option<Reading> {
+    let (head, year) = name.split_at_checked(name.len().checked_sub(4)?)?;
+    let head = head.trim_end_matches(['-', '/']);
+    let is_fiscal = ["FY", "CY", "GJ"].iter().any(|word| head.eq_ignore_ascii_case(word));
+    let year: i128 = year.parse().ok().filter(|year| is_fiscal && (1900..2200).contains(year))?;
+    Some(Reading { value: year * ONE, step: ONE, is_signed: false })
 }
 
 /// Why the place of a number alone says that it states nothing.
@@ -161,10 +216,12 @@ fn structural(answer: &str, number: &Number, parts: &Parts, pages: u32) -> Optio
     }
     let line = before.get(before.rfind('\n').map_or(0, |end| end + 1)..)?;
     let is_head = line.trim_matches([' ', '\t', '#', '*', '>', '(', '-', '+']).is_empty();
+    let value = number.readings().first().map_or(0, |reading| reading.value / ONE);
     let is_whole = matches!(number.kind, Kind::Version)
         || number.readings().iter().any(|reading| reading.value % ONE == 0);
     let has_mark = behind.starts_with(['.', ')', ':'])
-        && behind.get(1..).is_none_or(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '*']));
+        && behind.get(1..).is_none_or(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '*']))
+        && is_item_number(answer, number, value);
     if is_head
         && is_whole
         && number.unit.is_none()
@@ -172,30 +229,69 @@ fn structural(answer: &str, number: &Number, parts: &Parts, pages: u32) -> Optio
     {
         return Some(Ignored::ListNumber);
     }
-    let value = number.readings().first().map_or(0, |reading| reading.value / ONE);
     let is_page = follows(
         before,
+        number,
+        answer,
         &["page", "pages", "p.", "pp.", "seite", "seiten", "s.", "slide", "folie", "página", "pagina"],
     );
     let exists = pages == 0 || u32::try_from(value).is_ok_and(|page| (1..=pages).contains(&page));
     (is_page && is_whole && exists).then_some(Ignored::Place)
 }
 
-/// True if one of these words stands before, perhaps with another number of a range between.
-fn follows(before: &str, words: &[&str]) -> bool {
+/// True if a number with a mark behind it at the head of a line is one of a list, not an answer of one number: words
+/// stand behind it, or an item of the next number around it.
+fn is_item_number(answer: &str, number: &Number, value: i128) -> bool {
+    const MAX_ITEM: i128 = 100;
+    const AROUND: usize = 2000;
+    let behind = answer.get(number.end..).unwrap_or_default();
+    let has_text = behind
+        .lines()
+        .next()
+        .and_then(|line| line.get(1..))
+        .is_some_and(|line| line.contains(char::is_alphanumeric));
+    if has_text && value < MAX_ITEM {
+        return true;
+    }
+    let from = answer.floor_char_boundary(number.start.saturating_sub(AROUND));
+    let to = answer.ceil_char_boundary((number.end + AROUND).min(answer.len()));
+    answer.get(from..to).unwrap_or_default().lines().any(|line| {
+        let line = line.trim_start_matches([' ', '\t', '#', '*', '>', '(']);
+        let digits = line.len() - line.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+        let (Some(other), Some(behind)) = (line.get(..digits), line.get(digits..)) else { return false };
+        behind.starts_with(['.', ')', ':'])
+            && other.parse().is_ok_and(|other: i128| other == value + 1 || other == value - 1)
+    })
+}
+
+/// True if one of these words stands before a bare number, perhaps with another one of a range between. Abbreviations
+/// need their dot: "s" ends many words.
+fn follows(before: &str, number: &Number, answer: &str, words: &[&str]) -> bool {
+    let digits = answer.get(number.digits.0..number.digits.1).unwrap_or_default();
+    if number.unit.is_some() || digits.contains([',', ' ', '\u{a0}', '\'', '’']) {
+        return false;
+    }
     let from = before.floor_char_boundary(before.len().saturating_sub(40));
     let tail = before.get(from..).unwrap_or_default().to_lowercase();
-    let tail = tail.trim_end_matches(|char: char| {
-        char.is_ascii_digit() || matches!(char, ' ' | '-' | '–' | ',' | '.' | '\u{a0}')
-    });
-    let tail = ["and", "to", "und", "bis"].iter().find_map(|word| tail.strip_suffix(word)).unwrap_or(tail);
-    let tail = tail.trim_end_matches(|char: char| {
-        char.is_ascii_digit() || matches!(char, ' ' | '-' | '–' | ',' | '.' | '\u{a0}')
-    });
-    words.iter().map(|word| word.trim_end_matches('.')).any(|word| {
-        tail.strip_suffix(word)
-            .is_some_and(|head| !head.chars().next_back().is_some_and(char::is_alphanumeric))
-    })
+    let blanks = [' ', '\u{a0}', '\u{202f}'];
+    let tail = tail.trim_end_matches(blanks);
+    let named = |tail: &str| {
+        words.iter().any(|word| {
+            let head = tail.strip_suffix(word).map(|head| head.chars().next_back());
+            head.is_some_and(|before| match before {
+                Some(char) if word.ends_with('.') => char.is_whitespace() || char == '(',
+                Some(char) => !char.is_alphanumeric() && !matches!(char, '\'' | '’'),
+                None => true,
+            })
+        })
+    };
+    let first = || {
+        let marks = ["-", "–", " and", " to", " und", " bis", " &"];
+        let tail = marks.iter().find_map(|mark| tail.strip_suffix(mark))?.trim_end_matches(blanks);
+        let head = tail.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
+        (head.len() < tail.len()).then(|| head.trim_end_matches(blanks))
+    };
+    named(tail) || first().is_some_and(named)
 }
 
 /// Why a number that nothing explains states nothing all the same.
@@ -217,13 +313,15 @@ fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options)
         }
         Kind::Amount(_) => {}
     }
-    if follows(before, &["version", "release"]) {
+    if follows(before, number, answer, &["version", "release", "versions", "releases"]) {
         return Some(Ignored::Version);
     }
-    const SECTIONS: [&str; 16] = [
+    const SECTIONS: [&str; 18] = [
         "section",
         "sections",
         "clause",
+        "clauses",
+        "articles",
         "article",
         "art.",
         "chapter",
@@ -238,7 +336,7 @@ fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options)
         "figure",
         "exhibit",
     ];
-    if follows(before, &SECTIONS) {
+    if follows(before, number, answer, &SECTIONS) {
         let digits = answer.get(number.digits.0..number.digits.1)?;
         let exists = sources.texts.iter().any(|text| !crate::search::places(digits, text.text).is_empty());
         return exists.then_some(Ignored::Place);
@@ -249,25 +347,32 @@ fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options)
     if today.is_some() {
         return Some(Ignored::Today);
     }
-    let counts = items(answer.get(number.end..)?);
+    let line = answer.get(before.rfind('\n').map_or(0, |end| end + 1)..)?;
+    let counts = items(answer.get(number.end..)?, line);
     (counts > 1 && value == i128::try_from(counts).ok()? * ONE && number.unit.is_none())
         .then_some(Ignored::Count)
 }
 
-/// How many items the first list behind a place has, if one begins in the lines that follow.
-fn items(behind: &str) -> usize {
-    let is_item = |line: &str| {
-        let line = line.trim_start();
-        let digits = line.len() - line.trim_start_matches(|char: char| char.is_ascii_digit()).len();
-        line.starts_with("- ")
-            || line.starts_with("* ")
-            || line.starts_with("• ")
-            || digits > 0
-                && line.get(digits..).is_some_and(|rest| rest.starts_with(". ") || rest.starts_with(") "))
-    };
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.len() - line.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+    line.starts_with("- ")
+        || line.starts_with("* ")
+        || line.starts_with("• ")
+        || digits > 0
+            && line.get(digits..).is_some_and(|rest| rest.starts_with(". ") || rest.starts_with(") "))
+}
+
+/// How many items the first list behind a place has, if one begins in the lines that follow and the place's own line,
+/// with which `own` begins, is none of them.
+fn items(behind: &str, own: &str) -> usize {
     let mut lines = behind.lines().skip(1).filter(|line| !line.trim().is_empty());
     let Some(first) = lines.next().filter(|line| is_item(line)) else { return 0 };
     let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = own.lines().next().unwrap_or_default();
+    if is_item(own) && indent(own) >= indent(first) {
+        return 0;
+    }
     let rest = lines.take_while(|line| is_item(line) || indent(line) > indent(first));
     1 + rest.filter(|line| is_item(line) && indent(line) == indent(first)).count()
 }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use attache_core::citation::{Citation, How, Source, Span};
 
 use crate::dates::Date;
-use crate::number::{Kind, Number, ONE, Reading, numbers};
+use crate::number::{Kind, Number, ONE, Reading, numbers, parts};
 use crate::place::Layout;
+use crate::search::is_word;
 use crate::units::{self, Unit};
 
 /// The most figures of one value that are looked at.
@@ -61,7 +62,7 @@ impl Index {
                 if skipped.peek().is_some_and(|(start, _)| *start <= number.start) {
                     continue;
                 }
-                index.add(of, number, |at| {
+                let zeros = |at: usize| {
                     let unit = text.layout.unit_start(at);
                     let above = headers.partition_point(|(place, _)| *place < at);
                     above
@@ -69,7 +70,12 @@ impl Index {
                         .and_then(|at| headers.get(at))
                         .filter(|(place, _)| *place >= unit)
                         .map(|(_, zeros)| *zeros)
-                });
+                };
+                // Nothing in the text says which of the two a row of figures is.
+                for part in parts(text.text, &number).into_iter().chain(inner(text.text, &number)) {
+                    index.add(of, part, zeros);
+                }
+                index.add(of, number, zeros);
             }
         }
         index.by_value.sort_unstable_by_key(|(value, figure, _)| (*value, *figure));
@@ -162,6 +168,28 @@ impl Index {
     }
 }
 
+/// The figures inside of another: the time behind a date, and the last number of a word such as `FY2024`, `Q4/2024`.
+fn inner(text: &str, number: &Number) -> Vec<Number> {
+    let said = number.text(text);
+    let from = match number.kind {
+        Kind::Date(_) => said
+            .find(['T', 't'])
+            .map(|at| at + 1)
+            .filter(|at| said.as_bytes().get(*at).is_some_and(u8::is_ascii_digit)),
+        Kind::Word => Some(said.trim_end_matches(|char: char| char.is_ascii_digit()).len())
+            .filter(|from| (1..=8).contains(from) && said.len() - from == 4),
+        _ => None,
+    };
+    let Some(from) = from else { return Vec::new() };
+    let mut inner = numbers(said.get(from..).unwrap_or_default());
+    for figure in &mut inner {
+        let shift = number.start + from;
+        (figure.start, figure.end) = (figure.start + shift, figure.end + shift);
+        figure.digits = (figure.digits.0 + shift, figure.digits.1 + shift);
+    }
+    inner
+}
+
 fn headers(text: &str) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -193,6 +221,13 @@ pub(crate) fn words_near(text: &str, start: usize, end: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for piece in pieces.into_iter().flatten() {
         for word in piece.split(|char: char| !char.is_alphabetic()) {
+            // Scripts without blanks have words of about two characters.
+            let letters: Vec<char> = word.chars().collect();
+            let pairs = letters.windows(2).filter(|pair| pair.iter().all(|char| !is_word(*char)));
+            words.extend(pairs.map(|pair| pair.iter().collect::<String>()));
+            if letters.iter().any(|char| !is_word(*char)) {
+                continue;
+            }
             let word: String = word.to_lowercase();
             if word.chars().count() >= 3 && !COMMON.contains(&word.as_str()) {
                 words.push(word.chars().take(5).collect());

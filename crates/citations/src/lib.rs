@@ -32,6 +32,7 @@ mod figures;
 mod fuzzy;
 mod index;
 mod myers;
+mod names;
 mod normal;
 mod number;
 mod place;

@@ -63,7 +63,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Number> {
     let bytes = text.as_bytes();
     let mut numbers: Vec<Number> = Vec::new();
     let mut at = 0;
-    while let Some(offset) = text.get(at..).and_then(|rest| rest.find(|char: char| char.is_ascii_digit())) {
+    while let Some(offset) = next_digit(text.get(at..)) {
         let start = at + offset;
         let number = dates::read(text, start, at)
             .map(|(from, end, days)| Number {
@@ -74,7 +74,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Number> {
                 kind: Kind::Date(days),
             })
             .or_else(|| word(text, start, at))
-            .unwrap_or_else(|| amount(text, start, at));
+            .unwrap_or_else(|| amount(text, start, at, true));
         at = number.end.max(start + 1);
         while bytes.get(at).is_some_and(u8::is_ascii_digit) && number.digits.1 > at {
             at += 1;
@@ -82,6 +82,27 @@ pub(crate) fn numbers(text: &str) -> Vec<Number> {
         numbers.push(number);
     }
     numbers
+}
+
+fn next_digit(rest: Option<&str>) -> Option<usize> {
+    rest?.find(|char: char| char.is_ascii_digit())
+}
+
+/// The figures of a row that single blanks part, which may as well be the thousands of one: `412 398 377`. Empty if
+/// no such blank stands in it.
+pub(crate) fn parts(text: &str, number: &Number) -> Vec<Number> {
+    let (from, to) = number.digits;
+    let is_row = !matches!(number.kind, Kind::Date(_) | Kind::Word)
+        && text.get(from..to).is_some_and(|digits| digits.contains(' '));
+    let mut parts: Vec<Number> = Vec::new();
+    let mut at = number.start;
+    while is_row && at < to {
+        let Some(start) = next_digit(text.get(at..to)).map(|offset| at + offset) else { break };
+        let part = amount(text, start, at, false);
+        at = part.end.max(part.digits.1);
+        parts.push(part);
+    }
+    parts
 }
 
 /// An identifier around digits: letters stand directly before them, or behind them without being a unit.
@@ -93,8 +114,7 @@ fn word(text: &str, digit: usize, from: usize) -> Option<Number> {
     let rest = text.get(digit..)?;
     let digits_end = rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len());
     let suffix = rest.get(digits_end..)?;
-    let letters: &str =
-        suffix.get(..suffix.find(|char: char| !char.is_alphanumeric()).unwrap_or(suffix.len()))?;
+    let letters = run(suffix, char::is_alphanumeric);
     let attached = prefix.chars().next_back().is_some_and(char::is_alphabetic);
     let known = |word: &str| {
         let word = word.to_lowercase();
@@ -102,7 +122,14 @@ fn word(text: &str, digit: usize, from: usize) -> Option<Number> {
     };
     let is_unit_before =
         attached && known(prefix.rsplit(|char: char| !char.is_alphabetic()).next().unwrap_or_default());
+    // `Mid-2024`, `May-2024`
+    let is_year = digits_end == 4
+        && !suffix.starts_with(['-', '/', '_'])
+        && prefix.strip_suffix('-').is_some_and(|word| {
+            word.chars().all(char::is_alphabetic) && word.chars().any(char::is_lowercase)
+        });
     let hyphened = prefix.ends_with(['-', '_', '/'])
+        && !is_year
         && prefix.chars().any(char::is_uppercase)
         && !known(prefix.trim_end_matches(['-', '_', '/']));
     let ordinal =
@@ -140,9 +167,18 @@ fn letters_are_scale_and_unit(letters: &str) -> bool {
     splits.any(|(scale, unit)| units::scale(scale).is_some() && units::unit(unit).is_some())
 }
 
-/// The digits from `start` on, with what stands around them.
-fn amount(text: &str, start: usize, from: usize) -> Number {
-    let (groups, end) = groups(text, start);
+/// The most characters of a word that is looked up; longer ones are no units.
+const MAX_WORD: usize = 16;
+
+/// The characters of a kind that a text begins with, so many as a unit may have: scripts without blanks write on and on.
+fn run(text: &str, is_part: impl Fn(char) -> bool) -> &str {
+    let end = text.char_indices().take(MAX_WORD).take_while(|(_, char)| is_part(*char)).last();
+    text.get(..end.map_or(0, |(at, char)| at + char.len_utf8())).unwrap_or_default()
+}
+
+/// The digits from `start` on, with what stands around them; with those behind plain blanks, if `joins` says so.
+fn amount(text: &str, start: usize, from: usize, joins: bool) -> Number {
+    let (groups, end) = groups(text, start, joins);
     let mut readings = read(&groups);
     let is_version = readings.is_empty();
     let before = text.get(from..start).unwrap_or_default();
@@ -152,11 +188,10 @@ fn amount(text: &str, start: usize, from: usize) -> Number {
     // `(1,234)` is negative in accounts.
     let bracketed = before.ends_with('(') && behind.starts_with(')');
     let sign_at = text.get(from..begin).unwrap_or_default();
-    // A dash behind a word or another number is none.
+    // A dash behind a word, another number or its unit is none.
     let before_sign =
         text.get(..begin).unwrap_or_default().trim_end_matches(['-', '−', '–']).chars().next_back();
-    let is_minus = sign_at.ends_with(['-', '−'])
-        && !before_sign.is_some_and(|char| char.is_alphanumeric() || char == ')')
+    let is_minus = sign_at.ends_with(['-', '−']) && !before_sign.is_some_and(ends_figure)
         || before.ends_with(['-', '−']) && begin < start;
     let is_plus = sign_at.ends_with('+');
     if is_minus && sign_at.ends_with(['-', '−']) || is_plus {
@@ -189,18 +224,27 @@ fn amount(text: &str, start: usize, from: usize) -> Number {
     Number { start: begin, end: stop, digits: (start, end), unit, kind }
 }
 
+fn ends_figure(char: char) -> bool {
+    char.is_alphanumeric() || matches!(char, ')' | '%' | '‰' | '°' | '€' | '$' | '£' | '¥' | '₹' | '²' | '³')
+}
+
 impl Reading {
-    /// Zeros at the end of a number that is about right say nothing.
+    /// Zeros at the end of a number that is about right say nothing, up to a tenth of it.
     fn loosen(&mut self) {
-        while self.value != 0 && self.step <= self.value.abs() / 10 && self.value % (self.step * 10) == 0 {
-            self.step *= 10;
+        let most = self.value.saturating_abs() / 5;
+        while self.value != 0 && self.step < most && self.value % self.step.saturating_mul(10) == 0 {
+            self.step = self.step.saturating_mul(10).min(most);
+            if self.step == most {
+                break;
+            }
         }
     }
 
     /// True if a value is this one, rounded to the digits that are shown.
     pub(crate) fn is(&self, value: i128) -> bool {
-        let value = if self.is_signed || (value < 0) == (self.value < 0) { value } else { -value };
-        let distance = (value - self.value).unsigned_abs();
+        let value =
+            if self.is_signed || (value < 0) == (self.value < 0) { value } else { value.saturating_neg() };
+        let distance = value.saturating_sub(self.value).unsigned_abs();
         distance.saturating_mul(2) <= self.step.unsigned_abs() && (distance == 0 || self.step > 1)
     }
 
@@ -248,7 +292,7 @@ fn is_about(before: &str) -> bool {
 }
 
 /// The digits and what stands between them.
-fn groups(text: &str, start: usize) -> (Vec<(char, &str)>, usize) {
+fn groups(text: &str, start: usize, joins: bool) -> (Vec<(char, &str)>, usize) {
     let mut groups: Vec<(char, &str)> = Vec::new();
     let mut at = start;
     let mut separator = '\0';
@@ -267,7 +311,8 @@ fn groups(text: &str, start: usize) -> (Vec<(char, &str)>, usize) {
         let tail = tail.find(|char: char| !char.is_ascii_digit()).unwrap_or(tail.len());
         let fits = match next {
             _ if blank => {
-                tail == 3
+                (joins || next != ' ')
+                    && tail == 3
                     && group.len() <= 3
                     && groups
                         .iter()
@@ -331,7 +376,7 @@ fn thousands(groups: &[&str]) -> bool {
             || first.len() <= 2 && middle.iter().all(|group| group.len() == 2))
 }
 
-fn value(whole: &str, decimals: &str) -> Option<Reading> {
+pub(crate) fn value(whole: &str, decimals: &str) -> Option<Reading> {
     let kept = decimals.get(..decimals.len().min(DECIMALS))?;
     if whole.len() > MAX_DIGITS {
         return None;
@@ -380,8 +425,11 @@ fn words_behind(text: &str, end: usize, known: Option<Unit>) -> (u32, Option<Uni
         let is_part = |char: char| {
             char.is_alphabetic() || matches!(char, '%' | '€' | '$' | '£' | '¥' | '₹' | '°' | '²' | '³' | '‰')
         };
-        let len = rest.find(|char| !is_part(char)).unwrap_or(rest.len());
-        let Some(word) = rest.get(..len).filter(|word| !word.is_empty()) else { break };
+        let word = run(rest, is_part);
+        let len = word.len();
+        if word.is_empty() {
+            break;
+        }
         let lower = word.to_lowercase();
         let attached = blank == 0 && hyphen == 0;
         let behind = rest.get(len..).unwrap_or_default();
@@ -389,8 +437,8 @@ fn words_behind(text: &str, end: usize, known: Option<Unit>) -> (u32, Option<Uni
         // One letter is a scale where it stands with money, or is written large.
         let scale = match word {
             "m" | "b" if has_currency => Some(if word == "m" { 6 } else { 9 }),
-            "M" if attached => Some(6),
-            "B" if attached => Some(9),
+            "M" if attached || has_currency => Some(6),
+            "B" if attached || has_currency => Some(9),
             "mm" if !has_currency => None,
             _ => units::scale(&lower).filter(|_| lower != "k" || attached || has_currency),
         };
@@ -416,7 +464,8 @@ fn words_behind(text: &str, end: usize, known: Option<Unit>) -> (u32, Option<Uni
                 return (zeros + scale, Some(unit), at + blank + len);
             }
         }
-        let two_words = lower == "per" && behind.trim_start().to_lowercase().starts_with("cent");
+        let two_words = lower == "per"
+            && behind.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("cent"));
         if two_words {
             return (zeros, Some("%"), at + blank + len + (behind.len() - behind.trim_start().len()) + 4);
         }
@@ -433,10 +482,8 @@ fn words_behind(text: &str, end: usize, known: Option<Unit>) -> (u32, Option<Uni
 
 fn next_is_currency(behind: &str) -> bool {
     let rest = behind.trim_start_matches([' ', '\u{a0}', '\u{202f}', '.']);
-    let len = rest
-        .find(|char: char| !(char.is_alphabetic() || matches!(char, '€' | '$' | '£' | '¥')))
-        .unwrap_or(rest.len());
-    rest.get(..len).and_then(|word| units::unit(&word.to_lowercase())).is_some_and(units::is_currency)
+    let word = run(rest, |char| char.is_alphabetic() || matches!(char, '€' | '$' | '£' | '¥'));
+    units::unit(&word.to_lowercase()).is_some_and(units::is_currency)
 }
 
 #[cfg(test)]
@@ -474,6 +521,9 @@ mod tests {
             ("20k", &[20_000_000]),
             ("TEUR 5", &[5_000_000]),
             ("3 Mrd. Euro", &[3_000_000_000_000]),
+            ("$5 M", &[5_000_000_000]),
+            ("EUR 1.2 M", &[1_200_000_000]),
+            ("USD 3 B", &[3_000_000_000_000]),
         ];
         for (text, expected) in cases {
             assert_eq!(values(text), *expected, "{text}");
@@ -502,8 +552,36 @@ mod tests {
     }
 
     #[test]
+    fn a_dash_behind_a_unit_is_no_sign() {
+        for text in ["5%-10%", "900 €-1.200 €", "5°-10°", "$5-$10"] {
+            let all = numbers(text);
+            assert!(all[1].readings().iter().all(|reading| reading.value > 0), "{text}: {all:?}");
+        }
+        assert!(numbers("at -5 %")[0].readings()[0].value < 0);
+    }
+
+    #[test]
+    fn about_a_round_number_is_a_tenth_of_it_at_most() {
+        let reading = numbers("about 1,000")[0].readings()[0];
+        assert!(reading.is(1_100 * ONE) && reading.is(900 * ONE));
+        assert!(!reading.is(1_101 * ONE) && !reading.is(501 * ONE));
+        assert!(!numbers("about 1,234")[0].readings()[0].is(1_235 * ONE));
+        // So far apart that their distance has no number.
+        assert!(!super::Reading { value: i128::MIN, step: 1, is_signed: true }.is(i128::MAX));
+    }
+
+    #[test]
+    fn a_row_of_figures_has_parts() {
+        let row = "412 398 377 EUR";
+        let parts = super::parts(row, &numbers(row)[0]);
+        let said: Vec<&str> = parts.iter().map(|part| part.text(row)).collect();
+        assert_eq!(said, ["412", "398", "377 EUR"]);
+        assert!(super::parts("1\u{a0}234", &numbers("1\u{a0}234")[0]).is_empty());
+    }
+
+    #[test]
     fn names_versions_and_ranges() {
-        let kinds: Vec<String> = numbers("INV-2024-17, Q3, 1.2.3, 5-10, mid-2024, 3rd, 4B2")
+        let kinds: Vec<String> = numbers("INV-2024-17, Q3, 1.2.3, 5-10, Mid-2024, 3rd, 4B2")
             .iter()
             .map(|number| match &number.kind {
                 Kind::Word => "word".to_owned(),

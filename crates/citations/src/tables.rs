@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use attache_core::citation::Derivation;
 
-use crate::number::{Reading, numbers};
+use crate::number::{Reading, numbers, value};
 use crate::units::Unit;
 
 /// The most columns of a table, and the most sums.
@@ -157,6 +157,14 @@ fn amount(cell: &str) -> Option<(Reading, Option<Unit>)> {
     Some((reading, number.unit))
 }
 
+/// The value of a number of JSON, which has a point before its decimals and nothing else.
+fn decimal(number: &str) -> Option<i128> {
+    let unsigned = number.strip_prefix('-').unwrap_or(number);
+    let (whole, decimals) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let value = value(whole, decimals)?.value;
+    Some(if unsigned.len() < number.len() { -value } else { value })
+}
+
 /// The sums of arrays of numbers, and of the members of one name in arrays of objects.
 fn lists(value: &Value, end: usize, sums: &mut Vec<Sum>) {
     match value {
@@ -165,8 +173,8 @@ fn lists(value: &Value, end: usize, sums: &mut Vec<Sum>) {
             for item in items {
                 let mut add = |name, value: &Value| {
                     let column: &mut Column = columns.entry(name).or_default();
-                    match value.as_number().and_then(|number| amount(&number.to_string())) {
-                        Some((reading, _)) => column.values.push(reading.value),
+                    match value.as_number().and_then(|number| decimal(&number.to_string())) {
+                        Some(value) => column.values.push(value),
                         None => column.others += 1,
                     }
                 };
@@ -208,6 +216,7 @@ mod tests {
             found(r#"{"rows":[{"n":1,"s":"x"},{"n":2.5,"s":"y"}],"all":[4,5]}"#),
             [(Column, 3), (Column, 9)]
         );
+        assert_eq!(found(r#"[1.125,2.250]"#), [(Column, 3)], "a point is one of decimals");
         assert_eq!(found("The rent is 900.\nIt has 3 rooms.\n"), []);
     }
 }

@@ -21,6 +21,7 @@ const UNITS: &[(Unit, &[&str])] = &[
     ("CAD", &["cad"]),
     ("%", &["%", "percent", "prozent", "pct", "％", "pourcent"]),
     ("‰", &["‰", "promille"]),
+    ("bp", &["bp", "bps"]),
     ("year", &["year", "years", "yr", "yrs", "jahr", "jahre", "jahren", "année", "années", "ans", "años"]),
     ("month", &["month", "months", "monat", "monate", "monaten", "mois", "meses"]),
     ("week", &["week", "weeks", "woche", "wochen", "semaines", "semanas"]),
