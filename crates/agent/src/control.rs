@@ -39,6 +39,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct State {
     inbox: VecDeque<Arc<Message>>,
+    /// The last of them that interrupts calls.
+    urgent: Option<Arc<Message>>,
     /// The calls that wait for the caller, and whether each was answered.
     awaiting: HashMap<ToolCallId, (Key, ToolCall, bool)>,
     /// The approvals of a run that no journal keeps.
@@ -69,6 +71,14 @@ impl State {
     /// True if the run has ended, or is about to.
     fn is_over(&self) -> bool {
         self.ended || self.cancelled.is_some()
+    }
+
+    /// Puts a message into the inbox.
+    fn put(&mut self, message: UserMessage) -> Result<Arc<Message>, SubmitError> {
+        self.may_take(self.inbox.len())?;
+        let message = Message::User(message).shared();
+        self.inbox.push_back(Arc::clone(&message));
+        Ok(message)
     }
 
     /// Says whether one more message may wait where so many do.
@@ -328,8 +338,12 @@ impl Control {
     /// # Errors
     /// See [`inject`](Self::inject).
     pub fn interrupt(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
-        self.inject(message)?;
+        let message = message.into();
+        let mut state = self.lock();
+        state.urgent = Some(state.put(message)?);
+        // Nobody may take the message before it interrupts: it would interrupt the calls that come of it.
         self.shared.is_interrupting.store(true, Ordering::Release);
+        drop(state);
         self.shared.cancelled.notify_waiters();
         Ok(())
     }
@@ -359,11 +373,8 @@ impl Control {
     /// # Errors
     /// [`SubmitError::ChatLoopClosed`] after the end or a cancellation, [`SubmitError::InboxFull`] when nobody takes what is there.
     pub fn inject(&self, message: impl Into<UserMessage>) -> Result<(), SubmitError> {
-        let mut state = self.lock();
-        let waiting = state.inbox.len();
-        state.may_take(waiting)?;
-        state.inbox.push_back(Message::User(message.into()).shared());
-        Ok(())
+        let message = message.into();
+        self.lock().put(message).map(drop)
     }
 
     /// Ends the run as cancelled: the provider's request is aborted, tools are dropped, what was said so far is kept.
@@ -393,15 +404,19 @@ impl Control {
         self.lock().inbox.iter().cloned().collect()
     }
 
-    /// Takes the oldest messages away: they are in the log.
-    pub(crate) fn taken(&self, count: usize) {
+    /// Takes these messages away: they are in the log.
+    pub(crate) fn taken(&self, messages: &[Arc<Message>]) {
         let mut state = self.lock();
-        let of_inbox = count.min(state.inbox.len());
-        state.inbox.drain(..of_inbox);
-        let rest = (count - of_inbox).min(state.follow_ups.len());
-        state.follow_ups.drain(..rest);
-        drop(state);
-        self.interrupts_no_more();
+        let State { inbox, follow_ups, .. } = &mut *state;
+        for waiting in [inbox, follow_ups] {
+            waiting.retain(|message| messages.iter().all(|taken| !Arc::ptr_eq(taken, message)));
+        }
+        // One that came meanwhile interrupts the next calls.
+        let waits = |urgent: &Arc<Message>| state.inbox.iter().any(|message| Arc::ptr_eq(message, urgent));
+        if !state.urgent.as_ref().is_some_and(waits) {
+            state.urgent = None;
+            self.interrupts_no_more();
+        }
     }
 
     /// The messages that nobody has read, oldest first: those of the inbox, and follow-ups.

@@ -4,7 +4,7 @@ use attache_core::schema::Schema;
 use attache_core::{ContentTree, ResultStatus, StoreError, ToolCallId, ToolResult};
 use serde_json::Value;
 
-use crate::journal::{Journal, JournalError, in_time, runs_inside};
+use crate::journal::{Journal, JournalError, in_time, is_over, runs_inside};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
 
@@ -27,6 +27,13 @@ pub enum SubmitError {
     /// The call has its result already.
     #[error("the call {id:?} has its result already")]
     DuplicateResult {
+        /// The call.
+        id: ToolCallId,
+    },
+    /// The call has no result, and waits for none from outside: its tool still runs, or somebody must approve it first.
+    /// A tool that says that its result comes later says so a moment after the job may have begun: try again.
+    #[error("the call {id:?} does not wait for a result yet")]
+    NotYet {
         /// The call.
         id: ToolCallId,
     },
@@ -58,8 +65,8 @@ pub enum SubmitError {
 ///
 /// # Errors
 /// [`SubmitError::ChatLoopClosed`] if the run has ended, [`SubmitError::UnknownCall`] if it waits for no such call,
-/// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::Journal`] if the journal
-/// fails.
+/// [`SubmitError::DuplicateResult`] if the call has another result already, [`SubmitError::NotYet`] if it may be tried
+/// again in a moment, [`SubmitError::Journal`] if the journal fails.
 pub async fn deliver(journal: &dyn Journal, result: ToolResult) -> Result<(), SubmitError> {
     let entries = in_time(journal.load()).await.map_err(SubmitError::Journal)?;
     let run = replayed(&entries)?;
@@ -91,13 +98,27 @@ fn waiting_run(entries: &[Entry], run: Run, id: &ToolCallId) -> Result<(String, 
     if waits_for(&run, id) {
         return Ok((String::new(), run));
     }
-    let inside =
-        runs_inside(entries).into_iter().filter_map(|(scope, own)| Some((scope, Run::replay(&own).ok()?)));
-    let mut waiting = inside.filter(|(_, run)| waits_for(run, id));
-    waiting.next().ok_or_else(|| match run.knows_call(id) {
-        true => SubmitError::DuplicateResult { id: id.clone() },
-        false => SubmitError::UnknownCall { id: id.clone() },
-    })
+    let mut refused = refusal(&run, id);
+    for (scope, own) in runs_inside(entries) {
+        let Ok(run) = Run::replay(&own) else { continue };
+        if is_over(entries, &scope) {
+            refused = refused.or_else(|| run.knows_call(id).then_some(SubmitError::ChatLoopClosed));
+        } else if waits_for(&run, id) {
+            return Ok((scope, run));
+        } else {
+            refused = refused.or_else(|| refusal(&run, id));
+        }
+    }
+    Err(refused.unwrap_or_else(|| SubmitError::UnknownCall { id: id.clone() }))
+}
+
+/// Why a run takes no result of a call that it knows.
+fn refusal(run: &Run, id: &ToolCallId) -> Option<SubmitError> {
+    let id = id.clone();
+    match run.is_open(&id) {
+        true => Some(SubmitError::NotYet { id }),
+        false => run.knows_call(&id).then_some(SubmitError::DuplicateResult { id }),
+    }
 }
 
 fn waits_for(run: &Run, id: &ToolCallId) -> bool {

@@ -6,7 +6,7 @@ use attache_core::fresh;
 
 pub use error::DecideError;
 
-use crate::journal::{Journal, in_time, millis};
+use crate::journal::{Journal, in_time, is_over, millis};
 use crate::log::{Asked, Decided, Decision, Entry, EntryKind, Key};
 
 /// Decides about a call that waits for approval. Nobody needs to drive the run meanwhile; whoever drives or
@@ -86,9 +86,7 @@ pub(crate) fn stands(entry: Entry, id: &str, decision: &Decision) -> Result<Deci
 /// True if nobody needs the decision any more.
 fn is_closed(entries: &[Entry], scope: &str, asked: &Asked) -> bool {
     let result = Key::result(&asked.call_id).within(scope);
-    // The end of the run, or of one around it.
-    let ends = |key: &Key| key.as_str().strip_suffix("end").is_some_and(|outer| scope.starts_with(outer));
-    is_expired(asked) || entries.iter().any(|entry| entry.key == result || ends(&entry.key))
+    is_expired(asked) || entries.iter().any(|entry| entry.key == result) || is_over(entries, scope)
 }
 
 pub(crate) fn is_expired(asked: &Asked) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_stream::stream;
-use attache_core::{Arguments, Effect, StoreError, StoreErrorKind, ToolContext, ToolResult};
+use attache_core::{Arguments, Effect, StoreError, StoreErrorKind, ToolCallId, ToolContext, ToolResult};
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
@@ -69,6 +69,8 @@ pub(super) fn answer<'a>(
                 yield Ok(driver.event(kind));
             }
         }
+        // The calls that were started since somebody was asked about calls of the round: none is started again.
+        let mut begun: Vec<ToolCallId> = Vec::new();
         let mut inside = 0_usize;
         let mut alone = false;
         let mut late = false;
@@ -84,6 +86,9 @@ pub(super) fn answer<'a>(
             }
             // Start what may start: up to the limit side by side, a sequential call only by itself.
             let mut batch = Vec::new();
+            if driver.run.is_held() {
+                driver.look_again(&mut waiting, &begun);
+            }
             while let Some(pending) = waiting.front().filter(|_| !driver.control.is_interrupting()) {
                 let busy = inside + batch.len();
                 let sequential = driver.is_sequential(pending);
@@ -112,6 +117,9 @@ pub(super) fn answer<'a>(
                 inside += started.len();
                 alone = alone && !started.is_empty();
                 under_way.extend(started);
+                if driver.run.is_held() {
+                    begun.extend(events.iter().filter_map(started_call));
+                }
                 for kind in events {
                     yield Ok(driver.event(kind));
                 }
@@ -148,6 +156,8 @@ pub(super) fn answer<'a>(
                         break;
                     }
                 },
+                // It was taken when the run looked for what was left.
+                Ok(Some(answered)) if driver.is_settled(&answered) => continue,
                 Ok(Some(answered)) => answered,
                 Err(interrupted) => {
                     stopped = Some(Stop::Interrupted(interrupted, String::new()));
@@ -343,6 +353,14 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>, hooks: Opti
         Some(scope) if scope.was_broken_off() && !superseded => Answered::BrokenOff,
         Some(scope) if scope.was_paused() && !superseded => Answered::Paused,
         _ => Answered::Done(outcome, !superseded),
+    }
+}
+
+/// The call that an event says to be started.
+fn started_call(kind: &EventKind) -> Option<ToolCallId> {
+    match kind {
+        EventKind::ToolStarted { call } => Some(call.id.clone()),
+        _ => None,
     }
 }
 

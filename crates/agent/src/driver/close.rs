@@ -38,7 +38,7 @@ impl Driver {
         // An end that was written before may hold fewer messages; the others come back with the outcome.
         if matches!(stand.last().map(|entry| &entry.kind), Some(EntryKind::Ended(end)) if end.unread == unread)
         {
-            self.control.taken(unread.len());
+            self.control.taken(&unread);
         }
         Ok(())
     }

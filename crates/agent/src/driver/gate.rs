@@ -1,8 +1,9 @@
 //! Holds calls up until somebody approves them.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use attache_core::{Approval, Arguments, ContentTree, ToolCall, ToolResult, fresh};
+use attache_core::{Approval, Arguments, ContentTree, ToolCall, ToolCallId, ToolResult, fresh};
 use futures_util::stream::FuturesUnordered;
 
 use crate::approval::{Ask, Verdict, judged};
@@ -10,7 +11,7 @@ use crate::decide::is_expired;
 use crate::driver::Driver;
 use crate::driver::open::time;
 use crate::driver::stop::Fault;
-use crate::driver::wait::{Gate, wait_decision};
+use crate::driver::wait::{Answered, Gate, wait_decision};
 use crate::event::EventKind;
 use crate::journal::now;
 use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutcome};
@@ -186,6 +187,38 @@ impl Driver {
         match self.run.next() {
             Action::AnswerCalls { calls } => calls,
             _ => Vec::new(),
+        }
+    }
+
+    /// Takes the calls that wait for their turn as they are now, each once: without those that have a result, were begun
+    /// in this round, or whose results come later.
+    pub(super) fn look_again(&self, waiting: &mut VecDeque<PendingCall>, begun: &[ToolCallId]) {
+        if waiting.is_empty() {
+            return;
+        }
+        let mut open = self.open_calls();
+        open.retain(|pending| {
+            !begun.contains(&pending.call.id) && self.run.deferred_call(&pending.call.id).is_none()
+        });
+        let again = |pending: PendingCall| {
+            let place = open.iter().position(|open| open.call.id == pending.call.id)?;
+            Some(open.swap_remove(place))
+        };
+        *waiting = std::mem::take(waiting).into_iter().filter_map(again).collect();
+    }
+
+    /// True if the log says already what came of a wait.
+    pub(super) fn is_settled(&self, answered: &Answered) -> bool {
+        let is_decided = |approval: &str| self.run.open_questions().all(|asked| asked.id != *approval);
+        match answered {
+            Answered::Delivered(entry) => match &entry.kind {
+                EntryKind::Decided(decided) => is_decided(&decided.id),
+                EntryKind::ToolOutcome(outcome) => !self.run.is_open(&outcome.call_id),
+                _ => false,
+            },
+            Answered::Undecided(approval) => is_decided(approval),
+            Answered::Overdue(call) => !self.run.is_open(call),
+            _ => false,
         }
     }
 

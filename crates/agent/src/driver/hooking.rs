@@ -57,7 +57,7 @@ impl Driver {
             }
             None => Hooked::Tripped("a check could not be made".to_owned()),
         };
-        self.record(Key::hook(&format!("model/{step}")), EntryKind::Hooked(hooked)).await?;
+        self.record(Key::hook_model(step), EntryKind::Hooked(hooked)).await?;
         Ok(())
     }
 
@@ -70,8 +70,7 @@ impl Driver {
             ReplyVerdict::Block(text) => Hooked::Reply(HookStop::Block(text)),
             ReplyVerdict::Trip(why) => Hooked::Reply(HookStop::Trip(why)),
         };
-        let key = Key::hook(&format!("reply/{}", self.run.steps().saturating_add(1)));
-        Entry::new(key, EntryKind::Hooked(hooked))
+        Entry::new(Key::hook_reply(self.run.steps().saturating_add(1)), EntryKind::Hooked(hooked))
     }
 
     /// Asks the hooks about calls that they have not seen.
@@ -121,7 +120,7 @@ impl Driver {
             if let Some(arguments) = &arguments {
                 pending.call.arguments = attache_core::Arguments::new(arguments.to_string());
             }
-            let key = Key::hook(&format!("call/{}", pending.call.id.as_str().replace('>', "%3e")));
+            let key = Key::hook_call(&pending.call.id);
             let hooked = Hooked::Call { call_id: pending.call.id.clone(), arguments };
             entries.push(Entry::new(key, EntryKind::Hooked(hooked)));
             made.push(pending);

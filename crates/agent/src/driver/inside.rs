@@ -15,6 +15,8 @@ impl Driver {
     /// The end of a run that waits for somebody, perhaps inside a tool.
     pub(super) fn waits_for(&self) -> EndReason {
         let inside = self.around.iter().flat_map(|around| around.paused());
+        // Those of calls that were interrupted wait no more.
+        let inside = inside.filter(|(call, _)| self.run.is_open(call));
         let approval =
             inside.map(|(_, waiting)| waiting.reason).find(|reason| *reason == EndReason::PendingApproval);
         approval.unwrap_or_else(|| self.run.waits_for())

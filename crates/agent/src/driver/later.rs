@@ -6,6 +6,7 @@ use crate::driver::Driver;
 use crate::driver::answer::finished_event;
 use crate::driver::gate::undecided;
 use crate::driver::open::time;
+use crate::driver::record::record_result;
 use crate::driver::stop::Fault;
 use crate::driver::wait::{Gate, wait_deferred};
 use crate::event::EventKind;
@@ -79,6 +80,17 @@ impl Driver {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(self.record_all(entries).await?.iter().filter_map(finished_event).collect())
+        // If it is interrupted, whoever records the end has them.
+        self.unconfirmed.clone_from(&entries);
+        let (stand, fault) = record_result(&self.recorder, entries, false).await;
+        self.unconfirmed.clear();
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        self.absorb();
+        for entry in &stand {
+            self.run.apply(entry)?;
+        }
+        Ok(stand.iter().filter_map(finished_event).collect())
     }
 }

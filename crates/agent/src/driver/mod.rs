@@ -117,9 +117,8 @@ impl Driver {
         let messages = self.control.inbox();
         if !messages.is_empty() {
             interrupt.check().await?;
-            let count = messages.len();
-            warning = interrupt.complete(Box::pin(self.take_inbox(messages))).await?;
-            self.control.taken(count);
+            warning = interrupt.complete(Box::pin(self.take_inbox(messages.clone()))).await?;
+            self.control.taken(&messages);
             taken = true;
         }
         Ok((taken, warning))

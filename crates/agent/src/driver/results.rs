@@ -5,6 +5,7 @@ use std::sync::Arc;
 use attache_core::{Document, DocumentSource};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use tokio::sync::mpsc::Receiver;
 
 use crate::driver::Driver;
 use crate::driver::answer::finished_event;
@@ -73,7 +74,11 @@ impl Driver {
             }
         }
         under_way.clear();
-        let mut events = Vec::new();
+        // The things that happened in runs inside them until now.
+        let mut events: Vec<EventKind> = Vec::new();
+        while let Some(Ok(inside)) = self.inside.as_mut().map(Receiver::try_recv) {
+            events.push(*inside);
+        }
         let recorded = async {
             while let Some(ran) = recording.next().await {
                 if ran.fault.is_some() {

@@ -111,6 +111,20 @@ async fn answered<T>(
     })
 }
 
+/// True if nobody drives the run of a scope on: it has ended, or one around it has, or a call around it has its result.
+pub(crate) fn is_over(entries: &[Entry], scope: &str) -> bool {
+    let is_there = |key: Key| entries.iter().any(|entry| entry.key == key);
+    let mut outer = String::new();
+    for inner in scope.split_inclusive('>') {
+        let call = inner.rsplit_once("/run/").map_or(inner, |(call, _)| call);
+        if is_there(Key::end().within(&outer)) || is_there(Key::of_text(call).within(&outer)) {
+            return true;
+        }
+        outer.push_str(inner);
+    }
+    is_there(Key::end().within(scope))
+}
+
 /// The runs inside tools at any depth, by their scopes, with their own entries.
 pub(crate) fn runs_inside(entries: &[Entry]) -> Vec<(String, Vec<Entry>)> {
     let mut runs: Vec<(String, Vec<Entry>)> = Vec::new();

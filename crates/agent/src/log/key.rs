@@ -39,6 +39,21 @@ impl Key {
         Self(Arc::from(format!("hook/{point}")))
     }
 
+    /// The verdicts of hooks before a step, from 1.
+    pub(crate) fn hook_model(step: u32) -> Self {
+        Self::hook(&format!("model/{step}"))
+    }
+
+    /// The verdict of hooks about the reply of a step, from 1.
+    pub(crate) fn hook_reply(step: u32) -> Self {
+        Self::hook(&format!("reply/{step}"))
+    }
+
+    /// The verdict of hooks about a call.
+    pub(crate) fn hook_call(call: &ToolCallId) -> Self {
+        Self::hook(&format!("call/{}", call.as_str().replace('>', "%3e")))
+    }
+
     /// The intent to run a call.
     pub(crate) fn begun(call: &ToolCallId) -> Self {
         Self::of_call("begun/", call)
@@ -130,6 +145,11 @@ impl Key {
 
         let mut rest = Rest(&self.0);
         fmt::write(&mut rest, *text).is_ok() && rest.0.is_empty()
+    }
+
+    /// The key of that text.
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self(Arc::from(text))
     }
 
     /// The key inside a scope.

@@ -77,6 +77,11 @@ impl Run {
         }
     }
 
+    /// True if a call of the last reply has no result.
+    pub(crate) fn is_open(&self, id: &ToolCallId) -> bool {
+        self.proposed(id).is_some() && !self.outcomes.contains_key(id)
+    }
+
     /// The call as it shall run: with the arguments of whoever decided.
     pub(super) fn as_decided(&self, call: &ToolCall) -> ToolCall {
         let mut call = call.clone();

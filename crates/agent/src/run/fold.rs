@@ -178,6 +178,7 @@ impl Run {
             && calls.is_empty()
             && landing.is_none()
             && self.pauses < MAX_PAUSES;
+        self.replied = Some(self.history.len());
         // A message of reasoning alone says nothing that may be replayed.
         let says = |part: &AssistantPart| !matches!(part, AssistantPart::Reasoning(_));
         if message.parts.iter().any(says) {

@@ -4,13 +4,25 @@ use std::sync::Arc;
 
 use attache_core::{Arguments, Message, ToolCall, ToolCallId};
 
-use crate::log::{HookStop, Hooked};
+use crate::log::{HookStop, Hooked, Key};
 use crate::outcome::EndReason;
 use crate::run::fold::{ending, notice};
 use crate::run::{Phase, Run};
 
 impl Run {
-    pub(super) fn take_hooked(&mut self, hooked: &Hooked) -> Result<(), &'static str> {
+    /// `replied` is where the last reply stands in the history, if no entry came since.
+    pub(super) fn take_hooked(
+        &mut self,
+        key: &Key,
+        hooked: &Hooked,
+        replied: Option<usize>,
+    ) -> Result<(), &'static str> {
+        if *key != self.hook_key(hooked) {
+            return Err("the hooks were asked at another point");
+        }
+        if matches!(hooked, Hooked::Kept | Hooked::Retry(_) | Hooked::Reply(_)) && replied.is_none() {
+            return Err("no reply came just before");
+        }
         match (hooked, &self.phase) {
             (Hooked::Input(stop), Phase::Model { .. }) if self.step == 0 => self.stop(stop),
             (Hooked::Ask(added), Phase::Model { .. }) => {
@@ -26,9 +38,13 @@ impl Run {
             (Hooked::Retry(text), _) => self.again(text),
             (Hooked::Reply(stop), _) => {
                 let stop = stop.clone();
-                let had_calls = self.close_open("not executed: the run was ended by a check");
-                if !had_calls && matches!(stop, HookStop::Block(_)) {
-                    self.history.pop_if(|last| matches!(&**last, Message::Assistant(_)));
+                self.close_open("not executed: the run was ended by a check");
+                if let (HookStop::Block(_), Some(replied)) = (&stop, replied) {
+                    // Neither the reply stays nor what was told of it.
+                    if let Some(Message::Assistant(reply)) = self.history.get(replied).map(|reply| &**reply) {
+                        self.calls.retain(|call| reply.tool_calls().all(|made| made.id != call.id));
+                    }
+                    self.history.truncate(replied);
                 }
                 self.stop(&stop);
             }
@@ -77,22 +93,33 @@ impl Run {
             return;
         }
         self.close_open("not executed: the reply is to be made again");
+        self.ask_again();
         let id = self.mint();
         self.push(notice(text).with_id(id));
         self.phase = self.before_model();
     }
 
+    /// The key of the hooks' verdict at this point.
+    fn hook_key(&self, hooked: &Hooked) -> Key {
+        match hooked {
+            Hooked::Input(_) => Key::hook("input"),
+            Hooked::Ask(_) | Hooked::Tripped(_) => Key::hook_model(self.step.saturating_add(1)),
+            Hooked::Kept | Hooked::Retry(_) | Hooked::Reply(_) => Key::hook_reply(self.step),
+            Hooked::Call { call_id, .. } => Key::hook_call(call_id),
+        }
+    }
+
     /// Closes the calls of the last reply, if there are some.
-    fn close_open(&mut self, text: &str) -> bool {
-        let Phase::Calls(calls) = &self.phase else { return false };
+    fn close_open(&mut self, text: &str) {
+        let Phase::Calls(calls) = &self.phase else { return };
         let calls = Arc::clone(calls);
         self.calls.truncate(self.calls.len().saturating_sub(calls.len()));
         self.close(&calls, text);
-        true
     }
 
     fn stop(&mut self, stop: &HookStop) {
         self.text.clear();
+        self.ask_again();
         match stop {
             HookStop::Block(text) => {
                 self.text.clone_from(text);

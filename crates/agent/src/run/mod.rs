@@ -133,6 +133,8 @@ pub struct Run {
     held: Option<Box<Held>>,
     unknown: Vec<ToolCall>,
     hooked: Option<Box<HookVerdicts>>,
+    /// Where the last reply stands in the history, if no entry came since.
+    replied: Option<usize>,
     repeats: Repeats,
     tallies: Tallies,
     usage: Usage,
@@ -278,7 +280,7 @@ impl Run {
     /// [`ReplayError`] if the entry does not fit what came before; the run is unchanged then.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayError> {
         let misfit = |problem| ReplayError { key: entry.key.to_string(), problem };
-        let at = entry.at;
+        let (at, replied) = (entry.at, self.replied);
         match (&entry.kind, &self.phase) {
             (EntryKind::Started(_), phase) if *phase != Phase::New => {
                 return Err(misfit("the run has begun already"));
@@ -323,9 +325,14 @@ impl Run {
             (EntryKind::Asked(_) | EntryKind::Decided(_), _) => {
                 return Err(misfit("the run was not waiting for a decision"));
             }
-            (EntryKind::Hooked(hooked), _) => self.take_hooked(hooked).map_err(misfit)?,
+            (EntryKind::Hooked(hooked), _) => {
+                self.take_hooked(&entry.key, hooked, replied).map_err(misfit)?;
+            }
             (EntryKind::Begun(begun), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &begun.call_id).map_err(misfit)?;
+                if self.begun.contains_key(&begun.call_id) {
+                    return Err(misfit("the call was begun already"));
+                }
                 self.begun.insert(begun.call_id.clone(), begun.effect);
             }
             (EntryKind::ToolOutcome(outcome), Phase::Calls(calls)) => {
@@ -363,6 +370,9 @@ impl Run {
             }
             (EntryKind::Compacted(_), _) => return Err(misfit("the run was not asking the model")),
             (EntryKind::Ended(ended), _) => self.end(ended),
+        }
+        if !matches!(entry.kind, EntryKind::Reply(_)) {
+            self.replied = None;
         }
         Ok(())
     }

@@ -223,6 +223,9 @@ async fn a_call_may_need_an_approval_and_then_a_result() {
     };
     let first = agent(vec![renders(1)]).run_in(journal.clone(), "go").outcome().await.unwrap();
     assert_eq!((&first.reason, started.get()), (&EndReason::PendingApproval, 0));
+    // Nobody works on it yet, and it has no result.
+    let early = deliver(&*journal, ToolResult::ok(&first.approvals[0].call, "early")).await.unwrap_err();
+    assert!(matches!(early, SubmitError::NotYet { .. }));
     let second =
         agent(vec![]).resume(journal.clone()).approve(&first.approvals[0].id).outcome().await.unwrap();
     assert_eq!((&second.reason, started.get()), (&EndReason::PendingExternal, 1));

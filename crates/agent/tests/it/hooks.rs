@@ -6,14 +6,21 @@ use crate::common::kit::{all, counting, end, heard, holding, roles, told};
 use crate::common::{Counter, Number};
 use attache_agent::{
     Agent, AgentBuilder, CallVerdict, Draft, EndReason, EventKind, HookContext, HookError, InputVerdict,
-    MemoryJournal, Outcome, ReplyVerdict, RunHook, tool_fn,
+    MemoryJournal, Outcome, OutputMode, ReplyVerdict, RunHook, TypedError, tool_fn,
 };
+use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     AssistantMessage, BoxFuture, ContentTree, Effect, Message, Tool, ToolCall, ToolCallId, ToolResult,
     UserMessage, UserPart,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
+
+/// A typed answer.
+#[derive(serde::Deserialize, JsonSchema)]
+struct Answer {
+    n: i64,
+}
 
 /// A hook whose verdicts are given by the test, and which counts how often each point asked it.
 #[derive(Default, Clone)]
@@ -195,6 +202,29 @@ async fn a_reply_is_made_again_or_ends_the_run() {
     let (_, builder) = agent(&retry, &paid, vec![Turn::text("last")]);
     let outcome = builder.max_steps(1).build().unwrap().run("go").outcome().await.unwrap();
     assert_eq!(&*outcome.text, "last");
+}
+
+#[tokio::test]
+async fn an_answer_that_a_hook_blocks_is_no_value() {
+    let paid = Counter::default();
+    let block =
+        Scripted { reply: Some(ReplyVerdict::Block("I cannot say.".to_owned())), ..Scripted::default() };
+    let value = json!({"n": 4711});
+    let cases = [
+        (OutputMode::Prompted, Turn::text(&value.to_string())),
+        // It is told that it does not fit.
+        (OutputMode::Prompted, Turn::text(&json!({"m": 4711}).to_string())),
+        (OutputMode::Tool, Turn::call("final_answer", value)),
+    ];
+    for (mode, turn) in cases {
+        let (_, builder) = agent(&block, &paid, vec![turn]);
+        let run = builder.build().unwrap().run("go").typed::<Answer>().with_mode(mode);
+        let blocked = run.await.map(|typed| typed.value.n).unwrap_err();
+        assert!(matches!(blocked, TypedError::NoAnswer(_)), "{mode:?}");
+        let outcome = blocked.outcome();
+        assert_eq!((&outcome.reason, blocked.text()), (&EndReason::GuardrailTripped, "I cannot say."));
+        assert!(!format!("{outcome:?}").contains("4711"), "{mode:?}");
+    }
 }
 
 #[tokio::test]

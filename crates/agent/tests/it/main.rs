@@ -16,6 +16,7 @@ mod citing;
 mod common;
 mod deferred;
 mod entering;
+mod gates;
 mod hooks;
 mod ids;
 mod interrupting;
