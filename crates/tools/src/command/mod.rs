@@ -6,6 +6,7 @@ mod rule;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
@@ -35,12 +36,12 @@ pub use rule::{Argument, Command};
 /// let tool = CommandTool::new(folder, [git])?; // Agent::builder(model).tool(tool)
 /// # let _ = tool; Ok(()) }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CommandTool {
     spec: ToolSpec,
     folder: PathBuf,
     /// With the file of each program.
-    allowed: Vec<(Command, PathBuf)>,
+    allowed: Arc<[(Command, PathBuf)]>,
     environment: Vec<(OsString, OsString)>,
     most: usize,
     limit: Duration,
@@ -125,7 +126,7 @@ impl CommandTool {
             ToolSpec::new(ToolDefinition::new("run_command", text, schema)).with_origin("attache-tools");
         // The tool ends the command itself, and has its output then.
         let spec = spec.with_timeout(LIMIT + Duration::from_secs(5));
-        Ok(Self { spec, folder, allowed, environment: Vec::new(), most: MOST, limit: LIMIT })
+        Ok(Self { spec, folder, allowed: allowed.into(), environment: Vec::new(), most: MOST, limit: LIMIT })
     }
 
     /// Says what the commands change. [`Effect::SideEffect`] by default.
@@ -169,20 +170,6 @@ impl CommandTool {
         self
     }
 
-    /// The program's file and the arguments, if the list allows them.
-    fn allowed(&self, arguments: &Map<String, Value>) -> Result<(PathBuf, Vec<String>), ToolError> {
-        let program = arguments.get("program").and_then(Value::as_str).unwrap_or_default();
-        let given = arguments.get("arguments").and_then(Value::as_array).into_iter().flatten();
-        let given: Vec<String> = given.filter_map(Value::as_str).map(str::to_owned).collect();
-        let of_program = || self.allowed.iter().filter(|(command, _)| command.name == program);
-        if let Some((_, file)) = of_program().find(|(command, _)| command.allows(&given, &self.folder)) {
-            return Ok((file.clone(), given));
-        }
-        let forms: Vec<String> = of_program().map(|(command, _)| command.to_string()).collect();
-        let text = format!("not allowed, and not run; allowed is: {}", forms.join("; "));
-        Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments))
-    }
-
     fn job(&self, program: PathBuf, arguments: Vec<String>) -> Job {
         Job {
             program,
@@ -195,6 +182,37 @@ impl CommandTool {
     }
 }
 
+/// The program's file and the arguments, if the list allows them; without a folder, as far as their text says.
+fn chosen(
+    allowed: &[(Command, PathBuf)],
+    arguments: &Map<String, Value>,
+    folder: Option<&Path>,
+) -> Result<(PathBuf, Vec<String>), ToolError> {
+    let program = arguments.get("program").and_then(Value::as_str).unwrap_or_default();
+    let given = arguments.get("arguments").and_then(Value::as_array).into_iter().flatten();
+    let given: Vec<String> = given.filter_map(Value::as_str).map(str::to_owned).collect();
+    let of_program = || allowed.iter().filter(|(command, _)| command.name == program);
+    if let Some((_, file)) = of_program().find(|(command, _)| command.allows(&given, folder)) {
+        return Ok((file.clone(), given));
+    }
+    let forms: Vec<String> = of_program().map(|(command, _)| command.to_string()).collect();
+    let text = format!("not allowed, and not run; allowed is: {}", forms.join("; "));
+    Err(ToolError::new(text).with_kind(ToolErrorKind::InvalidArguments))
+}
+
+/// Names of variables, and no values.
+impl std::fmt::Debug for CommandTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CommandTool")
+            .field("folder", &self.folder)
+            .field("allowed", &self.allowed)
+            .field("environment", &self.environment.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("most", &self.most)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Tool for CommandTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -202,7 +220,8 @@ impl Tool for CommandTool {
 
     fn arguments(&self, written: &Arguments) -> Result<Map<String, Value>, ToolError> {
         let arguments = self.spec.definition.coerce(written)?;
-        self.allowed(&arguments)?;
+        // Files are looked at off this thread, by the run.
+        chosen(&self.allowed, &arguments, None)?;
         Ok(arguments)
     }
 
@@ -212,7 +231,10 @@ impl Tool for CommandTool {
         _: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let (program, arguments) = self.allowed(&arguments)?;
+            let (allowed, folder) = (Arc::clone(&self.allowed), self.folder.clone());
+            let look = move || chosen(&allowed, &arguments, Some(&folder));
+            let unlooked = |error| ToolError::new("the command could not be run").with_source(error);
+            let (program, arguments) = on_thread("attache-command", look).await.map_err(unlooked)??;
             let job = self.job(program, arguments);
             // Dropping this future ends the group.
             let group = Group::default();
@@ -247,7 +269,7 @@ fn told(done: &Done, limit: Duration) -> Result<ToolOutput, ToolError> {
     Ok(if done.code == Some(0) && !done.timed_out { output } else { output.as_error() })
 }
 
-/// The file of a program: an absolute path, or a name in one of the folders of `PATH`.
+/// The file of a program: an absolute path, or a name in one of the absolute folders of `PATH`.
 fn found(name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
 
@@ -262,5 +284,8 @@ fn found(name: &str) -> Option<PathBuf> {
         return None;
     }
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(is_program)
+    // A relative folder is another one wherever the process stands. The program's own name stays as it is: some do what
+    // the name of the link says.
+    let folders = std::env::split_paths(&folders).filter(|folder| folder.is_absolute());
+    folders.filter_map(|folder| Some(folder.canonicalize().ok()?.join(name))).find(is_program)
 }

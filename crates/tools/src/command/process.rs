@@ -189,15 +189,29 @@ impl Kept {
     fn text(&self) -> String {
         let bytes = self.lock();
         let tail: Vec<u8> = bytes.tail.iter().copied().collect();
-        let (head, tail) = (String::from_utf8_lossy(&bytes.head), String::from_utf8_lossy(&tail));
-        match bytes.left_out {
-            0 => format!("{head}{tail}"),
-            count => format!("{head}\n[… {count} bytes left out …]\n{tail}"),
+        if bytes.left_out == 0 {
+            return String::from_utf8_lossy(&[bytes.head.as_slice(), &tail].concat()).into_owned();
         }
+        // A character that is cut is left out with the rest.
+        let (head, begun) = bytes.head.split_at(bytes.head.len() - begun_at_the_end(&bytes.head));
+        let rest = tail.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xbf)).count();
+        let (rest, tail) = tail.split_at(rest);
+        let count = bytes.left_out + begun.len() + rest.len();
+        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        format!("{head}\n[… {count} bytes left out …]\n{tail}")
     }
 
     fn lock(&self) -> MutexGuard<'_, Bytes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bytes at the end of a text that begin a character and do not end it.
+fn begun_at_the_end(bytes: &[u8]) -> usize {
+    match bytes.utf8_chunks().last() {
+        // An error at the very end, of a length that a character has, is one that goes on.
+        Some(last) if last.invalid().first().is_some_and(|first| *first >= 0xc2) => last.invalid().len(),
+        _ => 0,
     }
 }
 
@@ -209,5 +223,30 @@ impl Bytes {
         let over = self.tail.len().saturating_sub(self.half);
         self.tail.drain(..over);
         self.left_out += over;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(most: usize, output: &[u8]) -> String {
+        let kept = Kept::new(most);
+        for piece in output.chunks(5) {
+            kept.lock().keep(piece);
+        }
+        kept.text()
+    }
+
+    #[test]
+    fn output_that_is_kept_whole_is_not_broken_in_the_middle() {
+        assert_eq!(kept(10, "abcdä€f".as_bytes()), "abcdä€f");
+    }
+
+    #[test]
+    fn characters_that_are_cut_are_left_out_and_counted() {
+        // The fifth byte is the first of an ä, and the fifth from the end the last of a €.
+        assert_eq!(kept(10, "abcdä..........€fghi".as_bytes()), "abcd\n[… 15 bytes left out …]\nfghi");
+        assert_eq!(kept(4, b"\xffb----cd"), "\u{fffd}b\n[… 4 bytes left out …]\ncd");
     }
 }

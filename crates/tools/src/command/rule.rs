@@ -1,5 +1,6 @@
 //! Which commands are allowed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -25,10 +26,10 @@ pub enum Argument {
     OneOf(Vec<String>),
     /// Any text that does not begin with `-`, so that it is no option.
     Text,
-    /// A whole number.
+    /// A whole number without a sign: programs read one with a sign as an option.
     Number,
     /// A relative path that leads to no place outside the folder, now that the command begins; it does not begin with
-    /// `-`.
+    /// `-`, nor with `:`, which git reads as more than a path.
     File,
     /// The argument, or none.
     Optional(Box<Argument>),
@@ -54,9 +55,17 @@ impl Command {
     }
 
     /// True if it may be given these arguments in that folder.
-    pub(super) fn allows(&self, given: &[String], folder: &Path) -> bool {
+    ///
+    /// Without a folder, nothing is asked of the file system: a path is held against its text alone.
+    pub(super) fn allows(&self, given: &[String], folder: Option<&Path>) -> bool {
         let is_sane = |argument: &String| argument.len() <= LONGEST && !argument.contains('\0');
-        given.len() <= MOST && given.iter().all(is_sane) && allow(&self.arguments, given, folder)
+        if given.len() > MOST || !given.iter().all(is_sane) {
+            return false;
+        }
+        // All numbers of arguments that the rules so far may have taken, so that each rule meets each argument once.
+        let start = BTreeSet::from([0]);
+        let ends = self.arguments.iter().fold(start, |from, rule| rule.ends(&from, given, folder));
+        ends.contains(&given.len())
     }
 }
 
@@ -73,41 +82,46 @@ impl Argument {
         Self::Repeated(Box::new(self))
     }
 
-    fn is(&self, given: &str, folder: &Path) -> bool {
+    /// How many arguments may be taken after this rule, for each number that may be taken before it.
+    fn ends(&self, from: &BTreeSet<usize>, given: &[String], folder: Option<&Path>) -> BTreeSet<usize> {
+        match self {
+            Self::Optional(inner) => from.union(&inner.ends(from, given, folder)).copied().collect(),
+            Self::Repeated(inner) => {
+                let (mut all, mut new) = (from.clone(), from.clone());
+                while !new.is_empty() {
+                    new = inner.ends(&new, given, folder).difference(&all).copied().collect();
+                    all.extend(&new);
+                }
+                all
+            }
+            one => {
+                let taken =
+                    from.iter().filter(|at| given.get(**at).is_some_and(|given| one.is(given, folder)));
+                taken.map(|at| at + 1).collect()
+            }
+        }
+    }
+
+    fn is(&self, given: &str, folder: Option<&Path>) -> bool {
         match self {
             Self::Exact(text) => text == given,
             Self::OneOf(texts) => texts.iter().any(|text| text == given),
             Self::Text => !given.starts_with('-'),
-            Self::Number => given.parse::<i64>().is_ok(),
-            Self::File => !given.starts_with('-') && is_inside(given, folder),
+            Self::Number => given.bytes().all(|byte| byte.is_ascii_digit()) && given.parse::<u64>().is_ok(),
+            Self::File => !given.starts_with(['-', ':']) && is_inside(given, folder),
             Self::Optional(inner) | Self::Repeated(inner) => inner.is(given, folder),
         }
     }
 }
 
-fn allow(rules: &[Argument], given: &[String], folder: &Path) -> bool {
-    let Some((rule, rules)) = rules.split_first() else { return given.is_empty() };
-    let takes = given.split_first().filter(|(first, _)| rule.is(first, folder)).map(|(_, rest)| rest);
-    match rule {
-        Argument::Optional(_) => {
-            takes.is_some_and(|rest| allow(rules, rest, folder)) || allow(rules, given, folder)
-        }
-        Argument::Repeated(_) => {
-            // As many as fit, then fewer: each is tried once.
-            let most = given.iter().take_while(|given| rule.is(given, folder)).count();
-            (0..=most).rev().any(|count| given.get(count..).is_some_and(|rest| allow(rules, rest, folder)))
-        }
-        _ => takes.is_some_and(|rest| allow(rules, rest, folder)),
-    }
-}
-
-/// True if a path leads to no place outside, as far as it exists.
-fn is_inside(path: &str, folder: &Path) -> bool {
+/// True if a path leads to no place outside, as far as it exists; without a folder, as far as its text says.
+fn is_inside(path: &str, folder: Option<&Path>) -> bool {
     let path = Path::new(path);
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     if path.as_os_str().is_empty() || !path.components().all(plain) {
         return false;
     }
+    let Some(folder) = folder else { return true };
     // What does not exist yet is where its folder is.
     let mut place: PathBuf = folder.join(path);
     loop {
@@ -137,5 +151,49 @@ impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(rules: &[Argument], given: &[&str]) -> bool {
+        let command = rules.iter().cloned().fold(Command::new("x"), Command::argument);
+        let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
+        command.allows(&given, None)
+    }
+
+    #[test]
+    fn an_optional_repeated_argument_is_taken_as_often_as_one_likes() {
+        let rules = [Argument::Text.repeated().optional(), Argument::Exact("--".to_owned())];
+        for given in [&["--"][..], &["a", "--"], &["a", "b", "c", "--"]] {
+            assert!(allows(&rules, given), "{given:?}");
+        }
+        assert!(!allows(&rules, &["a", "b"]) && !allows(&rules, &["a", "-b", "--"]));
+    }
+
+    // With steps back, 20 rules over 60 arguments take longer than anybody lives.
+    #[test]
+    fn many_repeated_arguments_are_looked_at_once_each() {
+        let mut rules = vec![Argument::Text.repeated(); 20];
+        rules.push(Argument::Exact("--end".to_owned()));
+        assert!(!allows(&rules, &["a"; 60]));
+        let nested = [Argument::Text.repeated().repeated().optional().repeated()];
+        assert!(allows(&nested, &["a"; 60]));
+    }
+
+    #[test]
+    fn numbers_and_files_are_no_options_and_no_magic() {
+        for (number, is_one) in
+            [("7", true), ("007", true), ("-1", false), ("+1", false), ("", false), ("1x", false)]
+        {
+            assert_eq!(allows(&[Argument::Number], &[number]), is_one, "{number}");
+        }
+        for (file, is_one) in
+            [("a:b", true), (":/x", false), (":(top)x", false), ("-x", false), ("../x", false)]
+        {
+            assert_eq!(allows(&[Argument::File], &[file]), is_one, "{file}");
+        }
     }
 }

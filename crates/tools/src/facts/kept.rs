@@ -11,6 +11,8 @@ use super::words::{are_alike, words};
 const MAX_FACTS: usize = 10_000;
 /// Characters of a fact at most.
 const MAX_CHARS: usize = 4_000;
+/// Words of a query that are looked for at most, the longest ones.
+const MAX_WORDS: usize = 64;
 
 /// Keeps facts in memory, up to 10,000 for each principal, and finds them by their words.
 #[derive(Debug)]
@@ -71,7 +73,11 @@ impl MemoryFacts {
     fn find(&self, principal: &str, query: &str, limit: usize) -> Vec<Fact> {
         let kept = self.lock();
         let facts = kept.get(principal).map(Vec::as_slice).unwrap_or_default();
-        let query = words(query);
+        let mut query = words(query);
+        if query.len() > MAX_WORDS {
+            query.sort_by_key(|word| std::cmp::Reverse(word.len()));
+            query.truncate(MAX_WORDS);
+        }
         if query.is_empty() {
             return facts.iter().rev().take(limit).map(|kept| kept.fact.clone()).collect();
         }

@@ -216,3 +216,11 @@ async fn what_a_command_leaves_behind_ends_with_it() {
     assert!(ok && said["output"] == "done\n", "{said}");
     assert!(!is_alive(&folder.0.join("beat")));
 }
+
+#[test]
+fn the_values_of_variables_are_not_shown() {
+    let folder = Folder::new("debug");
+    let tool = CommandTool::new(&folder.0, [shell("true")]).unwrap().with_variable("TOKEN", "canary-1234");
+    let shown = format!("{tool:?}");
+    assert!(shown.contains("TOKEN") && !shown.contains("canary"), "{shown}");
+}
