@@ -67,7 +67,8 @@ impl MediaType {
         let charset = pieces.find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
             let value = value.trim().trim_matches('"');
-            (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty())
+            // Nothing else may stand there: the type goes into headers as it is.
+            (name.trim().eq_ignore_ascii_case("charset") && token(value))
                 .then(|| Arc::from(value.to_ascii_lowercase()))
         });
         Some(Self { essence: Arc::from(alias(&essence)), charset })
@@ -468,6 +469,10 @@ mod tests {
         let media = MediaType::parse("text/csv; header=present; Charset=\"ISO-8859-1\"").unwrap();
         assert_eq!(media.charset(), Some("iso-8859-1"));
         assert_eq!(media.to_string(), "text/csv; charset=iso-8859-1");
+        for none in ["x\r\nx-evil: 1", "a b", "\"a\nb\"", "\"\"", "a,b"] {
+            let media = MediaType::parse(&format!("text/csv; charset={none}")).unwrap();
+            assert_eq!(media.to_string(), "text/csv", "{none:?}");
+        }
     }
 
     // documents.md 9.2 D22: missing, meaningless and wrong types

@@ -158,12 +158,14 @@ impl Endpoint {
             _ => HashSet::new(),
         };
         for defs in ["$defs", "definitions"] {
-            if let Some(Value::Object(defs)) = schema.remove(defs) {
+            if let Some(Value::Object(mut defs)) = schema.remove(defs) {
+                defs.values_mut().for_each(moved);
                 self.defs.extend(defs);
             }
         }
         if let Some(Value::Object(properties)) = schema.remove("properties") {
-            for (name, schema) in properties {
+            for (name, mut schema) in properties {
+                moved(&mut schema);
                 let place = match (in_path.contains(&name), takes_body) {
                     (true, _) => Parameter::path(&name, schema),
                     (false, true) => Parameter::body(&name, schema),
@@ -269,7 +271,8 @@ impl Endpoint {
         self.with_fixed(Fixed::cookie(name, secret))
     }
 
-    /// Sends a header that is taken from the context of each call, such as the principal. `None` sends none.
+    /// Sends a header that is taken from the context of each call, such as the principal. `None` sends none. Its value may
+    /// be seen in answers; [`with_secret_context_header`](Self::with_secret_context_header) is for one that may not.
     #[must_use]
     pub fn with_context_header(
         self,
@@ -279,7 +282,17 @@ impl Endpoint {
         self.with_fixed(Fixed::header_of_context(name, value))
     }
 
-    /// Sends a parameter of the query that is taken from the context of each call.
+    /// Sends a header that is taken from the context of each call and whose value nobody may see, such as a token.
+    #[must_use]
+    pub fn with_secret_context_header(
+        self,
+        name: &str,
+        value: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.with_fixed(Fixed::header_of_context(name, value).map(Fixed::secret))
+    }
+
+    /// Sends a parameter of the query that is taken from the context of each call. Its value may be seen in answers.
     #[must_use]
     pub fn with_context_query(
         self,
@@ -434,5 +447,38 @@ impl Endpoint {
             Some(name) => wrong(format!("nothing says what {name:?} in its path is")),
             None => Ok(template),
         }
+    }
+}
+
+/// Lets references of a schema lead to `$defs`, where its definitions are moved to.
+fn moved(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::String(reference)) = members.get_mut("$ref")
+                && let Some(name) = reference.strip_prefix("#/definitions/")
+            {
+                *reference = format!("#/$defs/{name}");
+            }
+            members.values_mut().for_each(moved);
+        }
+        Value::Array(items) => items.iter_mut().for_each(moved),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_lead_to_where_definitions_are() {
+        let endpoint = Endpoint::post("make", "/").with_schema(json!({
+            "properties": {"a": {"anyOf": [{"$ref": "#/definitions/A"}]}},
+            "definitions": {"A": {"properties": {"next": {"$ref": "#/definitions/A"}}}},
+        }));
+        let spec = endpoint.spec();
+        let schema = spec.definition.input_schema();
+        assert_eq!(schema["properties"]["a"]["anyOf"][0]["$ref"], "#/$defs/A");
+        assert_eq!(schema["$defs"]["A"]["properties"]["next"]["$ref"], "#/$defs/A");
     }
 }

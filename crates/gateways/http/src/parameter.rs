@@ -148,6 +148,20 @@ impl Parameter {
         self.explode.unwrap_or_else(|| matches!(self.style(), Style::Form | Style::DeepObject))
     }
 
+    /// True if a deep object may have such a member: one that its schema names, or any where the schema says so or names
+    /// none at all.
+    pub(crate) fn takes_member(&self, name: &str) -> bool {
+        let others = self.schema.get("additionalProperties");
+        let takes_others = others.is_some_and(|others| *others != Value::Bool(false));
+        let choices =
+            ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|of| self.schema.get(of)?.as_array());
+        let choices: Vec<&Value> = choices.flatten().collect();
+        let names_none = self.open_members.is_empty() && self.schema.get("properties").is_none();
+        let named = choices.iter().filter_map(|choice| choice.get("properties"));
+        let of_choices = named.clone().any(|own| own.get(name).is_some()) || named.count() == 0;
+        takes_others || self.names_member(name) || names_none && of_choices
+    }
+
     /// True if its schema names such a member.
     pub(crate) fn names_member(&self, name: &str) -> bool {
         let own = self.schema.get("properties").and_then(Value::as_object);

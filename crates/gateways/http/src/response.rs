@@ -50,6 +50,16 @@ impl HttpOutput {
         !self.status.is_success()
     }
 
+    /// A success whose answer is not shown, with the reason.
+    pub(crate) fn unshown(status: StatusCode, why: &str) -> Self {
+        let reason = status.canonical_reason().unwrap_or_default();
+        let note = format!("the service did what was asked, so it is not to be called again for it; {why}");
+        Self {
+            status,
+            content: Content::Value(json!({"status": status.as_u16(), "reason": reason, "note": note})),
+        }
+    }
+
     /// Reads an answer. `name` names a document whose server does not.
     pub(crate) fn read(answered: Answered, secrets: &Secrets, name: &str) -> Self {
         let status = answered.status;

@@ -56,6 +56,13 @@ pub(crate) struct Answered {
 /// Why there is no answer.
 pub(crate) enum Unanswered {
     Failed(ProviderError),
+    /// A success whose answer cannot be shown.
+    Unshown(StatusCode, Unshown),
+}
+
+/// Why the answer of a success cannot be shown.
+#[derive(Clone, Copy)]
+pub(crate) enum Unshown {
     TooLarge,
     Encoded,
 }
@@ -115,7 +122,7 @@ impl Manner {
             let next = (left > 0).then(|| self.next(outgoing, parts, &answer)).flatten();
             match next {
                 Some(next) => followed = Some(next),
-                None => return self.read(answer, parts.url.clone()).await,
+                None => return self.read(answer, parts).await,
             }
             left -= 1;
         }
@@ -144,19 +151,33 @@ impl Manner {
             return Some(next);
         }
         let is_get = parts.method == Method::GET || becomes_get;
-        (self.redirects == Redirects::Stripped && is_get).then(|| stripped(url))
+        // A service in this process would take the other origin's address for one of its own.
+        let is_network = matches!(self.way, Way::Network(_));
+        (self.redirects == Redirects::Stripped && is_get && is_network).then(|| stripped(url))
     }
 
-    async fn read(&self, mut answer: Answer, url: String) -> Result<Answered, Unanswered> {
-        if answer.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-            return Err(Unanswered::Encoded);
+    async fn read(&self, mut answer: Answer, parts: &RequestParts) -> Result<Answered, Unanswered> {
+        let (status, url) = (answer.status, parts.url.clone());
+        let is_error = !status.is_success();
+        let unshown = |why| Err(Unanswered::Unshown(status, why));
+        if parts.method == Method::HEAD {
+            // Its headers tell of a body that is not there.
+            return Ok(Answered { status, headers: answer.headers, body: Bytes::new(), is_cut: false, url });
         }
-        let is_error = !answer.status.is_success();
+        if answer.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+            return match is_error {
+                // The status is told all the same.
+                true => {
+                    Ok(Answered { status, headers: answer.headers, body: Bytes::new(), is_cut: true, url })
+                }
+                false => unshown(Unshown::Encoded),
+            };
+        }
         let most = if is_error { ERROR_BYTES } else { self.most_bytes };
         let announced =
             answer.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if !is_error && announced.is_some_and(|length| length > most as u64) {
-            return Err(Unanswered::TooLarge);
+            return unshown(Unshown::TooLarge);
         }
         let mut first = Bytes::new();
         let mut more = BytesMut::new();
@@ -175,7 +196,7 @@ impl Manner {
             let room = most.saturating_sub(first.len() + more.len());
             if piece.len() > room {
                 if !is_error {
-                    return Err(Unanswered::TooLarge);
+                    return unshown(Unshown::TooLarge);
                 }
                 is_cut = true;
             }
@@ -193,7 +214,7 @@ impl Manner {
             true => first,
             false => [first, more.freeze()].concat().into(),
         };
-        Ok(Answered { status: answer.status, headers: answer.headers, body, is_cut, url })
+        Ok(Answered { status, headers: answer.headers, body, is_cut, url })
     }
 }
 
@@ -201,17 +222,20 @@ fn out_of_time() -> ProviderError {
     ProviderError::new(ErrorKind::Timeout, "the call took longer than it may").with_retryable(false)
 }
 
+impl Unshown {
+    pub(crate) fn told(self, most_bytes: usize) -> String {
+        match self {
+            Self::TooLarge => format!("the answer has more than the {most_bytes} bytes that are read"),
+            Self::Encoded => "the service encodes its answer in a way that was not asked for".to_owned(),
+        }
+    }
+}
+
 impl Unanswered {
     /// What the model is told. `changes` says that the call may have done something.
     pub(crate) fn into_error(self, most_bytes: usize, changes: bool) -> ToolError {
         let error = match self {
-            Self::TooLarge => {
-                let text = format!("the answer has more than the {most_bytes} bytes that are read");
-                return ToolError::new(text);
-            }
-            Self::Encoded => {
-                return ToolError::new("the service encodes its answer in a way that was not asked for");
-            }
+            Self::Unshown(_, why) => return ToolError::new(why.told(most_bytes)),
             Self::Failed(error) => error,
         };
         let unknown = if changes { "; it is not known if it did what was asked" } else { "" };

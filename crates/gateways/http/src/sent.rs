@@ -7,11 +7,15 @@ use std::sync::Arc;
 use attache_core::{Secret, ToolContext};
 use attache_transport::percent_encoded;
 use http::HeaderName;
+use http::header::AUTHORIZATION;
 
 use crate::caller::{
     CallerHeaders, Forwarded, check_cookie_name, header_name, is_cookie_value, is_of_the_connection,
 };
 use crate::error::HttpToolsError;
+
+/// The schemes of credentials that one token follows.
+const SCHEMES: [&str; 8] = ["basic", "bearer", "token", "apikey", "api-key", "dpop", "negotiate", "key"];
 
 type OfContext = Arc<dyn Fn(&ToolContext) -> Option<String> + Send + Sync>;
 
@@ -32,7 +36,7 @@ enum FixedPlace {
 #[derive(Clone)]
 enum FixedValue {
     Given { prefix: String, secret: Secret, is_secret: bool },
-    Context(OfContext),
+    Context { value: OfContext, is_secret: bool },
 }
 
 impl fmt::Debug for Fixed {
@@ -52,9 +56,15 @@ fn own_header(name: &str) -> Result<FixedPlace, HttpToolsError> {
 impl Fixed {
     /// Lets its value be seen.
     pub(crate) fn plain(mut self) -> Self {
-        if let FixedValue::Given { is_secret, .. } = &mut self.value {
-            *is_secret = false;
-        }
+        let (FixedValue::Given { is_secret, .. } | FixedValue::Context { is_secret, .. }) = &mut self.value;
+        *is_secret = false;
+        self
+    }
+
+    /// Hides its value.
+    pub(crate) fn secret(mut self) -> Self {
+        let (FixedValue::Given { is_secret, .. } | FixedValue::Context { is_secret, .. }) = &mut self.value;
+        *is_secret = true;
         self
     }
 
@@ -82,14 +92,16 @@ impl Fixed {
         name: &str,
         value: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static,
     ) -> Result<Self, HttpToolsError> {
-        Ok(Self { place: own_header(name)?, value: FixedValue::Context(Arc::new(value)) })
+        let value = FixedValue::Context { value: Arc::new(value), is_secret: false };
+        Ok(Self { place: own_header(name)?, value })
     }
 
     pub(crate) fn query_of_context(
         name: &str,
         value: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static,
     ) -> Result<Self, HttpToolsError> {
-        Ok(Self { place: FixedPlace::Query(name.to_owned()), value: FixedValue::Context(Arc::new(value)) })
+        let value = FixedValue::Context { value: Arc::new(value), is_secret: false };
+        Ok(Self { place: FixedPlace::Query(name.to_owned()), value })
     }
 }
 
@@ -143,13 +155,13 @@ impl Dressing {
         {
             for name in &sent.forwarded.headers {
                 if let Some(secret) = caller.header(name) {
-                    self.note_all(secret);
+                    self.note_all(secret, *name == AUTHORIZATION);
                     self.set_header(name, "", secret);
                 }
             }
             for name in &sent.forwarded.cookies {
                 if let Some(secret) = caller.cookie(name) {
-                    self.note_all(secret);
+                    self.note_all(secret, false);
                     self.set_cookie(name, secret);
                 }
             }
@@ -158,16 +170,16 @@ impl Dressing {
             let of_context;
             let (prefix, secret, is_secret) = match &fixed.value {
                 FixedValue::Given { prefix, secret, is_secret } => (prefix.as_str(), secret, *is_secret),
-                FixedValue::Context(value) => match value(context) {
+                FixedValue::Context { value, is_secret } => match value(context) {
                     Some(text) => {
                         of_context = Secret::new(text);
-                        ("", &of_context, true)
+                        ("", &of_context, *is_secret)
                     }
                     None => continue,
                 },
             };
             if is_secret {
-                self.note_all(secret);
+                self.note_all(secret, fixed.place == FixedPlace::Header(AUTHORIZATION));
             }
             match &fixed.place {
                 FixedPlace::Header(name) => self.set_header(name, prefix, secret),
@@ -182,10 +194,13 @@ impl Dressing {
     }
 
     /// Notes what must not come back of a secret.
-    fn note_all(&mut self, secret: &Secret) {
+    fn note_all(&mut self, secret: &Secret, is_authorization: bool) {
         self.note(secret.expose());
-        // `Bearer x` comes back as `x` too, and `Basic x` as what it stands for.
-        if let Some((scheme, token)) = secret.expose().split_once(' ') {
+        // `Bearer x` comes back as `x` too, and `Basic x` as what it stands for. Other values are no schemes with tokens:
+        // their words are ordinary ones.
+        if let Some((scheme, token)) = secret.expose().split_once(' ')
+            && (is_authorization || SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)))
+        {
             self.note(token.trim());
             let decoded = base64_simd::STANDARD.decode_to_vec(token.trim());
             if scheme.eq_ignore_ascii_case("basic")

@@ -93,7 +93,7 @@ impl Template {
 }
 
 fn check_step(step: Option<&str>, within: Option<&String>) -> Result<(), Unfit> {
-    match step.is_some_and(is_dots) {
+    match step.is_some_and(|step| is_dots(step) || leads_away(step)) {
         true => Err(Unfit { name: within.cloned() }),
         false => Ok(()),
     }
@@ -110,11 +110,16 @@ fn leads_away(value: &str) -> bool {
     let decoded = percent_decoded(value);
     let mut steps = decoded.split(|byte| matches!(byte, b'/' | b'\\')).peekable();
     let first = steps.next();
-    steps.peek().is_some() && first.into_iter().chain(steps).any(|step| step == b"..")
+    steps.peek().is_some() && first.into_iter().chain(steps).any(|step| named(step) == b"..")
 }
 
 fn is_dots(step: &str) -> bool {
-    matches!(percent_decoded(step).as_slice(), b"." | b"..")
+    matches!(named(&percent_decoded(step)), b"." | b"..")
+}
+
+/// A step without its parameters, which some servers take away before they look at it.
+fn named(step: &[u8]) -> &[u8] {
+    step.split(|byte| *byte == b';').next().unwrap_or_default()
 }
 
 /// A text of a path as it stands in a request.
@@ -156,6 +161,12 @@ mod tests {
             assert!(written("orders/{id}", dots).is_err(), "{dots}");
         }
         assert!(written("/files/.{name}", ".").is_err(), "dots meet dots");
+        assert!(written("/files/.{name}", "./x").is_err(), "dots meet a step up");
+        assert!(
+            written("/{id};v=1", "..").is_err() && written("/a/{id}", "..;x").is_err(),
+            "with parameters"
+        );
+        assert_eq!(written("/{id};v=1", "7").as_deref(), Ok("/7;v=1"));
         assert_eq!(written("/files/{name}.json", "..").as_deref(), Ok("/files/...json"));
     }
 

@@ -11,7 +11,7 @@ use crate::error::HttpToolsError;
 use crate::origin::Base;
 use crate::request::request;
 use crate::response::HttpOutput;
-use crate::send::{Manner, Redirects};
+use crate::send::{Manner, Redirects, Unanswered};
 use crate::sent::{Fixed, Sent};
 use crate::service::Way;
 use crate::template::Template;
@@ -323,9 +323,15 @@ impl HttpTools {
         };
         let effect = endpoint.effect();
         let sent = self.manner.send(&outgoing, limit, effect != Effect::SideEffect).await;
-        let outcome = sent
-            .map(|answered| HttpOutput::read(answered, &outgoing.secrets, &endpoint.name))
-            .map_err(|failed| failed.into_error(self.manner.most_bytes, effect != Effect::Read));
+        let (most_bytes, changes) = (self.manner.most_bytes, effect != Effect::Read);
+        let outcome = match sent {
+            Ok(answered) => Ok(HttpOutput::read(answered, &outgoing.secrets, &endpoint.name)),
+            // It is done: a failure would have the model call again.
+            Err(Unanswered::Unshown(status, why)) if changes => {
+                Ok(HttpOutput::unshown(status, &why.told(most_bytes)))
+            }
+            Err(failed) => Err(failed.into_error(most_bytes, changes)),
+        };
         tracing::debug!(
             tool = endpoint.name,
             origin = ?outgoing.origin,

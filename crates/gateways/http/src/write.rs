@@ -109,7 +109,10 @@ pub(crate) fn in_query(parameter: &Parameter, value: &Value, into: &mut Vec<(Str
             }
         }
         Value::Object(object) => match (style, explode) {
-            (Style::DeepObject, _) => deep_members(&name, object, DEEPEST, into),
+            (Style::DeepObject, _) => {
+                let named = object.iter().filter(|(key, _)| parameter.takes_member(key));
+                deep_members(&name, named, DEEPEST, into);
+            }
             (Style::Form, true) => {
                 let named = object.iter().filter(|(key, _)| parameter.names_member(key));
                 let pairs =
@@ -132,8 +135,14 @@ pub(crate) fn in_query(parameter: &Parameter, value: &Value, into: &mut Vec<(Str
     }
 }
 
-fn deep_members(name: &str, object: &Map<String, Value>, deepest: usize, into: &mut Vec<(String, String)>) {
-    for (key, value) in object {
+fn deep_members<'v>(
+    name: &str,
+    members: impl IntoIterator<Item = (&'v String, &'v Value)>,
+    deepest: usize,
+    into: &mut Vec<(String, String)>,
+) {
+    // A bracket in a name would be read as another depth.
+    for (key, value) in members.into_iter().filter(|(key, _)| !key.contains(['[', ']'])) {
         deep(&format!("{name}%5B{}%5D", percent_encoded(key.as_bytes())), value, deepest, into);
     }
 }
@@ -172,7 +181,7 @@ mod tests {
     }
 
     fn query(style: Style, explode: bool, value: &Value) -> String {
-        let schema = json!({"properties": {"R": {}, "G": {}, "B": {}}});
+        let schema = json!({"properties": {"R": {}, "G": {}, "B": {}, "a": {}, "b": {}, "d": {}}});
         let mut pairs = Vec::new();
         in_query(&Parameter::query("color", schema).with_style(style, explode), value, &mut pairs);
         line(&pairs)
@@ -225,6 +234,13 @@ mod tests {
     #[test]
     fn members_of_an_object_add_no_parameter_that_is_not_declared() {
         assert_eq!(query(Style::Form, true, &json!({"R": 1, "admin": "true"})), "R=1");
+        let sent = query(Style::DeepObject, true, &json!({"R": {"a][b": 1, "c": 2}, "admin": 1, "G][x": 1}));
+        assert_eq!(sent, "color%5BR%5D%5Bc%5D=2");
+        let mut pairs = Vec::new();
+        let open = json!({"type": "object", "properties": {"R": {}}, "additionalProperties": true});
+        let open = Parameter::query("color", open).with_style(Style::DeepObject, true);
+        in_query(&open, &json!({"any": 1, "a][b": 1}), &mut pairs);
+        assert_eq!(line(&pairs), "color%5Bany%5D=1");
     }
 
     #[test]

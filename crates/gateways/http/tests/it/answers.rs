@@ -294,3 +294,36 @@ async fn the_deadline_of_a_call_ends_it() {
     );
     assert!((6..=7).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
 }
+
+// A failure would have the model call again.
+#[tokio::test]
+async fn an_effect_whose_answer_is_not_shown_is_no_failure() {
+    let large = answering(200, &[("content-type", "text/plain")], vec![b'x'; 2_000]);
+    let encoded = answering(201, &[("content-encoding", "gzip")], "x");
+    for (router, why) in [(large, "more than the 1000 bytes"), (encoded, "encodes its answer")] {
+        let tools = here(router)
+            .with_max_bytes(1_000)
+            .with_endpoints([Endpoint::post("make", "/x"), Endpoint::get("get", "/x")])
+            .unwrap();
+        let output = call(&tools, "make", json!({})).await.unwrap();
+        assert_eq!(output.status, ResultStatus::Ok);
+        let note = value(&output)["note"].as_str().unwrap().to_owned();
+        assert!(note.contains("did what was asked") && note.contains(why), "{note}");
+        assert!(call(&tools, "get", json!({})).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_an_encoded_error_is_told() {
+    let tools = getting(answering(404, &[("content-encoding", "gzip")], "x"));
+    let output = call(&tools, "get", json!({})).await.unwrap();
+    assert_eq!(value(&output)["error"]["status"], 404);
+}
+
+#[tokio::test]
+async fn a_head_of_a_large_file_is_answered() {
+    let router = Router::new().fallback(|| async { [(header::CONTENT_LENGTH, "99999999")] });
+    let endpoint = Endpoint::new(axum::http::Method::HEAD, "head", "/x");
+    let output = call(&here(router).with_endpoint(endpoint).unwrap(), "head", json!({})).await.unwrap();
+    assert_eq!(value(&output)["status"], 200);
+}

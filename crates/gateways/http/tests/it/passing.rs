@@ -339,3 +339,24 @@ async fn a_value_that_would_be_another_header_is_not_sent() {
     let bad = ToolContext::new().with(CallerHeaders::new().with_cookie("session", "a; admin=1"));
     assert_eq!(told(&looked(&tools, bad).await, "cookie"), None);
 }
+
+#[tokio::test]
+async fn ordinary_values_that_are_passed_on_do_not_blot_answers() {
+    async fn me() -> axum::Json<Value> {
+        axum::Json(
+            json!({"mail": "ann@example.org", "about": "an international group", "token": "canary-of-context"}),
+        )
+    }
+    let tools = tools(&serve(Router::new().fallback(me)).await)
+        .with_forwarded_headers(["x-tenant"])
+        .unwrap()
+        .with_endpoint(
+            look()
+                .with_context_header("x-user", |_| Some("ann@example.org".to_owned()))
+                .with_secret_context_header("x-token", |_| Some("canary-of-context".to_owned())),
+        )
+        .unwrap();
+    let caller = CallerHeaders::new().with_header(HeaderName::from_static("x-tenant"), "acme international");
+    let shown = looked(&tools, ToolContext::new().with(caller)).await;
+    assert_eq!(shown, json!({"mail": "ann@example.org", "about": "an international group", "token": "***"}));
+}
