@@ -17,6 +17,8 @@ use crate::told::cut;
 
 /// Longer log messages are cut.
 const LONGEST: usize = 4_000;
+/// Longer names of loggers are cut.
+const LONGEST_NAME: usize = 200;
 
 /// Our side of a session. It offers roots where there are some, and nothing else: a server that wants to ask a person or
 /// a model is refused by the SDK as one that asks a client without these capabilities.
@@ -35,6 +37,11 @@ impl Client {
             changes: Arc::clone(changes),
             redactor: config.redactor(),
         }
+    }
+
+    /// A text of the server as the log may have it.
+    fn shown(&self, text: &str, longest: usize) -> String {
+        cut(&self.redactor.redact(text), longest)
     }
 }
 
@@ -57,7 +64,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let message = told.message.as_deref().map(|message| cut(message, LONGEST)).unwrap_or_default();
+        let message = self.shown(told.message.as_deref().unwrap_or_default(), LONGEST);
         let (progress, total) = (told.progress, told.total);
         tracing::debug!(server = self.alias, progress, ?total, message, "a server is at work");
     }
@@ -71,8 +78,9 @@ impl ClientHandler for Client {
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let data = cut(&self.redactor.redact(&data), LONGEST);
-        let (server, logger) = (self.alias.as_str(), told.logger.as_deref().unwrap_or_default());
+        let data = self.shown(&data, LONGEST);
+        let logger = self.shown(told.logger.as_deref().unwrap_or_default(), LONGEST_NAME);
+        let server = self.alias.as_str();
         match told.level {
             LoggingLevel::Debug => tracing::debug!(target: "attache_mcp::server", server, logger, "{data}"),
             LoggingLevel::Info | LoggingLevel::Notice => {

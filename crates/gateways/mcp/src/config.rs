@@ -5,6 +5,7 @@ use std::time::Duration;
 use attache_transport::Redactor;
 
 use crate::http::McpEndpoint;
+use crate::secrets::redactor;
 use crate::stdio::McpCommand;
 
 /// How a server is reached.
@@ -41,7 +42,7 @@ pub struct McpLimits {
     pub call: Duration,
     /// The most bytes of one message; 32 MiB. Larger ones are dropped, and the request that waits for one fails.
     pub message_bytes: usize,
-    /// The most pages of a list; 100.
+    /// The most pages of a list; 100. All of them together hold no more bytes than a message may.
     pub pages: usize,
     /// The most tools, and the most resources or prompts in a list; 1,000.
     pub items: usize,
@@ -156,16 +157,17 @@ impl Config {
 
     /// What takes the secrets that this server was given out of texts.
     pub(crate) fn redactor(&self) -> Redactor {
-        // Short values of the environment are words such as `1` or `production`.
-        let is_secret = |text: &&str| text.len() >= 8;
-        match &self.door {
-            Door::Command(command) => {
-                command.secrets().filter(is_secret).fold(Redactor::new(), Redactor::with_secret)
-            }
-            Door::Endpoint(endpoint) => {
-                endpoint.secrets().filter(is_secret).fold(Redactor::new(), Redactor::with_secret)
-            }
-        }
+        let secrets = match &self.door {
+            Door::Command(command) => command.secrets(),
+            Door::Endpoint(endpoint) => endpoint.secrets(),
+        };
+        redactor(secrets.iter().map(String::as_str))
+    }
+
+    /// What is wrong with the alias: with these, tools of two servers could have one name.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        let is_apart = !self.alias.contains("___") && !self.alias.ends_with('_');
+        (!is_apart).then_some("its alias must neither hold `___` nor end with `_`")
     }
 
     /// True if a tool of the server is offered.
@@ -185,6 +187,11 @@ impl Config {
         let ours = internal.strip_prefix(&*self.prefix)?;
         let renamed = self.renamed.iter().find(|(_, name)| name == ours);
         Some(renamed.map_or(ours, |(theirs, _)| theirs))
+    }
+
+    /// True if the name that models see of a tool leads back to it, and not to another that is renamed to its name.
+    pub(crate) fn leads_back(&self, theirs: &str) -> bool {
+        self.theirs(&self.internal(theirs)) == Some(theirs)
     }
 }
 
@@ -216,6 +223,10 @@ mod tests {
             assert_eq!(config.theirs(ours), Some(theirs));
         }
         assert_eq!(config.theirs("mcp_other___read"), None);
+        assert!(config.leads_back("read_file") && config.leads_back("a.b") && !config.leads_back("read"));
+        // Two that change places.
+        config.renamed.push(("read".to_owned(), "read_file".to_owned()));
+        assert!(config.leads_back("read_file") && config.leads_back("read"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod http;
 mod listing;
 mod output;
 mod reading;
+mod secrets;
 mod server;
 mod session;
 mod stdio;

@@ -1,17 +1,21 @@
 //! The lists of a server: read page by page, and only as far as they can be trusted.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use attache_core::{Effect, ToolDefinition, ToolError, ToolSpec};
 use attache_schema::Schema;
+use attache_transport::Redactor;
 use rmcp::model::{
     ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
     PaginatedRequestParams, ServerResult, Tool, ToolAnnotations,
 };
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::secrets::clean;
 use crate::session::Session;
 use crate::told::cut;
 
@@ -82,6 +86,8 @@ impl Kind {
 /// All items of a list as JSON, so that one odd item does not take the others away.
 pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Result<Vec<Value>, ToolError> {
     let mut items = Vec::new();
+    let mut left = config.limits.message_bytes;
+    let most = config.limits.schema_bytes.saturating_mul(4);
     let mut seen = HashSet::new();
     let mut cursor = None;
     for _ in 0..config.limits.pages {
@@ -103,15 +109,27 @@ pub(crate) async fn list(session: &Session, config: &Config, kind: Kind) -> Resu
         if found.len() > room {
             tracing::warn!(server = config.alias, kept = config.limits.items, "a list is too long");
         }
-        items.extend(found.into_iter().take(room));
+        for item in found.into_iter().take(room) {
+            let size = size(&item);
+            left = left.saturating_sub(size);
+            if size > most {
+                let (server, list) = (&config.alias, kind.member());
+                tracing::warn!(server, list, size, most, "an item of a list is too large and left out");
+            } else if left > 0 {
+                items.push(item);
+            }
+        }
         cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
         // A cursor that comes again leads in a circle.
         match &cursor {
-            Some(next) if items.len() < config.limits.items && seen.insert(next.clone()) => {}
+            Some(next) if left > 0 && items.len() < config.limits.items && seen.insert(next.clone()) => {}
             _ => break,
         }
     }
-    if cursor.is_some() {
+    if left == 0 {
+        let most = config.limits.message_bytes;
+        tracing::warn!(server = config.alias, kept = items.len(), most, "a list has too many bytes");
+    } else if cursor.is_some() {
         tracing::warn!(server = config.alias, kept = items.len(), "a list goes on and is not read further");
     }
     Ok(items)
@@ -123,6 +141,7 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
     let capabilities = info.as_deref().map(|info| &info.capabilities);
     let mut specs = Vec::new();
     let mut catalog = Catalog::default();
+    let redactor = config.redactor();
     let has_others = capabilities.is_some_and(|has| has.resources.is_some() || has.prompts.is_some());
     // A server that says so has no tools to list.
     let has_tools = !has_others || capabilities.is_some_and(|has| has.tools.is_some());
@@ -146,12 +165,16 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
         };
         if name.trim().is_empty() || name.len() > LONGEST_NAME || name.contains(|c: char| c.is_control()) {
             left_out(&name, "its name is none");
+        } else if matches!(redactor.redact(&name), Cow::Owned(_)) {
+            left_out(&redactor.redact(&name), "its name holds a secret");
+        } else if !config.leads_back(&name) {
+            left_out(&name, "another is renamed to its name");
         } else if specs.iter().any(|spec: &ToolSpec| spec.definition.name() == config.internal(&name)) {
             left_out(&name, "another has its name");
         } else if [LIST_RESOURCES, READ_RESOURCE, LIST_PROMPTS, GET_PROMPT].contains(&&*name) {
             left_out(&name, "its name is that of a request");
         } else if config.offers(&name) {
-            match spec(config, tool) {
+            match spec(config, &redactor, tool) {
                 Ok((spec, known)) => {
                     catalog.tools.insert(name, known);
                     specs.push(spec);
@@ -170,13 +193,11 @@ pub(crate) async fn tools(session: &Session, config: &Config) -> Result<(Vec<Too
     Ok((specs, catalog))
 }
 
-fn spec(config: &Config, tool: Tool) -> Result<(ToolSpec, Known), &'static str> {
-    let size =
-        |schema: &Map<String, Value>| serde_json::to_string(schema).map_or(usize::MAX, |text| text.len());
-    if size(&tool.input_schema) > config.limits.schema_bytes {
+fn spec(config: &Config, redactor: &Redactor, tool: Tool) -> Result<(ToolSpec, Known), &'static str> {
+    if size(&*tool.input_schema) > config.limits.schema_bytes {
         return Err("its schema is too large");
     }
-    let output = tool.output_schema.filter(|schema| size(schema) <= config.limits.schema_bytes);
+    let output = tool.output_schema.filter(|schema| size(&**schema) <= config.limits.schema_bytes);
     let output = output.and_then(|schema| Schema::new(&Value::Object((*schema).clone())).ok()).map(Arc::new);
     let effect = match &tool.annotations {
         Some(hints) if config.trusts_hints => effect(hints),
@@ -187,18 +208,21 @@ fn spec(config: &Config, tool: Tool) -> Result<(ToolSpec, Known), &'static str> 
         (Some(description), _) if !description.trim().is_empty() => description.into_owned(),
         (_, title) => title.unwrap_or_default(),
     };
-    let description = cut(&config.redactor().redact(&description), config.limits.description_chars);
-    let definition = ToolDefinition::new(
-        config.internal(&tool.name),
-        description,
-        Value::Object((*tool.input_schema).clone()),
-    );
+    let description = cut(&redactor.redact(&description), config.limits.description_chars);
+    let mut schema = Value::Object((*tool.input_schema).clone());
+    clean(redactor, &mut schema);
+    let definition = ToolDefinition::new(config.internal(&tool.name), description, schema);
     let known = Known { output, repeatable: effect != Effect::SideEffect };
     Ok((of_server(config, definition).with_effect(effect), known))
 }
 
 fn of_server(config: &Config, definition: ToolDefinition) -> ToolSpec {
     ToolSpec::new(definition).with_timeout(config.limits.call).with_origin(config.name.clone())
+}
+
+/// The bytes of a value as JSON.
+fn size(value: &impl Serialize) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
 /// What the hints of a trusted server say.

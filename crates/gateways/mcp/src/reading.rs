@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::output::{McpContent, McpOutput, is_repeated};
+use crate::secrets::clean;
 use crate::told::cut;
 use crate::uri::{file_name, named};
 
@@ -162,6 +163,7 @@ impl<'a> Reader<'a> {
             ResourceContents::TextResourceContents { .. } if for_user => self.hidden_texts += 1,
             ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
                 let (uri, text) = (self.clean(uri), self.clean(text));
+                let mime_type = mime_type.map(|written| self.clean(written));
                 self.output.content.push(McpContent::Resource { uri, media_type: mime_type, text });
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
@@ -195,7 +197,7 @@ impl<'a> Reader<'a> {
             self.left_out += 1;
             return;
         }
-        let media_type = media_type_of(media_type, &bytes);
+        let media_type = media_type_of(&self.redactor.redact(media_type), &bytes);
         let mut document = Document::from_bytes(bytes, &media_type);
         if let Some(name) = uri.as_deref().and_then(file_name) {
             document = document.with_file_name(name);
@@ -220,11 +222,12 @@ impl<'a> Reader<'a> {
         if let Some(media_type) =
             link.mime_type.as_deref().filter(|written| MediaType::parse(written).is_some())
         {
-            document = document.with_media_type(media_type);
+            document = document.with_media_type(&self.redactor.redact(media_type));
         }
-        let name = named(&link.name).or_else(|| link.title.as_deref().and_then(named));
-        let name = name.or_else(|| file_name(&uri)).unwrap_or_else(|| cut(&link.name, 200));
-        let name = self.clean(name);
+        // Before they are cut: half a secret is no secret to a search.
+        let (title, name) = (link.title.map(|title| self.clean(title)), self.clean(link.name));
+        let named = named(&name).or_else(|| title.as_deref().and_then(named));
+        let name = named.or_else(|| file_name(&uri)).unwrap_or_else(|| cut(&name, 200));
         document = document.with_file_name(name);
         if let Some(size) = link.size {
             document = document.with_size(size);
@@ -272,6 +275,7 @@ impl<'a> Reader<'a> {
             let note = format!(
                 "the structured result does not fit the schema that the server gives for it: {first}"
             );
+            let note = self.clean(note);
             self.output.content.push(McpContent::Note(cut(&note, LONGEST_DESCRIPTION)));
         }
     }
@@ -300,17 +304,8 @@ impl<'a> Reader<'a> {
     }
 
     fn cleaned(&self, mut value: Value) -> Value {
-        self.clean_value(&mut value);
+        clean(&self.redactor, &mut value);
         value
-    }
-
-    fn clean_value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.clean(std::mem::take(text)),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.clean_value(member)),
-            _ => {}
-        }
     }
 }
 

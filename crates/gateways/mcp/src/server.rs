@@ -23,6 +23,7 @@ use crate::http::McpEndpoint;
 use crate::listing::{self, Catalog, GET_PROMPT, Kind, LIST_PROMPTS, LIST_RESOURCES, READ_RESOURCE};
 use crate::output::McpOutput;
 use crate::reading::Reader;
+use crate::secrets::clean;
 use crate::session::{Link, Session};
 use crate::stdio::McpCommand;
 
@@ -51,12 +52,12 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// A server that is a child process. `alias` is a short name of yours for it.
+    /// A server that is a child process. `alias` is a short name of yours for it, without `___` and no `_` at its end.
     pub fn command(alias: impl Into<String>, command: McpCommand) -> Self {
         Self::new(Config::new(alias.into(), Door::Command(command)))
     }
 
-    /// A server over streamable HTTP. `alias` is a short name of yours for it.
+    /// A server over streamable HTTP. `alias` is a short name of yours for it, without `___` and no `_` at its end.
     pub fn http(alias: impl Into<String>, endpoint: McpEndpoint) -> Self {
         Self::new(Config::new(alias.into(), Door::Endpoint(endpoint)))
     }
@@ -83,7 +84,8 @@ impl McpServer {
         self.edit(|config| config.without.extend(tools.into_iter().map(Into::into)))
     }
 
-    /// Offers a tool under another name, before which the alias still stands.
+    /// Offers a tool under another name, before which the alias still stands. Another tool of the server that has that name
+    /// is left out.
     #[must_use]
     pub fn rename(self, theirs: impl Into<String>, ours: impl Into<String>) -> Self {
         self.edit(|config| config.renamed.push((theirs.into(), ours.into())))
@@ -164,7 +166,9 @@ impl McpServer {
     /// As for [`connect`](Self::connect).
     pub async fn instructions(&self) -> Result<Option<String>, ToolError> {
         let session = self.link.session(&self.config).await?;
-        Ok(session.info().and_then(|info| info.instructions.clone()))
+        let redactor = self.config.redactor();
+        let said = session.info().and_then(|info| info.instructions.clone());
+        Ok(said.map(|said| redactor.redact(&said).into_owned()))
     }
 
     /// Reads a resource.
@@ -229,10 +233,12 @@ impl McpServer {
 
     async fn list_as_output(&self, kinds: &[Kind]) -> Result<McpOutput, ToolError> {
         let session = self.link.session(&self.config).await?;
+        let redactor = self.config.redactor();
         let mut all = Map::new();
         for kind in kinds {
             match timeout(self.config.limits.list, listing::list(&session, &self.config, *kind)).await {
-                Ok(Ok(items)) => {
+                Ok(Ok(mut items)) => {
+                    items.iter_mut().for_each(|item| clean(&redactor, item));
                     all.insert(kind.member().to_owned(), Value::Array(items));
                 }
                 // Templates are an extra that many servers do not have.
@@ -305,6 +311,7 @@ impl ToolHandler for McpServer {
     ) -> Result<McpOutput, ToolError> {
         let theirs = self.config.theirs(tool).filter(|theirs| {
             let ours = [LIST_RESOURCES, READ_RESOURCE, LIST_PROMPTS, GET_PROMPT].contains(theirs);
+            // A run that is resumed may still call a tool by its own name.
             ours || self.config.offers(theirs)
         });
         let Some(theirs) = theirs else {

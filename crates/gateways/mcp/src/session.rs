@@ -68,6 +68,11 @@ impl Drop for Session {
 impl Link {
     /// The session, connected if it is not.
     pub(crate) async fn session(&self, config: &Config) -> Result<Arc<Session>, ToolError> {
+        if let Some(problem) = config.problem() {
+            return Err(
+                config.unavailable(&format!("the server {:?} is not available: {problem}", config.alias))
+            );
+        }
         let limit = config.limits.connect;
         let connected = timeout(limit, async {
             let mut state = self.state.lock().await;

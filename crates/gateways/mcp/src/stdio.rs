@@ -12,12 +12,16 @@ use std::time::Duration;
 use attache_core::Secret;
 use attache_transport::Redactor;
 use rmcp::RoleClient;
+use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::secrets::{of_arguments, of_variable};
 
 /// What a child inherits of the environment: where programs, homes and temporary files are, and the language.
 const INHERITED: [&str; 16] = [
@@ -41,8 +45,13 @@ const INHERITED: [&str; 16] = [
 
 /// How long a child has to end by itself once its input is closed.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Longer lines of its error stream are split.
-const LONGEST_LINE: u64 = 4 << 10;
+/// Longer lines of its error stream are cut.
+const LONGEST_LINE: usize = 4 << 10;
+/// Keys that are known by their looks are shorter.
+const LONGEST_KEY: usize = 512;
+/// The most messages that answer nothing, such as pings, within [`UNASKED_TIME`].
+const MOST_UNASKED: u32 = 10_000;
+const UNASKED_TIME: Duration = Duration::from_secs(10);
 
 /// The command that starts a server as a child process.
 ///
@@ -76,7 +85,7 @@ impl McpCommand {
         }
     }
 
-    /// Adds an argument.
+    /// Adds an argument. The values of options such as `--api-key` and the keys in addresses are secrets.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
@@ -98,7 +107,8 @@ impl McpCommand {
         self
     }
 
-    /// Lets the child inherit a variable of this process.
+    /// Lets the child inherit a variable of this process. Its value is a secret, as one of [`env`](Self::env) is, if it is
+    /// called so (`GITHUB_TOKEN`, `API_KEY`) or looks like a key.
     #[must_use]
     pub fn inherit(mut self, name: impl Into<String>) -> Self {
         self.inherited.push(name.into());
@@ -112,8 +122,17 @@ impl McpCommand {
         self
     }
 
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.env.values().map(Secret::expose)
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let given = self.env.values().map(|value| value.expose().to_owned());
+        let named = self.inherited.iter().filter(|name| !INHERITED.contains(&&***name));
+        let inherited = named.filter_map(|name| Some(of_variable(name, &std::env::var(name).ok()?)));
+        let arguments = of_arguments(self.args.iter().filter_map(|argument| argument.to_str()));
+        given.chain(inherited.flatten()).chain(arguments).collect()
+    }
+
+    /// The bytes of the longest text that may be a secret.
+    fn longest_secret(&self) -> usize {
+        self.secrets().iter().map(String::len).max().unwrap_or_default().clamp(LONGEST_KEY, LONGEST_LINE)
     }
 
     /// Starts the child.
@@ -137,10 +156,15 @@ impl McpCommand {
         let (stdin, stdout) = (child.stdin.take().ok_or_else(taken)?, child.stdout.take().ok_or_else(taken)?);
         let log = child.stderr.take().map(|stderr| {
             let (server, redactor) = (server.to_owned(), redactor.clone());
-            tokio::spawn(tell_stderr(stderr, server, redactor))
+            tokio::spawn(tell_stderr(stderr, server, redactor, self.longest_secret()))
         });
         let streams = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(longest);
-        Ok(ChildServer { streams, group: Group { id: child.id(), child, log } })
+        Ok(ChildServer {
+            streams,
+            unasked: 0,
+            since: Instant::now(),
+            group: Group { id: child.id(), child, log },
+        })
     }
 }
 
@@ -159,6 +183,9 @@ impl fmt::Debug for McpCommand {
 pub(crate) struct ChildServer {
     streams: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
     group: Group,
+    /// The messages that answer nothing, since then.
+    unasked: u32,
+    since: Instant,
 }
 
 impl Transport<RoleClient> for ChildServer {
@@ -171,8 +198,20 @@ impl Transport<RoleClient> for ChildServer {
         self.streams.send(item)
     }
 
-    fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
-        self.streams.receive()
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.streams.receive().await?;
+        if !matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
+            if self.since.elapsed() > UNASKED_TIME {
+                (self.unasked, self.since) = (0, Instant::now());
+            }
+            self.unasked += 1;
+            if self.unasked > MOST_UNASKED {
+                tracing::warn!("a server sends more than anybody asked for, and is left");
+                self.group.kill();
+                return None;
+            }
+        }
+        Some(message)
     }
 
     async fn close(&mut self) -> io::Result<()> {
@@ -215,20 +254,72 @@ impl Drop for Group {
 }
 
 /// Writes what a child says on its error stream to the log.
-async fn tell_stderr(stderr: ChildStderr, server: String, redactor: Redactor) {
+async fn tell_stderr(stderr: ChildStderr, server: String, redactor: Redactor, longest_secret: usize) {
     let mut stderr = BufReader::new(stderr);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match (&mut stderr).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
+    while let Some(text) = told_line(&mut stderr, &redactor, longest_secret).await {
         if !text.is_empty() {
-            let text = redactor.redact(text);
             tracing::info!(target: "attache_mcp::stderr", server = server.as_str(), "{text}");
+        }
+    }
+}
+
+/// The next line of a stream as the log may have it; `None` at its end.
+async fn told_line(
+    stream: &mut (impl AsyncBufRead + Unpin),
+    redactor: &Redactor,
+    longest_secret: usize,
+) -> Option<String> {
+    let mut line = Vec::new();
+    let most = LONGEST_LINE + longest_secret;
+    let read = (&mut *stream).take(most as u64).read_until(b'\n', &mut line).await;
+    read.ok().filter(|read| *read > 0)?;
+    let is_cut = line.len() >= most && !line.ends_with(b"\n");
+    if is_cut && !skip_line(stream).await {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&line);
+    let text = redactor.redact(text.trim_end());
+    if !is_cut {
+        return Some(text.into_owned());
+    }
+    // The begin of a secret may stand where it is cut, so as much is left out as a secret may have.
+    let kept = text.floor_char_boundary(text.len().saturating_sub(longest_secret));
+    Some(format!("{}… (cut)", text.get(..kept).unwrap_or_default()))
+}
+
+/// Reads to the end of a line; false if the stream is broken.
+async fn skip_line(stream: &mut (impl AsyncBufRead + Unpin)) -> bool {
+    loop {
+        let Ok(piece) = stream.fill_buf().await else { return false };
+        if piece.is_empty() {
+            return true;
+        }
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(piece.len(), |at| at + 1);
+        stream.consume(taken);
+        if end.is_some() {
+            return true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_part_of_a_secret_stands_where_a_long_line_is_cut() {
+        let redactor = Redactor::new().with_secret("canary-canary-canary");
+        for before in LONGEST_LINE..LONGEST_LINE + LONGEST_KEY {
+            let said = format!("{}canary-canary-canary{}\nnext\n", "x".repeat(before), "y".repeat(9_000));
+            let mut stream = BufReader::with_capacity(64, said.as_bytes());
+            let line = told_line(&mut stream, &redactor, LONGEST_KEY).await.unwrap();
+            assert!(
+                line.ends_with("… (cut)") && line.len() <= LONGEST_LINE + 20 && !line.contains("ca"),
+                "{before}"
+            );
+            assert_eq!(told_line(&mut stream, &redactor, LONGEST_KEY).await.as_deref(), Some("next"));
+            assert_eq!(told_line(&mut stream, &redactor, LONGEST_KEY).await, None);
         }
     }
 }

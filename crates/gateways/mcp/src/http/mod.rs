@@ -12,6 +12,8 @@ use http::header::AUTHORIZATION;
 
 pub(crate) use client::Wire;
 
+use crate::secrets::of_url;
+
 /// The address of a server, with what is sent to it.
 ///
 /// Headers and the token go to this address alone: redirects are followed on the same origin only.
@@ -31,7 +33,7 @@ pub struct McpEndpoint {
 }
 
 impl McpEndpoint {
-    /// The server at an `http` or `https` address.
+    /// The server at an `http` or `https` address. A password and keys in it are secrets.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), headers: Vec::new(), bearer: None, client: None, public: false }
     }
@@ -65,8 +67,9 @@ impl McpEndpoint {
         self
     }
 
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.headers.iter().map(|(_, value)| value).chain(&self.bearer).map(Secret::expose)
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let given = self.headers.iter().map(|(_, value)| value).chain(&self.bearer);
+        given.map(|secret| secret.expose().to_owned()).chain(of_url(&self.url)).collect()
     }
 
     pub(crate) fn url(&self) -> &str {

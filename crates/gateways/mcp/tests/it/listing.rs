@@ -1,7 +1,7 @@
 //! Tools of servers: their names, lists and effects.
 
 use attache_core::{Effect, ToolErrorKind};
-use attache_mcp::McpLimits;
+use attache_mcp::{McpEndpoint, McpEra, McpLimits, McpServer};
 use serde_json::json;
 
 use super::common::{Answer, Scripted, call, call_with, complete, greeting, names, tool, tools};
@@ -160,4 +160,86 @@ async fn resources_and_prompts_are_tools_by_choice() {
     assert_eq!(call(&scripted.server(), "mcp_test___resources/list").await.unwrap_err().for_model(), {
         "the server \"test\" answers with error -32601: no such method"
     });
+}
+
+// A server cannot give its other tool the name, and with it the description, of one that is renamed.
+#[tokio::test]
+async fn a_tool_whose_name_another_is_renamed_to_is_left_out() {
+    let scripted = Scripted::new(json!([tool("delete"), tool("delete_file")]), |params| {
+        Answer::Result(complete(json!({"content": [{"type": "text", "text": params["name"]}]})))
+    })
+    .await;
+    let server = scripted.server().rename("delete_file", "delete");
+    let offered = tools(&server).await.unwrap();
+    assert_eq!(names(&offered), ["mcp_test___delete"]);
+    assert_eq!(offered[0].definition.description(), "Does delete_file");
+    assert_eq!(call(&server, "mcp_test___delete").await.unwrap().tree.model_text(), "delete_file");
+}
+
+#[tokio::test]
+async fn an_alias_that_could_be_taken_for_another_is_refused() {
+    let scripted = Scripted::new(json!([tool("a")]), |_| Answer::Hang).await;
+    for alias in ["a___b", "a_"] {
+        let server = McpServer::http(alias, McpEndpoint::new(scripted.url()));
+        let error = tools(&server).await.unwrap_err();
+        assert!(error.for_model().contains("its alias must neither hold `___`"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_bounded_in_bytes_over_all_its_pages() {
+    let endless = Scripted::raw(|asked| match asked.asks() {
+        "tools/list" => {
+            let at =
+                asked.body["params"]["cursor"].as_str().map_or(0, |cursor| cursor.parse::<u32>().unwrap());
+            let filler = "x".repeat(10_000);
+            let large =
+                json!({"name": format!("t{at}"), "description": filler, "inputSchema": {"type": "object"}});
+            Answer::Result(complete(json!({"tools": [large], "nextCursor": (at + 1).to_string()})))
+        }
+        other => greeting(other),
+    })
+    .await;
+    let server = endless.server().limits(McpLimits::new().with_message_bytes(64_000));
+    assert_eq!(tools(&server).await.unwrap().len(), 6);
+    let huge = json!({"name": "huge", "annotations": {"title": "x".repeat(2 << 20)}, "inputSchema": {"type": "object"}});
+    let scripted = Scripted::new(json!([huge, tool("small")]), |_| Answer::Hang).await;
+    assert_eq!(names(&tools(&scripted.server()).await.unwrap()), ["mcp_test___small"]);
+}
+
+// Invariant 11
+#[tokio::test]
+async fn lists_and_instructions_show_no_secret() {
+    let schema = json!({"type": "object", "properties": {
+        "token-canary-1": {"description": "token-canary-1", "enum": ["url-canary-1"]},
+    }});
+    let listed = json!([{"name": "a", "inputSchema": schema}, tool("token-canary-1")]);
+    let scripted = Scripted::raw(move |asked| match asked.asks() {
+        "tools/list" => Answer::Result(complete(json!({"tools": listed}))),
+        "resources/list" => Answer::Result(complete(
+            json!({"resources": [{"uri": "a://token-canary-1", "name": "url-canary-1"}]}),
+        )),
+        "resources/read" => Answer::Result(complete(
+            json!({"contents": [{"uri": "a://x", "mimeType": "x/token-canary-1", "text": "url-canary-1"}]}),
+        )),
+        "server/discover" => Answer::Result(complete(json!({
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}, "resources": {}},
+            "instructions": "Use token-canary-1",
+        }))),
+        other => greeting(other),
+    })
+    .await;
+    let url = format!("{}?apiKey=url-canary-1", scripted.url());
+    let endpoint = McpEndpoint::new(url).bearer("token-canary-1");
+    let server = McpServer::http("test", endpoint).era(McpEra::Stateless).with_resources();
+    let offered = tools(&server).await.unwrap();
+    assert_eq!(names(&offered), ["mcp_test___a", "mcp_test___resources/list", "mcp_test___resources/read"]);
+    assert_eq!(offered[0].definition.input_schema()["properties"]["***"]["enum"], json!(["***"]));
+    let list = call(&server, "mcp_test___resources/list").await.unwrap();
+    let read = call_with(&server, "mcp_test___resources/read", r#"{"uri":"a://x"}"#).await.unwrap();
+    let said = server.instructions().await.unwrap();
+    assert_eq!(said.as_deref(), Some("Use ***"));
+    let shown = format!("{offered:?} {} {}", list.tree.json(), read.tree.json());
+    assert!(!shown.contains("canary") && shown.contains("***"), "{shown}");
 }

@@ -182,3 +182,14 @@ async fn what_a_server_asks_of_people_and_models_is_refused() {
     assert!(of("r").contains("file:///srv/my%20files"), "{}", of("r"));
     assert!(of("e").contains("decline") || of("e").contains("error"), "{}", of("e"));
 }
+
+#[tokio::test]
+async fn a_server_that_floods_with_pings_is_left() {
+    let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+    let flood = format!("while :; do echo '{ping}'; done");
+    let limits = McpLimits::new().with_call(Duration::from_secs(60));
+    let server = server(shell("", &flood)).limits(limits);
+    tools(&server).await.unwrap();
+    let error = call(&server, "mcp_sh___a").await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{error}");
+}
