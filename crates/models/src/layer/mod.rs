@@ -1,5 +1,6 @@
 //! Providers around providers.
 
+mod cited;
 mod concurrency;
 mod fallback;
 mod leaked;

@@ -65,7 +65,8 @@ pub(super) fn as_text(request: &ChatRequest, protocol: Option<&str>) -> Vec<Arc<
         }
         match &**message {
             Message::Assistant(reply) if reply.has_tool_calls() => open = Some(Open { message, reply }),
-            Message::Assistant(reply) => texts.push(answer(message, reply)),
+            // Without the protocol nobody takes its markers off again.
+            Message::Assistant(reply) if protocol.is_some() => texts.push(answer(message, reply)),
             Message::User(user) if user.origin == UserOrigin::ToolCallDocuments => {
                 texts.push(documents(message, user));
             }
@@ -148,8 +149,9 @@ fn observation(number: usize, call: &ToolCall, result: Option<&ToolResult>) -> V
     };
     let text = result.map(|result| neutralised(&result.tree.model_text())).unwrap_or_default();
     let text = format!("Observation: (call {number}, {}{status}) {text}", neutralised(&call.name));
-    let attached = result.map(|result| result.attached().iter().cloned().map(Some).collect::<Vec<_>>());
-    [UserPart::text(text)].into_iter().chain(attached.unwrap_or_default()).collect()
+    let mut attached = result.map(|result| result.attached().to_vec()).unwrap_or_default();
+    tame(&mut attached);
+    [UserPart::text(text)].into_iter().chain(attached.into_iter().map(Some)).collect()
 }
 
 fn answer(message: &Arc<Message>, reply: &AssistantMessage) -> Arc<Message> {
@@ -181,21 +183,23 @@ fn answer(message: &Arc<Message>, reply: &AssistantMessage) -> Arc<Message> {
 /// Documents that tools returned: their text is a tool's word too.
 fn documents(message: &Arc<Message>, user: &UserMessage) -> Arc<Message> {
     let mut user = user.clone();
-    let tamed = |parts: &mut Vec<UserPart>| {
-        for part in parts {
-            if let UserPart::Text(text) = part {
-                let safe = neutralised(text.text());
-                if safe != text.text()
-                    && let Some(UserPart::Text(new)) = UserPart::text(safe)
-                {
-                    *text = new;
-                }
-            }
-        }
-    };
-    tamed(&mut user.parts);
+    tame(&mut user.parts);
     if let Some(routed) = &mut user.routed {
-        tamed(&mut routed.content);
+        tame(&mut routed.content);
     }
     Message::User(user).with_id(derived(message, "documents")).shared()
+}
+
+/// Takes the markers of the protocol out of texts of somebody else.
+fn tame(parts: &mut [UserPart]) {
+    for part in parts {
+        if let UserPart::Text(text) = part {
+            let safe = neutralised(text.text());
+            if safe != text.text()
+                && let Some(UserPart::Text(new)) = UserPart::text(safe)
+            {
+                *text = new;
+            }
+        }
+    }
 }

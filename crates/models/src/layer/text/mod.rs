@@ -24,9 +24,10 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use super::Layer;
+use super::cited;
 use super::leaked::{Asked, recovered};
 use action::Call;
-use parser::{Parser, Piece, Reading};
+use parser::{Fault, Parser, Piece, Reading};
 use prompt::ASK_USER;
 
 /// Lets a model without native tools use them: the tools and a format stand in its instructions, calls are read out of
@@ -84,6 +85,9 @@ const STOPS: [&str; 2] = ["\nObservation:", "<OBSERVE>"];
 
 /// The most stop sequences that every API takes.
 const MAX_STOPS: usize = 4;
+
+/// The most bytes behind an action that are read to meet the end of the reply, which says what it cost.
+const MAX_BEHIND: usize = 400;
 
 /// The most characters of a reply without meaning that the model is shown with the hint.
 const MAX_SHOWN: usize = 2000;
@@ -178,7 +182,7 @@ impl Layer for TextTools {
         let (inner, options) = (inner.clone(), self.options.clone());
         let takes_stop = Arc::clone(&self.takes_stop);
         if self.asks_in_text(&inner) {
-            return in_text(inner, request, options, takes_stop, None);
+            return in_text(inner, request, &options, takes_stop, None);
         }
         let is_text = Arc::clone(&self.is_text);
         let asked = Asked::of(&request);
@@ -189,11 +193,14 @@ impl Layer for TextTools {
                 && !request.tools.is_empty()
                 && refusal::is_of_tools(error)
             {
-                is_text.store(true, Ordering::Relaxed);
-                tracing::warn!(model = inner.id(), %error, "the server refuses tools, and is asked in text from now on");
+                tracing::warn!(model = inner.id(), %error, "the server refuses tools, and is asked in text");
                 let note = format!("the server refuses tools ({}), and is asked in text from now on", error.kind());
-                let mut chunks = in_text(inner, request, options, takes_stop, Some(note));
+                let mut chunks = in_text(inner, request, &options, takes_stop, Some(note));
                 while let Some(chunk) = chunks.next().await {
+                    // A request that fails in text too was not refused for its tools.
+                    if matches!(chunk, Ok(StreamChunk::Done(_))) {
+                        is_text.store(true, Ordering::Relaxed);
+                    }
                     yield chunk;
                 }
                 return;
@@ -207,18 +214,24 @@ impl Layer for TextTools {
     }
 }
 
-/// Asks in text, again with a hint where a reply is neither action nor answer.
+/// Asks in text, again with a hint where a reply is neither action nor answer. A request without tools has no protocol,
+/// and what comes is passed on as it is.
 fn in_text(
     inner: ModelHandle,
     request: ChatRequest,
-    options: Options,
+    options: &Options,
     takes_stop: Arc<AtomicBool>,
     note: Option<String>,
 ) -> ChunkStream {
+    let asked = request_in_text(&inner, &request, options, takes_stop.load(Ordering::Relaxed));
+    if request.tools.is_empty() {
+        return inner.stream(asked);
+    }
+    let (takes_plain_answers, is_lenient, max_hints) =
+        (options.takes_plain_answers, options.is_lenient, options.hints);
     Box::pin(async_stream::stream! {
-        let asked = request_in_text(&inner, &request, &options, takes_stop.load(Ordering::Relaxed));
-        let has_tools = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
-        let takes_plain = options.takes_plain_answers || !has_tools;
+        let may_call = request.tool_choice != ToolChoice::None;
+        let takes_plain = takes_plain_answers || !may_call;
         let mut usage: Option<Usage> = None;
         let mut tail: Vec<Arc<Message>> = Vec::new();
         let mut stops = takes_stop.load(Ordering::Relaxed);
@@ -229,18 +242,23 @@ fn in_text(
                 again.settings.stop.clone_from(&request.settings.stop);
             }
             again.messages.append(&mut tail);
+            let is_stopped = stops && inner.capabilities().stop;
+            let mut behind = 0;
             let mut chunks = inner.stream(again);
-            let mut parser = Parser::new(Arc::clone(&request.tools), options.is_lenient);
+            let mut parser = Parser::new(Arc::clone(&request.tools), is_lenient);
             let (mut done, mut raw) = (None, String::new());
             while let Some(chunk) = chunks.next().await {
                 match chunk {
                     Ok(StreamChunk::Content(text)) => {
                         raw.push_str(&text);
+                        if may_call && parser.is_done() {
+                            behind += text.len();
+                        }
                         for piece in parser.push(&text) {
                             yield Ok(shown(piece));
                         }
-                        // The model goes on to invent what the tool says.
-                        if parser.is_done() {
+                        // The model goes on to invent what the tool says, unless it is stopped there.
+                        if may_call && parser.is_done() && (!is_stopped || behind > MAX_BEHIND) {
                             break;
                         }
                     }
@@ -252,6 +270,8 @@ fn in_text(
                         takes_stop.store(false, Ordering::Relaxed);
                         break;
                     }
+                    // All that matters was said.
+                    Err(_) if may_call && parser.is_done() => break,
                     Err(error) => {
                         yield Err(error);
                         return;
@@ -264,7 +284,7 @@ fn in_text(
                 stops = false;
                 continue;
             }
-            if done.is_none() && !parser.is_done() {
+            if done.is_none() && !(may_call && parser.is_done()) {
                 // The stream ended without its last chunk: whoever reads this one says so.
                 return;
             }
@@ -283,12 +303,29 @@ fn in_text(
                 yield Ok(StreamChunk::Done(Box::new(completion)));
                 return;
             }
+            if may_call && parser.is_done() && completion.finish_reason == FinishReason::Length {
+                // What was cut is none of the reply.
+                completion.finish_reason = FinishReason::Stop;
+            }
             let is_cut = completion.finish_reason == FinishReason::Length;
             let (pieces, reading) = parser.finish(is_cut);
             for piece in pieces {
                 yield Ok(shown(piece));
             }
             let call = match reading {
+                Reading::Answer => None,
+                Reading::Call(_)
+                | Reading::Cut(_)
+                | Reading::Ask(_)
+                | Reading::Unclear(Fault::BadAction | Fault::NoAction, _)
+                    if !may_call =>
+                {
+                    // What looks like an action is a part of the answer, as in minutes and plans.
+                    let answer = raw.trim().to_owned();
+                    yield Ok(StreamChunk::Content(answer.clone()));
+                    parser.say_answer(&answer);
+                    None
+                }
                 Reading::Call(call) => Some(call_of(call, &request.tools, false)),
                 Reading::Cut(call) => Some(call_of(call, &request.tools, true)),
                 Reading::Ask(question) if request.tools.get(ASK_USER).is_some() => {
@@ -300,13 +337,9 @@ fn in_text(
                     parser.say_answer(&question);
                     None
                 }
-                Reading::Answer => None,
-                Reading::Unclear(_, said) if is_cut => {
-                    // It may have been about to say something.
-                    let _ = said;
-                    None
-                }
-                Reading::Unclear(_, said) if takes_plain && !said.is_empty() => {
+                Reading::Unclear(fault, said)
+                    if takes_plain && !said.is_empty() || is_cut && fault == Fault::NoMarker =>
+                {
                     let rest = parser.unsaid();
                     if !rest.is_empty() {
                         yield Ok(StreamChunk::Content(rest.clone()));
@@ -314,8 +347,10 @@ fn in_text(
                     }
                     None
                 }
+                // It may have been about to say something.
+                Reading::Unclear(..) if is_cut => None,
                 Reading::Unclear(fault, said) => {
-                    if hints < options.hints {
+                    if hints < max_hints {
                         hints += 1;
                         tail = hinted(&raw, prompt::hint(fault));
                         continue;
@@ -340,7 +375,9 @@ fn in_text(
                 });
             }
             completion.finish_reason = completion.finish_reason.for_message(call.is_some());
-            completion.message = message_of(completion.message, &parser, call);
+            let (message, lost) = message_of(completion.message, &parser, call);
+            completion.message = message;
+            completion.degradations.extend(lost);
             yield Ok(StreamChunk::Done(Box::new(completion)));
             return;
         }
@@ -430,7 +467,12 @@ fn call_of(call: Call, tools: &ToolSet, is_cut: bool) -> ToolCall {
 }
 
 /// The message as the protocol reads it. Parts other than texts stay.
-fn message_of(message: AssistantMessage, parser: &Parser, call: Option<ToolCall>) -> AssistantMessage {
+fn message_of(
+    message: AssistantMessage,
+    parser: &Parser,
+    call: Option<ToolCall>,
+) -> (AssistantMessage, Option<Degradation>) {
+    let said = message.text();
     let others = message.parts.into_iter().filter(|part| !matches!(part, AssistantPart::Text(_))).map(Some);
     let thought = parser.thought();
     let thought = (!thought.is_empty()).then(|| AssistantPart::Reasoning(history::thought(thought)));
@@ -441,5 +483,6 @@ fn message_of(message: AssistantMessage, parser: &Parser, call: Option<ToolCall>
     let mut read = AssistantMessage::new(others.chain([thought, text, call.map(AssistantPart::ToolCall)]));
     read.id = message.id;
     read.metadata = message.metadata;
-    read
+    let lost = cited::keep(&mut read, message.citations, &said);
+    (read, lost)
 }
