@@ -79,6 +79,7 @@ fn model(args: &Args) -> Result<ModelHandle, Failure> {
 
 /// The agent of the workloads: one tool, the whole history at each step.
 fn agent(args: &Args, calls: &Arc<AtomicU64>) -> Result<Agent, Failure> {
+    let steps = u32::try_from(args.steps())?.saturating_add(2);
     let (calls, answer) =
         (Arc::clone(calls), Arc::new(record(usize::try_from(args.number("tool-bytes", 1024))?)));
     let lookup = tool_fn(
@@ -90,8 +91,8 @@ fn agent(args: &Args, calls: &Arc<AtomicU64>) -> Result<Agent, Failure> {
             async move { Ok::<_, ToolError>(found) }
         },
     )
-    .with_effect(Effect::Read);
-    let steps = u32::try_from(args.steps())?.saturating_add(2);
+    .with_effect(Effect::Read)
+    .with_spec(|spec| spec.with_max_calls(steps));
     Ok(Agent::builder(model(args)?)
         .system(SYSTEM)
         .tool(lookup)
