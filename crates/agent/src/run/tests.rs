@@ -5,7 +5,7 @@ use attache_core::{
 use serde_json::json;
 
 use super::*;
-use crate::log::{Disposition, Reply, Started};
+use crate::log::{Begun, Disposition, Hooked, Reply, Started};
 
 fn started(max_steps: u32) -> Entry {
     let limits = Limits { max_steps, ..Limits::default() };
@@ -289,4 +289,31 @@ fn a_pause_on_the_last_step_is_the_end() {
     // Also where it has said nothing yet.
     let (run, _) = drive(1, vec![reply([], FinishReason::Pause), reply([text("never")], FinishReason::Stop)]);
     assert_eq!((run.outcome().reason, run.outcome().steps), (EndReason::MaxSteps, 1));
+}
+
+#[test]
+fn verdicts_of_hooks_fit_right_behind_their_reply_alone() {
+    let kept = |key: Key| Entry::new(key, EntryKind::Hooked(Hooked::Kept));
+    let mut run = Run::new();
+    run.apply(&started(5)).unwrap();
+    assert!(run.apply(&kept(Key::hook_reply(0))).is_err(), "there is no reply");
+    let reply = reply([AssistantPart::text("done")], FinishReason::Stop);
+    run.apply(&Entry::new(Key::model(1), reply)).unwrap();
+    assert!(run.apply(&kept(Key::hook_reply(2))).is_err(), "it is about another step");
+    run.apply(&kept(Key::hook_reply(1))).unwrap();
+    let again = Entry::new(Key::hook_reply(1), EntryKind::Hooked(Hooked::Retry("again".to_owned())));
+    assert!(run.apply(&again).is_err(), "there was a verdict");
+}
+
+#[test]
+fn a_call_begins_once() {
+    let mut run = Run::new();
+    run.apply(&started(5)).unwrap();
+    let reply = reply([call("pays", "{}")], FinishReason::ToolCalls);
+    run.apply(&Entry::new(Key::model(1), reply)).unwrap();
+    let Action::AnswerCalls { calls } = run.next() else { panic!("{:?}", run.next()) };
+    let id = calls[0].call.id.clone();
+    let begun = Entry::new(Key::begun(&id), EntryKind::Begun(Begun::new(id, Effect::SideEffect)));
+    run.apply(&begun).unwrap();
+    assert!(run.apply(&begun).is_err());
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use crate::common::journals::{Fault, Faulty, Method};
 use crate::common::kit::{all, before, end, heard, holding, told, until_it_waits};
 use crate::common::{Counter, Number};
 use attache_agent::{
@@ -180,4 +181,18 @@ async fn an_agent_inside_whose_call_was_interrupted_takes_no_decision_and_no_res
     let render = first.pending.iter().find(|call| call.name == "render").unwrap();
     let delivered = deliver(&*journal, ToolResult::ok(render, "late")).await.unwrap_err();
     assert!(matches!(delivered, SubmitError::ChatLoopClosed), "{delivered:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interruption_that_the_journal_does_not_take_at_once_is_recorded_again() {
+    // The beginning, the reply, and then the results of the calls that are interrupted.
+    let journal = Faulty::new((Method::Append, 3, Fault::Fails));
+    let hangs = tool_fn("hangs", "", std::future::pending::<Result<(), ToolError>>);
+    let model = ScriptedModel::new([Turn::call("hangs", json!({})), Turn::text("stopped")]).unverified();
+    let agent = Agent::builder(model).tool(hangs.with_effect(Effect::Read)).build().unwrap();
+    let mut run = agent.run_in(journal.clone(), "go");
+    until_it_waits(&mut run).await;
+    run.control().interrupt("stop").unwrap();
+    let outcome = end(&all(&mut run).await);
+    assert_eq!((outcome.reason, &*outcome.text), (EndReason::Answer, "stopped"));
 }
