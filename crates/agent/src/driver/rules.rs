@@ -1,12 +1,13 @@
 //! Which tools a step may call.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use attache_core::{Role, ToolCall, ToolChoice, ToolSet};
 
 use crate::driver::Driver;
 use crate::event::EventKind;
-use crate::tools::{StepTools, StepView, TOOLS_OFF, ToolsError};
+use crate::tools::{StepHook, StepTools, StepView, TOOLS_OFF, ToolsError};
 
 /// What a model reads that makes several calls although it was asked for one.
 const ONE_CALL: &str = "not executed: one call at a time; make it again by itself if it is still needed";
@@ -30,7 +31,13 @@ impl Driver {
             let choice = if step == 1 { self.setup.tool_choice.clone() } else { ToolChoice::Auto };
             return Ok((all, choice));
         };
-        let StepTools { choice, only } = decide(StepView { number: step, history: self.run.history() });
+        let decided = decided(decide, StepView { number: step, history: self.run.history() });
+        let StepTools { choice, only } = decided.unwrap_or_else(|| {
+            let message =
+                "the rule for the tools of a step failed unexpectedly; the step has none".to_owned();
+            events.push(EventKind::Warning { code: "step_tools_failed", message });
+            no_tools()
+        });
         let Some(only) = only else { return Ok((all, choice)) };
         let kept = all.iter().map(|(_, definition)| definition).filter(|definition| {
             only.iter().any(|name| name == definition.name()) || self.finishes(definition.name())
@@ -55,7 +62,8 @@ impl Driver {
                 let history = self.run.history();
                 let reply = history.iter().rposition(|message| message.role() == Role::Assistant)?;
                 let view = StepView { number: self.run.steps(), history: history.get(..reply)? };
-                if let Some(why) = decide(view).bars(&call.name).filter(|_| !self.finishes(&call.name)) {
+                let decided = decided(decide, view).unwrap_or_else(no_tools);
+                if let Some(why) = decided.bars(&call.name).filter(|_| !self.finishes(&call.name)) {
                     return Some(why);
                 }
             }
@@ -68,8 +76,12 @@ impl Driver {
             .then_some(ONE_CALL)
     }
 
-    /// True if a tool ends the run with what it is given: a step may always call it.
+    /// True if a tool ends the run with what it is given, as the one that takes a typed answer: a step may always call
+    /// it.
     fn finishes(&self, name: &str) -> bool {
+        if self.run.output().is_some_and(|output| output.is_tool(name)) {
+            return true;
+        }
         self.toolbox.entries.get(name).is_some_and(|entry| entry.spec.metadata.finish)
     }
 
@@ -77,4 +89,15 @@ impl Driver {
         let asked = self.setup.settings.parallel_tool_calls;
         asked.or_else(|| self.setup.model.settings().parallel_tool_calls) == Some(false)
     }
+}
+
+/// What a rule says; `None` if it panics.
+fn decided(decide: &StepHook, view: StepView<'_>) -> Option<StepTools> {
+    let decided = catch_unwind(AssertUnwindSafe(|| decide(view)));
+    decided.inspect_err(|_| tracing::error!("the rule for the tools of a step panicked")).ok()
+}
+
+/// The tools of a step whose rule fails: it may have meant to bar any of them.
+fn no_tools() -> StepTools {
+    StepTools::all().with_choice(ToolChoice::None)
 }

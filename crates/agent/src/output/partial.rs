@@ -1,5 +1,6 @@
 //! The value of an answer while it is written.
 
+use attache_core::OutputSchema;
 use serde_json::{Map, Value};
 
 use super::spec::{OutputMode, OutputSpec, VALUE};
@@ -7,12 +8,22 @@ use super::spec::{OutputMode, OutputSpec, VALUE};
 /// The most that values may be inside each other.
 const MAX_DEPTH: usize = 64;
 
+/// The number of places of a text where the value may begin that are tried.
+const MAX_PLACES: usize = 64;
+
 /// Reads an answer while it is written. The text is read again whenever it is an eighth longer, so that all of it costs
 /// a fixed number of readings of each byte.
 pub(crate) struct Partial {
     /// The name of the tool that takes the value.
     tool: Option<String>,
     is_wrapped: bool,
+    /// The schema of the value, if a text holds it, in which other brackets may come first.
+    schema: Option<OutputSchema>,
+    /// The place of the text where the value is looked for.
+    begin: usize,
+    places: usize,
+    /// True if the value is whole.
+    is_whole: bool,
     /// The call that is read.
     slot: Option<usize>,
     text: String,
@@ -34,6 +45,10 @@ impl Partial {
         Self {
             tool: is_tool.then(|| spec.name.clone()),
             is_wrapped: is_tool && spec.is_wrapped(),
+            schema: (!is_tool).then(|| spec.schema.clone()),
+            begin: 0,
+            places: 0,
+            is_whole: false,
             slot: None,
             text: String::new(),
             next: 0,
@@ -65,12 +80,11 @@ impl Partial {
     fn push(&mut self, piece: &str) -> Option<Value> {
         self.text.push_str(piece);
         let length = self.text.len();
-        if length < self.next {
+        if length < self.next || self.is_whole {
             return None;
         }
         self.next = length + length / 8;
-        let begin = self.text.find(['{', '['])?;
-        let mut value = prefix(self.text.get(begin..)?)?;
+        let mut value = self.read()?;
         if self.is_wrapped {
             value = value.as_object_mut()?.remove(VALUE)?;
         }
@@ -80,17 +94,62 @@ impl Partial {
         self.last = Some(value.clone());
         Some(value)
     }
+
+    /// The value as far as it is written, at the first place where there may be one.
+    fn read(&mut self) -> Option<Value> {
+        loop {
+            let begin = self.begin + self.place(self.begin)?;
+            let (value, end) = prefix(self.text.get(begin..)?);
+            let Some(schema) = &self.schema else { return value };
+            let next = match end {
+                End::Open => return value,
+                End::Broken => begin + 1,
+                End::Whole(_) if value.clone().is_some_and(|value| schema.fitted(value).is_ok()) => {
+                    self.is_whole = true;
+                    return value;
+                }
+                // Prose has brackets of its own, such as the number of a source.
+                End::Whole(length) => begin + length,
+            };
+            if self.places >= MAX_PLACES || self.place(next).is_none() {
+                return value;
+            }
+            (self.begin, self.places) = (next, self.places + 1);
+        }
+    }
+
+    /// The next place from `at` on where the value may begin.
+    fn place(&self, at: usize) -> Option<usize> {
+        let kind = self.schema.as_ref().and_then(|schema| schema.value().get("type")?.as_str());
+        let rest = self.text.get(at..)?;
+        match kind {
+            Some("object") => rest.find('{'),
+            Some("array") => rest.find('['),
+            _ => rest.find(['{', '[']),
+        }
+    }
+}
+
+/// How a text goes on behind what is known of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The value goes on.
+    Open,
+    /// The value ends there.
+    Whole(usize),
+    /// What stands there is no JSON.
+    Broken,
 }
 
 /// What is known of the JSON value that a text begins. Names, numbers and words that may go on are left out, a text
 /// that goes on is there as far as it is written.
-fn prefix(text: &str) -> Option<Value> {
+fn prefix(text: &str) -> (Option<Value>, End) {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text.trim_start();
     loop {
         let done = match rest.chars().next() {
-            None => return close(open, None),
-            Some(_) if open.len() > MAX_DEPTH => return close(open, None),
+            None => return (close(open, None), End::Open),
+            Some(_) if open.len() > MAX_DEPTH => return (close(open, None), End::Open),
             Some('{') => {
                 open.push(Open::Object(Map::new(), None));
                 rest = after(rest, 1);
@@ -106,7 +165,7 @@ fn prefix(text: &str) -> Option<Value> {
                 match open.pop() {
                     Some(Open::Object(members, _)) => Some(Value::Object(members)),
                     Some(Open::Array(items)) => Some(Value::Array(items)),
-                    None => return None,
+                    None => return (None, End::Broken),
                 }
             }
             Some(',' | ':') => {
@@ -117,10 +176,10 @@ fn prefix(text: &str) -> Option<Value> {
                 let is_name = matches!(open.last(), Some(Open::Object(_, None)));
                 let Some(length) = string_length(rest) else {
                     let said = (!is_name).then(|| unfinished(rest)).flatten();
-                    return close(open, said);
+                    return (close(open, said), End::Open);
                 };
-                let Ok(said) = serde_json::from_str::<String>(rest.get(..length)?) else {
-                    return close(open, None);
+                let Ok(said) = serde_json::from_str::<String>(before(rest, length)) else {
+                    return (close(open, None), End::Broken);
                 };
                 rest = after(rest, length);
                 match open.last_mut() {
@@ -133,22 +192,22 @@ fn prefix(text: &str) -> Option<Value> {
             }
             Some(_) => {
                 let Some(length) = rest.find([',', '}', ']', ' ', '\n', '\r', '\t']) else {
-                    return close(open, None);
+                    return (close(open, None), End::Open);
                 };
-                let Ok(value) = serde_json::from_str::<Value>(rest.get(..length)?) else {
-                    return close(open, None);
+                let Ok(value) = serde_json::from_str::<Value>(before(rest, length)) else {
+                    return (close(open, None), End::Broken);
                 };
                 rest = after(rest, length);
                 Some(value)
             }
         };
-        rest = rest.trim_start();
         if let Some(value) = done {
             match open.last_mut() {
                 Some(parent) => parent.add(value),
-                None => return Some(value),
+                None => return (Some(value), End::Whole(text.len() - rest.len())),
             }
         }
+        rest = rest.trim_start();
     }
 }
 
@@ -178,6 +237,10 @@ fn close(mut open: Vec<Open>, mut value: Option<Value>) -> Option<Value> {
         });
     }
     value
+}
+
+fn before(text: &str, length: usize) -> &str {
+    text.get(..length).unwrap_or_default()
 }
 
 fn after(text: &str, length: usize) -> &str {
@@ -228,9 +291,38 @@ mod tests {
             ("[1, 2, {\"a\": [\"x", json!([1, 2, {"a": ["x"]}])),
             ("{\"a\": {\"b\": null}} trailing", json!({"a": {"b": null}})),
         ] {
-            assert_eq!(prefix(text), Some(value), "{text}");
+            assert_eq!(prefix(text).0, Some(value), "{text}");
         }
-        assert_eq!(prefix("]"), None);
+        assert_eq!(prefix("]").0, None);
+    }
+
+    #[test]
+    fn brackets_of_prose_are_passed_by() {
+        let object = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"],
+            "additionalProperties": false});
+        let array = json!({"type": "array", "items": {"type": "object"}});
+        let any = json!({"anyOf": [object]});
+        for (schema, text, value) in [
+            (&object, "see [1]: {\"n\": 7}", json!({"n": 7})),
+            (&object, "with {name} and {\"m\": 1}: {\"n\": 7} as {\"n\": 9}", json!({"n": 7})),
+            (&array, "see [1], [a] and [2]: [{\"n\": 7}] [3]", json!([{"n": 7}])),
+            (&any, "see [1] {\"n\": 7} [2]", json!({"n": 7})),
+        ] {
+            for size in [1, 5, text.len()] {
+                let mut partial =
+                    Partial::new(&OutputSpec::new(schema.clone()).with_mode(OutputMode::Prompted));
+                let mut last = None;
+                for piece in text.as_bytes().chunks(size) {
+                    last = partial.content(std::str::from_utf8(piece).unwrap()).or(last);
+                }
+                // It is read again when it is an eighth longer.
+                last = partial.content(&" ".repeat(text.len())).or(last);
+                assert_eq!(last, Some(value.clone()), "{text} by {size}");
+            }
+        }
+        let mut partial = Partial::new(&OutputSpec::new(object).with_mode(OutputMode::Prompted));
+        partial.content(&"{".repeat(200_000));
+        partial.content(&"{a".repeat(200_000));
     }
 
     fn values() -> impl Strategy<Value = Value> {
@@ -255,7 +347,7 @@ mod tests {
             for (at, _) in text.char_indices() {
                 prefix(&text[..at]);
             }
-            prop_assert_eq!(prefix(&text), Some(json!([value])));
+            prop_assert_eq!(prefix(&text), (Some(json!([value])), End::Whole(text.len())));
         }
 
         #[test]

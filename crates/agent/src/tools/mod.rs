@@ -23,7 +23,7 @@ pub use disclosure::Disclosure;
 pub use error::ToolsError;
 pub(crate) use family::{Door, Family};
 pub use function::{FunctionTool, NoArguments, ToolFunction, ToolReply, tool_fn};
-pub(crate) use handling::{Handling, TOOLS_OFF};
+pub(crate) use handling::{Handling, StepHook, TOOLS_OFF};
 pub use handling::{StepTools, StepView};
 pub(crate) use invoke::{Invocation, invoke};
 pub(crate) use layers::{DETAIL, SEARCH, shown};

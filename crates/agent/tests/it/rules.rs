@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::Counter;
 use crate::common::kit::{all, counting, end, holding, told, warnings};
-use attache_agent::{Agent, MemoryJournal, RunInput, StepTools, Tools};
+use attache_agent::{Agent, MemoryJournal, OutputMode, OutputSpec, RunInput, StepTools, Tools};
 use attache_core::{Effect, ModelSettings, ToolChoice, ToolDefinition};
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -36,6 +36,39 @@ async fn a_step_calls_the_tools_of_its_subset_alone() {
         (&ToolChoice::Required, &ToolChoice::Auto)
     );
     assert_eq!(warnings(&events), ["tools_subset"]);
+}
+
+#[tokio::test]
+async fn a_rule_that_panics_bars_all_tools_and_the_run_goes_on() {
+    let paid = Counter::default();
+    let model = ScriptedModel::new([Turn::call("pay", json!({"n": 2})), Turn::text("done")]).unverified();
+    let agent = Agent::builder(model.clone())
+        .tool(counting("pay", Effect::SideEffect, &paid))
+        .step_tools(|_| panic!("a bug in a rule"))
+        .build()
+        .unwrap();
+    let events = all(&mut agent.run("x")).await;
+    assert_eq!((end(&events).text.as_str(), paid.get()), ("done", 0));
+    assert_eq!(told(&end(&events).messages), ["not executed: tool use is off in this step"]);
+    assert!(model.requests().iter().all(|request| request.tool_choice == ToolChoice::None));
+    assert_eq!(warnings(&events), ["step_tools_failed", "step_tools_failed"]);
+}
+
+#[tokio::test]
+async fn a_step_with_a_subset_keeps_the_tool_that_takes_a_typed_answer() {
+    let read = Counter::default();
+    let model = ScriptedModel::new([Turn::call("final_answer", json!({"n": 7}))]).unverified();
+    let agent = Agent::builder(model.clone())
+        .tool(counting("read", Effect::Read, &read))
+        .step_tools(|_| StepTools::subset(["read"]))
+        .build()
+        .unwrap();
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let spec = OutputSpec::new(schema).with_mode(OutputMode::Tool);
+    let outcome = agent.run("x").with_output(spec).outcome().await.unwrap();
+    assert_eq!(outcome.structured.as_deref(), Some(&Ok(json!({"n": 7}))));
+    let offered: Vec<_> = model.requests()[0].tools.iter().map(|(wire, _)| wire.to_owned()).collect();
+    assert_eq!(offered, ["read", "final_answer"]);
 }
 
 // Invariant 13: the rule is asked what it was asked before.
