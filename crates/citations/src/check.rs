@@ -264,7 +264,12 @@ fn exact(passage: &Wanted<'_>, searched: &[Searched<'_>], cursor: (usize, usize)
     let words = searched.get(text).and_then(|searched| searched.text.text.get(start..end));
     let how =
         if words.is_some_and(|words| passage.raw.contains(words)) { How::Exact } else { How::Normalised };
-    (Some(Found { text, start, end, how, ambiguous: all.len() > 1 }), true)
+    // A document that was shown twice is one.
+    let source = |text: usize| searched.get(text).map(|searched| searched.text.source);
+    let ambiguous = all
+        .iter()
+        .any(|(of, at, _)| (*of, *at) != (text, start) && (*of == text || source(*of) != source(text)));
+    (Some(Found { text, start, end, how, ambiguous }), true)
 }
 
 impl Wanted<'_> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use attache_citations::{Options, Shown, check};
 use attache_core::citation::{Checked, Citation, Source};
 use attache_core::{
-    AssistantMessage, Document, MediaKind, Message, UserMessage, UserOrigin, UserPart, on_thread,
+    Document, DocumentId, MediaKind, Message, MessageId, UserMessage, UserOrigin, UserPart, on_thread,
 };
-use attache_documents::{ReadLabel, decode_text, gather, route, unfence};
+use attache_documents::{ReadLabel, decode_text, fence_text, gather, route, unfence};
 
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
@@ -44,11 +44,16 @@ impl Driver {
     /// resumes the run finds the same.
     async fn check(&mut self) -> Option<Checked> {
         let text = self.run.text().to_owned();
-        let (place, answer) = self.answer(&text)?;
-        let mut native = answer.citations.clone();
-        let messages = self.seen(place).await?;
-        let mut shown = Texts { driver: self, known: Vec::new(), documents: Vec::new(), texts: Vec::new() };
-        shown.read(&messages).await;
+        let (place, mut native) = self.answer(&text)?;
+        let (messages, sent) = self.seen(place).await?;
+        let mut shown = Texts {
+            driver: self,
+            known: Vec::new(),
+            documents: Vec::new(),
+            texts: Vec::new(),
+            is_sent: true,
+        };
+        shown.read(&messages, sent.as_ref()).await;
         let Texts { documents, texts, .. } = shown;
         for citation in &mut native {
             name(citation, &documents);
@@ -65,26 +70,31 @@ impl Driver {
         checked.inspect_err(|error| tracing::error!(%error, "the answer could not be checked")).ok()
     }
 
-    /// The message that is the answer, and its place in the history.
-    fn answer(&self, text: &str) -> Option<(usize, Arc<AssistantMessage>)> {
-        let messages = self.run.history().iter().enumerate().rev();
-        let mut replies = messages.filter_map(|(place, message)| match &**message {
-            Message::Assistant(reply) => Some((place, reply)),
-            _ => None,
-        });
-        replies.find(|(_, reply)| reply.text() == text).map(|(place, reply)| (place, Arc::new(reply.clone())))
+    /// The place of the message that is the answer, and its provider's citations. A value that a call gave is the text of
+    /// no message: the last reply gave it, and what that reply cites is of its own text.
+    fn answer(&self, text: &str) -> Option<(usize, Vec<Citation>)> {
+        let replies = || {
+            self.run.history().iter().enumerate().rev().filter_map(|(place, message)| match &**message {
+                Message::Assistant(reply) => Some((place, reply)),
+                _ => None,
+            })
+        };
+        let said = replies().find(|(_, reply)| reply.text() == text);
+        said.map(|(place, reply)| (place, reply.citations.clone()))
+            .or_else(|| replies().next().map(|(place, _)| (place, Vec::new())))
     }
 
-    /// The messages before the answer as its model saw them: what the window showed last, and all of this run.
-    async fn seen(&mut self, answer: usize) -> Option<Vec<Arc<Message>>> {
+    /// The messages before the answer as its model saw them: what the window showed last, and all of this run. And which
+    /// of them the last request held; `None` for all.
+    async fn seen(&mut self, answer: usize) -> Option<(Vec<Arc<Message>>, Option<HashSet<MessageId>>)> {
         let setup = Arc::clone(&self.setup);
         self.library.catch_up(&self.run);
         let history = self.run.history().get(..answer)?;
-        let mut messages = self.remembered(history);
+        let (mut messages, sent) = self.remembered(history);
         let reader = setup.routing.read_tool.as_deref();
         self.library.shorten(&mut messages, self.run.limits().max_result_chars, reader);
         if !self.library.has_documents() {
-            return Some(messages);
+            return Some((messages, sent));
         }
         let capabilities = setup.model.capabilities();
         let (store, fetcher) = (&*setup.store, setup.fetcher.as_deref());
@@ -95,14 +105,15 @@ impl Driver {
         routed
             .inspect_err(|error| tracing::error!(%error, "the answer could not be checked"))
             .ok()
-            .map(|routed| routed.messages)
+            .map(|routed| (routed.messages, sent))
     }
 }
 
 impl Driver {
-    /// What the memory showed of a history, and all of this run: what left the window since was shown before.
-    fn remembered(&self, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
-        let Some(memory) = &self.setup.memory else { return history.to_vec() };
+    /// What the memory showed of a history, and all of this run: what left the window since was shown before. And what
+    /// the memory showed last; `None` for all.
+    fn remembered(&self, history: &[Arc<Message>]) -> (Vec<Arc<Message>>, Option<HashSet<MessageId>>) {
+        let Some(memory) = &self.setup.memory else { return (history.to_vec(), None) };
         let past = Past {
             history,
             task: self.run.task(),
@@ -116,14 +127,14 @@ impl Driver {
         };
         // Marks of this drive alone would make another drive of the run see something else.
         let Look::Show { messages: seen, .. } = memory.look(&past, &mut Marks::default()) else {
-            return history.to_vec();
+            return (history.to_vec(), None);
         };
-        let seen: HashSet<&str> = seen.iter().map(|message| message.id().as_str()).collect();
+        let seen: HashSet<MessageId> = seen.iter().map(|message| message.id().clone()).collect();
         let shown = history
             .iter()
             .enumerate()
-            .filter(|(place, message)| *place >= self.run.task() || seen.contains(message.id().as_str()));
-        shown.map(|(_, message)| Arc::clone(message)).collect()
+            .filter(|(place, message)| *place >= self.run.task() || seen.contains(message.id()));
+        (shown.map(|(_, message)| Arc::clone(message)).collect(), Some(seen))
     }
 }
 
@@ -132,17 +143,21 @@ struct Texts<'d> {
     driver: &'d Driver,
     /// All documents of the conversation that may be shown.
     known: Vec<Document>,
-    /// Those that stood in the request as they are, images apart, in order.
+    /// Those that stood in the last request as they are, images apart, in order.
     documents: Vec<Document>,
     texts: Vec<Shown>,
+    /// The message that is read stood in the last request.
+    is_sent: bool,
 }
 
 impl Texts<'_> {
-    async fn read(&mut self, messages: &[Arc<Message>]) {
+    async fn read(&mut self, messages: &[Arc<Message>], sent: Option<&HashSet<MessageId>>) {
         let found = self.driver.run.found().iter().map(|(_, message)| message);
         let held = messages.iter().chain(found).flat_map(|message| message.documents());
-        self.known = held.cloned().collect();
+        let mut ids: HashSet<&DocumentId> = HashSet::new();
+        self.known = held.filter(|document| ids.insert(document.id())).cloned().collect();
         for message in messages {
+            self.is_sent = sent.is_none_or(|sent| sent.contains(message.id()));
             match &**message {
                 Message::System(system) => {
                     self.texts.extend(system.parts.iter().map(|part| Shown::given(part.text())));
@@ -154,13 +169,48 @@ impl Texts<'_> {
                             call_id: result.call_id.clone(),
                             tool: result.tool_name.clone(),
                         };
-                        self.texts.push(Shown::text(source, result.tree.model_text().into_owned()));
+                        let text = result.tree.model_text();
+                        let reader = self.driver.setup.routing.read_tool.as_deref();
+                        let is_read = reader.is_some() && result.tool_name.as_deref() == reader;
+                        if !is_read || !self.unfenced(&text) {
+                            self.texts.push(Shown::text(source, text.into_owned()));
+                        }
                         self.parts(result.attached(), false).await;
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Takes the pieces of documents out of what the reading tool says. Says whether all fences in it were of documents
+    /// that are known, and whole.
+    fn unfenced(&mut self, text: &str) -> bool {
+        let mut texts = Vec::new();
+        let mut begun = 0;
+        for document in &self.known {
+            // A fence of this document, to be compared with.
+            let Some(fence) = fence_text(document.id(), ".", []) else { continue };
+            let (Some((begin, _)), Some((_, end))) = (fence.split_once(':'), fence.rsplit_once('\n')) else {
+                continue;
+            };
+            let mut inner: Vec<&str> = Vec::new();
+            for (at, _) in text.match_indices(begin) {
+                begun += 1;
+                let rest = text.get(at..).unwrap_or_default();
+                let len = rest.find(end).map_or(0, |at| at + end.len());
+                inner.extend(rest.get(..len).and_then(unfence));
+            }
+            begun -= inner.len();
+            if !inner.is_empty() {
+                texts.push(Shown::text(source(document), inner.join("\n")));
+            }
+        }
+        let is_whole = begun == 0 && !texts.is_empty();
+        if is_whole {
+            self.texts.append(&mut texts);
+        }
+        is_whole
     }
 
     async fn user(&mut self, user: &UserMessage) {
@@ -209,7 +259,9 @@ impl Texts<'_> {
             self.texts.push(Shown::unread(source));
             return;
         }
-        self.documents.push(document.clone());
+        if self.is_sent {
+            self.documents.push(document.clone());
+        }
         let setup = &self.driver.setup;
         let media_type = document.media_type();
         let bytes = match document.bytes() {

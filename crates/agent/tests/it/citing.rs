@@ -4,15 +4,25 @@ use std::sync::Arc;
 
 use crate::common::kit::{all, end, holding};
 use attache_agent::{
-    Agent, AgentBuilder, EntryKind, EventKind, MemoryDocumentStore, MemoryJournal, NoArguments, Run,
-    RunInput, tool_fn,
+    Agent, AgentBuilder, EntryKind, EventKind, MemoryDocumentStore, MemoryJournal, NoArguments, OutputMode,
+    Run, RunInput, tool_fn,
 };
 use attache_core::citation::{Citation, FigureState, How, Place, Source};
+use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
     BoxFuture, ConvertedText, Converter, Document, DocumentId, Effect, MediaType, Tool, ToolError, Units,
 };
 use attache_testkit::{ScriptedModel, Turn};
+use attache_tools::ReadDocument;
+use serde::Deserialize;
 use serde_json::json;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Costs {
+    rent: String,
+    #[serde(rename = "heat")]
+    _heat: String,
+}
 
 const LEASE: &str = "[page 1]\nLease of a flat.\n[page 2]\nThe rent is EUR 900 a month.\n";
 const ANSWER: &str = "The lease says \"The rent is EUR 900 a month\", so you pay EUR 900, and EUR 731 for heat. You have 5,000.";
@@ -186,4 +196,34 @@ async fn a_document_that_is_only_named_supports_nothing() {
     let outcome =
         asking(&model, archive).citations(true).build().unwrap().run(question()).outcome().await.unwrap();
     assert_eq!(words(&outcome), [("731 EUR".to_owned(), "unsupported".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_typed_answer_that_a_call_gives_is_checked() {
+    let answer = json!({"rent": "EUR 900", "heat": "EUR 731"});
+    let model = ScriptedModel::new(turns(Turn::call("final_answer", answer)));
+    let agent = asking(&model, lease("text/plain")).citations(true).build().unwrap();
+    let typed = agent.run(question()).typed::<Costs>().with_mode(OutputMode::Tool).await.unwrap();
+    let figures = words(&typed.outcome);
+    let expected = [("EUR 731", "unsupported"), ("EUR 900", "supported")];
+    assert!(
+        expected.iter().all(|(figure, state)| figures.contains(&((*figure).to_owned(), (*state).to_owned()))),
+        "{figures:?}"
+    );
+    assert_eq!((typed.value.rent.as_str(), figures.len()), ("EUR 900", 2));
+}
+
+#[tokio::test]
+async fn text_that_was_read_with_the_reading_tool_is_the_document_s() {
+    let id = lease("").id().to_string();
+    let model = ScriptedModel::new([
+        Turn::call("fetch", json!({})),
+        Turn::call("read_document", json!({"id": id, "pages": "2"})),
+        Turn::text("It says \"The rent is EUR 900 a month\"."),
+    ]);
+    let agent = asking(&model, lease("application/pdf")).tool(ReadDocument::new()).converter(Reader);
+    let outcome = agent.citations(true).build().unwrap().run(question()).outcome().await.unwrap();
+    let [citation] = &*outcome.citations else { panic!("{:?}", outcome.citations) };
+    assert_eq!(citation.source, Source::Document { id: lease("").id().clone(), name: Some("lease".into()) });
+    assert_eq!((&citation.place, citation.ambiguous), (&Some(Place::Pages(2, 2)), false));
 }

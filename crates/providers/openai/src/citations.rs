@@ -8,6 +8,13 @@ use serde_json::Value;
 /// The kind of the part that holds the annotations of a chat message.
 const ANNOTATIONS: &str = "annotations";
 
+/// The most digits of a mark.
+const MAX_DIGITS: usize = 4;
+/// The most marks of an answer that are read.
+const MAX_MARKS: usize = 10_000;
+/// The most bytes of snippets that marks repeat; marks behind them name the page alone.
+const MAX_QUOTED: usize = 1024 * 1024;
+
 /// Reads the annotations of texts and of messages, and the references among parts of content. The spans of the API are
 /// those of the link or mark in the text, and say nothing of the words that it stands behind.
 pub(crate) fn read(message: &mut AssistantMessage) {
@@ -78,17 +85,51 @@ pub(crate) fn found(message: &mut AssistantMessage, results: &[Value], urls: &[V
     };
     let said = message.text();
     let mut marked = Vec::new();
+    let mut quoted = 0;
     for (open, _) in said.match_indices('[') {
-        let Some(number) =
-            said.get(open + 1..).and_then(|rest| rest.split_once(']')).map(|(number, _)| number)
-        else {
-            break;
-        };
-        let nth = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let rest = said.get(open + 1..).unwrap_or_default();
+        let digits = rest.bytes().take(MAX_DIGITS + 1).take_while(u8::is_ascii_digit).count();
+        let number =
+            rest.get(..digits).filter(|_| rest.get(digits..).is_some_and(|rest| rest.starts_with(']')));
+        let nth = number.and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
         if let Some(source) = nth.and_then(|nth| sources.get(nth)) {
-            let marker = Span::new(open, open + number.len() + 2).map(AnswerSpan::Marker);
-            marked.push(source.clone().with_answer_span(marker));
+            quoted += source.quote.as_deref().map_or(0, str::len);
+            let marker = Span::new(open, open + digits + 2).map(AnswerSpan::Marker);
+            let mark = native(source.source.clone()).with_answer_span(marker);
+            marked.push(mark.with_quote(source.quote.as_deref().filter(|_| quoted <= MAX_QUOTED)));
+        }
+        if marked.len() >= MAX_MARKS {
+            break;
         }
     }
     message.citations.extend(if marked.is_empty() { sources } else { marked });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_MARKS, MAX_QUOTED, found};
+    use attache_core::{AssistantMessage, AssistantPart};
+    use serde_json::json;
+
+    fn cited(text: &str, snippet: &str) -> AssistantMessage {
+        let mut message = AssistantMessage::new([AssistantPart::text(text)]);
+        let results = [json!({"url": "https://a.example", "snippet": snippet})];
+        found(&mut message, &results, &[]);
+        message
+    }
+
+    #[test]
+    fn marks_of_search_results_are_bounded() {
+        let said = "It rains [1], [2], [x] and [1].";
+        let message = cited(said, "rain");
+        let marks: Vec<_> =
+            message.citations.iter().map(|cited| cited.in_answer.unwrap().span().of(said).unwrap()).collect();
+        assert_eq!(marks, ["[1]", "[1]"]);
+        assert_eq!(cited(&"[".repeat(1_000_000), "rain").citations.len(), 1, "all, since none is marked");
+        let message = cited(&"[1]".repeat(20_000), &"rain".repeat(1000));
+        assert_eq!(message.citations.len(), MAX_MARKS);
+        let quoted: usize =
+            message.citations.iter().filter_map(|cited| cited.quote.as_deref()).map(str::len).sum();
+        assert!(quoted <= MAX_QUOTED && quoted > MAX_QUOTED / 2, "{quoted}");
+    }
 }
