@@ -436,7 +436,9 @@ impl Control {
     }
 
     pub(crate) fn settled(&self) {
-        self.lock().awaiting.clear();
+        let mut state = self.lock();
+        state.awaiting.clear();
+        state.schemas.clear();
     }
 
     /// Takes nothing from now on.

@@ -188,14 +188,16 @@ impl ToolManager {
     /// result.
     pub async fn run(&self, call: &ToolCall, context: ToolContext) -> ToolResult {
         let base = self.context(context);
+        let mut call = call.clone();
+        call.name = self.toolbox.canonical(&call.name).to_owned();
         let ready = match self.toolbox.resolve(&call.name) {
             Resolved::Tool(entry) => entry.ready(&call.arguments),
             Resolved::External(_) => Err("the caller answers this tool".to_owned()),
             Resolved::Waiting(text) | Resolved::Unknown(text) => Err(text),
         };
         match ready {
-            Ok(ready) => self.started(ready, call.clone(), &base).await,
-            Err(text) => ToolResult::error(call, &text),
+            Ok(ready) => self.started(ready, call, &base).await,
+            Err(text) => ToolResult::error(&call, &text),
         }
     }
 

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
 use crate::driver::Driver;
-use crate::driver::gate::{Admission, told_of_change};
+use crate::driver::gate::Admission;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::time;
 use crate::driver::record::Recording;
@@ -23,8 +23,8 @@ use crate::journal::JournalError;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::output::ANSWERED;
 use crate::pace::LONGEST;
-use crate::run::{Action, PendingCall, unknown_outcome};
-use crate::tools::{Invocation, Ready, Resolved, invoke};
+use crate::run::{Action, PendingCall, told_of_change, unknown_outcome};
+use crate::tools::{Invocation, Ready, Resolved, Work, invoke};
 
 /// The events of one round of calls; at most one `Err`, which comes last.
 pub(super) fn answer<'a>(
@@ -402,6 +402,18 @@ impl Driver {
         let mut running = Vec::new();
         for pending in batch {
             let mut judged = self.judge(&pending);
+            let barred = match &judged {
+                Ok(Ready { spec, work: Work::Family(door) }) => {
+                    interrupt.guard(Box::pin(self.gone_or_changed(spec, door))).await
+                }
+                _ => Ok(None),
+            };
+            let barred = barred.map_err(|interrupted| Stop::Interrupted(interrupted, String::new()))?;
+            if let Some(outcome) = barred {
+                let outcome = self.refusal_of(&pending, outcome);
+                entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
+                continue;
+            }
             if self.is_gated(&pending, &judged) {
                 match interrupt.attempt(Box::pin(self.admit(&pending, judged))).await? {
                     Admission::Judged(admitted) => judged = *admitted,
@@ -470,7 +482,9 @@ impl Driver {
     fn ready(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
         let call = &pending.call;
         // It was begun before an interruption. Only a call that may be repeated is.
-        if pending.begun.is_some_and(|effect| !matches!(effect, Effect::Read | Effect::Idempotent)) {
+        let is_repeated =
+            |effect| matches!(effect, Effect::Read | Effect::Idempotent) || self.nests(&call.name);
+        if pending.begun.is_some_and(|effect| !is_repeated(effect)) {
             return Err(Box::new(unknown_outcome(call)));
         }
         let refused = |text: &str| {
@@ -540,6 +554,11 @@ impl Driver {
     /// True if the tool of that name has no effect.
     fn reads(&self, name: &str) -> bool {
         matches!(self.toolbox.resolve(name), Resolved::Tool(entry) if entry.spec.metadata.effect == Effect::Read)
+    }
+
+    /// True if the tool of that name starts runs: their logs know what was done.
+    fn nests(&self, name: &str) -> bool {
+        matches!(self.toolbox.resolve(name), Resolved::Tool(entry) if entry.spec.metadata.nests)
     }
 
     fn is_sequential(&self, pending: &PendingCall) -> bool {

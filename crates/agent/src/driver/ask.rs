@@ -152,10 +152,15 @@ pub(super) fn ask<'a>(
             true => None,
             false => {
                 let Message::Assistant(message) = &*reply.message else { return };
-                match interrupt.guard(Box::pin(driver.hook_reply(message))).await {
+                // The reply was paid for: an interruption waits for the verdict, unless that takes long.
+                let asking = async { Ok::<_, Fault>(driver.hook_reply(message).await) };
+                match interrupt.complete(Box::pin(asking)).await {
                     Ok(hooked) => Some(hooked),
-                    Err(interrupted) => {
-                        yield Err(Stop::Interrupted(interrupted, said));
+                    Err(mut stop) => {
+                        if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
+                            *text = said;
+                        }
+                        yield Err(stop);
                         return;
                     }
                 }

@@ -59,7 +59,7 @@ pub(super) fn drive(
         loop {
             let mut stop = None;
             match driver.run.next() {
-                Action::CallModel { key, step, landing } => match driver.take_messages(&mut interrupt).await {
+                Action::CallModel { key, step, landing } => match driver.take_unseen(&mut interrupt, step).await {
                     Ok((_, warning)) => {
                         if let Some(kind) = warning {
                             yield driver.event(kind);

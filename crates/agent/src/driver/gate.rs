@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use attache_core::{Approval, Arguments, ContentTree, ToolCall, ToolCallId, ToolResult, fresh};
+use attache_core::{Approval, ToolCall, ToolCallId, ToolResult, fresh};
 use futures_util::stream::FuturesUnordered;
 
 use crate::approval::{Ask, Verdict, judged};
@@ -246,19 +246,6 @@ pub(super) fn undecided(approval: &str) -> EntryKind {
 
 fn nobody(approval: &str) -> Decided {
     Decided { id: approval.to_owned(), decision: None, by: None }
-}
-
-/// The result of a call whose arguments a person changed: the model learns with which it ran.
-pub(super) fn told_of_change(mut result: ToolResult, arguments: &Arguments) -> ToolResult {
-    let told = format!(
-        r#"{{"note":"a person changed the arguments before the call ran","arguments":{},"result":{}}}"#,
-        arguments.replay_json(),
-        result.tree.json()
-    );
-    if let Some(tree) = ContentTree::parse(&told, result.tree.documents().to_vec()) {
-        result.tree = tree.with_withheld(result.tree.withheld().to_vec());
-    }
-    result
 }
 
 fn denied(call: &ToolCall, text: &str) -> Box<ToolOutcome> {

@@ -17,9 +17,10 @@ impl Driver {
         let inside = self.around.iter().flat_map(|around| around.paused());
         // Those of calls that were interrupted wait no more.
         let inside = inside.filter(|(call, _)| self.run.is_open(call));
-        let approval =
-            inside.map(|(_, waiting)| waiting.reason).find(|reason| *reason == EndReason::PendingApproval);
-        approval.unwrap_or_else(|| self.run.waits_for())
+        let mut reasons = vec![self.run.waits_for()];
+        reasons.extend(inside.map(|(_, waiting)| waiting.reason));
+        let first = [EndReason::PendingApproval, EndReason::InputRequired];
+        first.into_iter().find(|reason| reasons.contains(reason)).unwrap_or(EndReason::PendingExternal)
     }
 
     /// The scope of a call whose tool may start runs: where the log is kept, where spending is limited, and where the tool

@@ -124,6 +124,19 @@ impl Driver {
         Ok((taken, warning))
     }
 
+    /// The same before a step, unless the hooks have seen the conversation as it is sent: the next step takes what came
+    /// since.
+    async fn take_unseen(
+        &mut self,
+        interrupt: &mut Interrupt,
+        step: u32,
+    ) -> Result<(bool, Option<EventKind>), Stop> {
+        match self.run.is_hooked(step) {
+            true => Ok((false, None)),
+            false => self.take_messages(interrupt).await,
+        }
+    }
+
     async fn take_inbox(
         &mut self,
         messages: Vec<Arc<attache_core::Message>>,

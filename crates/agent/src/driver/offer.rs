@@ -11,9 +11,11 @@ use tokio::time::timeout;
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
-use crate::log::{EntryKind, Key, Offered, OfferedTool};
-use crate::run::PendingCall;
-use crate::tools::{DETAIL, Executor, Resolved, SEARCH, ToolEntry, Toolbox, ToolsError, shown};
+use crate::log::{Disposition, EntryKind, Key, Offered, OfferedTool, ToolOutcome};
+use crate::run::{PendingCall, unknown_outcome};
+use crate::tools::{
+    DETAIL, Door, Executor, Resolved, SEARCH, ToolEntry, Toolbox, ToolsError, is_same, shown,
+};
 
 /// How long a catalog may take to look up a name.
 const LOOKUP: Duration = Duration::from_secs(10);
@@ -118,6 +120,14 @@ impl Driver {
                         );
                         events.push(EventKind::Warning { code: "tools_unavailable", message });
                     }
+                    Some(entry) if !is_same(&entry.spec, spec, family.name()) => {
+                        let name = spec.definition.name();
+                        let message = format!(
+                            "the tool {name:?} of {} has changed; this run does not call it any more",
+                            family.name()
+                        );
+                        events.push(EventKind::Warning { code: "tools_unavailable", message });
+                    }
                     _ => {}
                 }
             }
@@ -125,11 +135,33 @@ impl Driver {
         new
     }
 
+    /// The reason why a tool of a family is not called that was offered: its server lists it no more, or as another one.
+    pub(super) async fn gone_or_changed(&self, offered: &ToolSpec, door: &Door) -> Option<&'static str> {
+        let family = self.setup.tools.families().find(|family| family.handles(door))?;
+        family.bars(offered).await
+    }
+
+    /// The outcome of a call whose tool is not there as it was offered.
+    pub(super) fn refusal_of(&self, pending: &PendingCall, text: &str) -> ToolOutcome {
+        if pending.begun.is_some() {
+            return unknown_outcome(&pending.call);
+        }
+        ToolOutcome {
+            call_id: pending.call.id.clone(),
+            result: ToolResult::error(&pending.call, text),
+            disposition: Disposition::NoSuchTool,
+        }
+    }
+
     /// Looks up the names of calls that are not offered.
     pub(super) async fn fall_back(&mut self, batch: &[PendingCall]) -> Result<(), Fault> {
         for PendingCall { call, .. } in batch {
             if !matches!(self.toolbox.resolve(&call.name), Resolved::Unknown(_)) {
                 continue;
+            }
+            // A tool that is gone meanwhile is not called any more.
+            if let Some(offers) = &mut self.offers {
+                offers.fallen_back.remove(&call.name);
             }
             for catalog in &self.setup.handling.fallback {
                 let get = AssertUnwindSafe(async { catalog.get(&call.name).await }).catch_unwind();

@@ -27,7 +27,7 @@ use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::output::{OutputMode, OutputSpec};
 use crate::pace::Pace;
-use crate::run::{Action, ReplayError, Run, open_approvals};
+use crate::run::{Action, ReplayError, Run, open_approvals, without_approvals};
 use crate::setup::Setup;
 use crate::tools::{Executor, ToolEntry, Toolbox};
 
@@ -213,6 +213,9 @@ impl Driver {
             messages.push(Message::system(system.as_str()).shared());
         }
         messages.extend(input.history.iter().chain(&new).cloned());
+        if input.leaves_approvals {
+            without_approvals(&mut messages);
+        }
         if setup.memory.as_ref().is_none_or(|memory| !memory.reads_marks()) {
             without_marks(&mut messages);
         }

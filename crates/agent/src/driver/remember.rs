@@ -13,6 +13,7 @@ use crate::memory::mark::Mark;
 use crate::memory::past::Past;
 use crate::memory::summary::Summarise;
 use crate::price::Money;
+use crate::run::Spent;
 
 /// Decisions before one model call. A memory of ours makes two at most: a summary that fails, and what is left then.
 const MAX_DECISIONS: u32 = 4;
@@ -119,6 +120,9 @@ impl Driver {
                 compacted
             }
         };
+        if let (Some(scope), Some(spent)) = (&self.scope, Spent::beside(&compacted)) {
+            scope.shared().report(&spent);
+        }
         self.record(Key::memory(self.run.decisions()), EntryKind::Compacted(compacted)).await?;
         self.library.catch_up(&self.run);
         Ok(true)

@@ -42,7 +42,7 @@ impl Driver {
         let kept = all.iter().map(|(_, definition)| definition).filter(|definition| {
             only.iter().any(|name| name == definition.name()) || self.finishes(definition.name())
         });
-        let kept = ToolSet::new(kept.cloned())?.with_validation(true);
+        let kept = ToolSet::named_as(&all, kept.cloned())?.with_validation(true);
         if let Some(offers) = &mut self.offers
             && !offers.warned_of_subset
             && kept.len() < all.len()

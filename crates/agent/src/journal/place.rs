@@ -1,5 +1,6 @@
 //! The place where the entries of a run are.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -128,6 +129,7 @@ pub(crate) fn is_over(entries: &[Entry], scope: &str) -> bool {
 /// The runs inside tools at any depth, by their scopes, with their own entries.
 pub(crate) fn runs_inside(entries: &[Entry]) -> Vec<(String, Vec<Entry>)> {
     let mut runs: Vec<(String, Vec<Entry>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for entry in entries {
         let Some((scope, _)) = entry.key.as_str().rsplit_once('>') else { continue };
         let scope = format!("{scope}>");
@@ -135,9 +137,12 @@ pub(crate) fn runs_inside(entries: &[Entry]) -> Vec<(String, Vec<Entry>)> {
         if let Some(key) = entry.key.strip(&scope) {
             entry.key = key;
         }
-        match runs.iter_mut().find(|(known, _)| *known == scope) {
+        match places.get(&scope).and_then(|at| runs.get_mut(*at)) {
             Some((_, own)) => own.push(entry),
-            None => runs.push((scope, vec![entry])),
+            None => {
+                places.insert(scope.clone(), runs.len());
+                runs.push((scope, vec![entry]));
+            }
         }
     }
     runs

@@ -11,7 +11,8 @@ use super::place::{Kept, Place, in_time};
 use super::{Fence, JournalError};
 use crate::input::RunInput;
 use crate::log::{Entry, Key};
-use crate::nested::{Around, Waiting};
+use crate::nested::Around;
+use crate::run::Waiting;
 
 /// The number of times that a log is loaded again which somebody else writes meanwhile.
 const CLAIMS: usize = 100;

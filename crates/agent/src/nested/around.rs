@@ -2,16 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use attache_core::{ToolCall, ToolCallId};
+use attache_core::ToolCallId;
 use tokio::sync::mpsc;
 
 use crate::account::Account;
 use crate::control::Control;
 use crate::event::EventKind;
-use crate::log::ApprovalRequest;
-use crate::outcome::EndReason;
 use crate::price::Prices;
-use crate::run::Spent;
+use crate::run::{Paused, Spent, Waiting};
 
 /// The most events of runs inside tools that wait for the consumer: a tool waits until there is room.
 const EVENTS: usize = 32;
@@ -35,15 +33,7 @@ struct State {
     /// The spending of runs inside that the run has not counted yet.
     spent: Vec<Spent>,
     /// The calls whose tools wait inside, and what they wait for.
-    paused: Vec<(ToolCallId, Waiting)>,
-}
-
-/// The things that a run inside waits for.
-#[derive(Clone)]
-pub(crate) struct Waiting {
-    pub(crate) reason: EndReason,
-    pub(crate) calls: Vec<ToolCall>,
-    pub(crate) approvals: Vec<ApprovalRequest>,
+    paused: Vec<Paused>,
 }
 
 /// An event of a run inside a tool, as the run around it tells it.
@@ -111,7 +101,7 @@ impl Around {
     }
 
     /// The calls whose tools wait inside, with what they wait for.
-    pub(crate) fn paused(&self) -> Vec<(ToolCallId, Waiting)> {
+    pub(crate) fn paused(&self) -> Vec<Paused> {
         self.lock().paused.clone()
     }
 }

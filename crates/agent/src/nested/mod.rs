@@ -3,5 +3,5 @@
 mod around;
 mod tool;
 
-pub(crate) use around::{Around, Inside, Waiting};
+pub(crate) use around::{Around, Inside};
 pub use tool::{AgentTask, AgentTool};

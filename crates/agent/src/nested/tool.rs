@@ -15,9 +15,9 @@ use crate::agent::Agent;
 use crate::event::{EventKind, NestedAgent};
 use crate::input::RunInput;
 use crate::journal::Scope;
-use crate::nested::around::Waiting;
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome, RunError};
+use crate::run::Waiting;
 
 /// The arguments of an agent as a tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -245,8 +245,12 @@ impl Tool for AgentTool {
             if let (Ok(outcome), Some(scope)) = (&end, Scope::current())
                 && waits(&outcome.reason)
             {
-                let (reason, calls) = (outcome.reason.clone(), outcome.pending.clone());
-                scope.pause(Waiting { reason, calls, approvals: outcome.approvals.clone() });
+                scope.pause(Waiting {
+                    reason: outcome.reason.clone(),
+                    calls: outcome.pending.clone(),
+                    approvals: outcome.approvals.clone(),
+                    deferred: outcome.deferred.clone(),
+                });
             }
             let (text, outcome) = answer(self.spec.definition.name(), end)?;
             let mut capture = Capture::new();

@@ -338,7 +338,7 @@ impl Run {
     }
 
     pub(super) fn outcome_of_call(&mut self, outcome: &ToolOutcome, calls: &[ToolCall]) {
-        self.outcomes.insert(outcome.call_id.clone(), outcome.clone());
+        self.outcomes.insert(outcome.call_id.clone(), self.as_told(outcome, calls));
         if matches!(outcome.disposition, Disposition::Aborted | Disposition::Tripped) {
             if outcome.disposition == Disposition::Tripped {
                 self.detail = Some(outcome.result.tree.model_text().into_owned());

@@ -7,13 +7,17 @@ mod fold;
 mod held;
 mod hooked;
 mod output;
+mod paused;
 mod remember;
 mod repeat;
 mod results;
 mod tally;
 
 pub(crate) use fold::interrupted;
-pub(crate) use results::{UNKNOWN_OUTCOME, open_approvals, unknown_outcome};
+pub(crate) use paused::{Paused, Waiting};
+pub(crate) use results::{
+    UNKNOWN_OUTCOME, open_approvals, told_of_change, unknown_outcome, without_approvals,
+};
 pub use tally::CallLimit;
 pub(crate) use tally::Spent;
 
@@ -193,6 +197,9 @@ impl Run {
             match (entry.key.outer_scope(), &entry.kind) {
                 (None, _) => run.apply(entry)?,
                 (Some(_), EntryKind::Reply(reply)) => run.spend_inside(&Spent::of(reply)),
+                (Some(_), EntryKind::Compacted(compacted)) => {
+                    Spent::beside(compacted).iter().for_each(|spent| run.spend_inside(spent));
+                }
                 (Some(_), _) => {}
             }
         }
@@ -379,13 +386,18 @@ impl Run {
 
     /// The end, or what there is of it so far.
     pub fn outcome(&self) -> Outcome {
+        self.outcome_beside(&[])
+    }
+
+    /// The same where tools of open calls wait for somebody inside.
+    pub(crate) fn outcome_beside(&self, paused: &[Paused]) -> Outcome {
         let mut messages = self.messages();
         let approvals = self.approvals();
         let checked = self.checked.as_deref().cloned().unwrap_or_default();
         let (reason, pending) = match &self.phase {
             Phase::Ending { reason, .. } | Phase::Ended(reason) => (reason.clone(), Vec::new()),
             Phase::Calls(calls) => {
-                messages.push(self.results_so_far(calls));
+                messages.push(self.results_so_far(calls, paused));
                 let open = calls.iter().filter(|call| !self.outcomes.contains_key(&call.id));
                 (self.waits_for(), open.cloned().collect())
             }
@@ -407,7 +419,7 @@ impl Run {
             approvals,
             deferred: self.deferred(),
             grants: self.grants().to_vec(),
-            unknown: self.unknown_so_far(),
+            unknown: self.unknown_so_far(paused),
             unread: self.unread.clone(),
             steps: self.step,
             usage: self.usage.clone(),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use attache_core::{ContentTree, Message, ResultStatus, ToolCall, ToolResult, ToolResultsMessage};
+use attache_core::{Arguments, ContentTree, Message, ResultStatus, ToolCall, ToolResult, ToolResultsMessage};
 use serde_json::Value;
 
 use crate::log::{Disposition, ToolOutcome};
+use crate::run::paused::Paused;
 use crate::run::{Phase, Run};
 
 /// The approvals for which calls of a run wait, in the metadata of the results that it has until then.
@@ -22,6 +23,21 @@ pub(crate) fn open_approvals(history: &[Arc<Message>]) -> Option<Vec<String>> {
     Some(ids.iter().filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
+/// Takes the word of open approvals out of a conversation in which the caller leaves them: later runs are not refused.
+pub(crate) fn without_approvals(messages: &mut [Arc<Message>]) {
+    let marked = messages.iter_mut().rev().find(|message| matches!(&***message, Message::ToolResults(_)));
+    if let Some(message) = marked
+        && let Message::ToolResults(results) = &**message
+        && results.metadata.get(OPEN_APPROVALS).is_some()
+    {
+        let mut left = results.clone();
+        let mut entries = left.metadata.entries().clone();
+        entries.retain(|name, _| name != OPEN_APPROVALS);
+        left.metadata = entries.into();
+        *message = Message::ToolResults(left).shared();
+    }
+}
+
 /// The words with which a model learns that an effect was begun and may or may not have happened: always the same.
 pub(crate) const UNKNOWN_OUTCOME: &str = "this call was begun and its outcome is unknown: its effect may or may not \
     have happened; it was not repeated; verify before you try again";
@@ -36,7 +52,38 @@ pub(crate) fn unknown_outcome(call: &ToolCall) -> ToolOutcome {
     ToolOutcome { call_id: call.id.clone(), result: unknown_result(call), disposition: Disposition::Unknown }
 }
 
+fn is_paused(paused: &[Paused], call: &ToolCall) -> bool {
+    paused.iter().any(|(id, _)| *id == call.id)
+}
+
+/// The result of a call whose arguments a person changed: the model learns with which it ran.
+pub(crate) fn told_of_change(mut result: ToolResult, arguments: &Arguments) -> ToolResult {
+    let told = format!(
+        r#"{{"note":"a person changed the arguments before the call ran","arguments":{},"result":{}}}"#,
+        arguments.replay_json(),
+        result.tree.json()
+    );
+    if let Some(tree) = ContentTree::parse(&told, result.tree.documents().to_vec()) {
+        result.tree = tree.with_withheld(result.tree.withheld().to_vec());
+    }
+    result
+}
+
 impl Run {
+    /// An outcome as the model is told of it. The result of a call that was deferred comes without the word that its
+    /// arguments were changed.
+    pub(super) fn as_told(&self, outcome: &ToolOutcome, calls: &[ToolCall]) -> ToolOutcome {
+        let mut told = outcome.clone();
+        if told.disposition == Disposition::Submitted
+            && self.deferred_call(&told.call_id).is_some()
+            && (self.is_changed(&told.call_id) || self.hooked_call(&told.call_id) == Some(true))
+            && let Some(call) = calls.iter().find(|call| call.id == told.call_id)
+        {
+            told.result = told_of_change(told.result, &self.as_decided(call).arguments);
+        }
+        told
+    }
+
     /// The result of a call that gets none any more.
     pub(super) fn unanswered(&self, call: &ToolCall) -> ToolResult {
         if self.begun.contains_key(&call.id) { unknown_result(call) } else { ToolResult::cancelled(call) }
@@ -62,11 +109,14 @@ impl Run {
 
     /// The results of a round that is not over, so that each call has one: those that are there, and for the others
     /// a word that they are not.
-    pub(super) fn results_so_far(&self, calls: &[ToolCall]) -> Arc<Message> {
+    pub(super) fn results_so_far(&self, calls: &[ToolCall], paused: &[Paused]) -> Arc<Message> {
         let results = calls.iter().map(|call| match self.outcomes.get(&call.id) {
             Some(outcome) => outcome.result.clone(),
             None if self.deferred_call(&call.id).is_some() => {
                 ToolResult::error(call, "no result yet: it comes later")
+            }
+            None if is_paused(paused, call) => {
+                ToolResult::error(call, "no result yet: somebody is asked about it")
             }
             None if self.begun.contains_key(&call.id) => unknown_result(call),
             None if self.waits_for_decision(&call.id) => {
@@ -75,7 +125,10 @@ impl Run {
             None => ToolResult::error(call, "no result was delivered in time"),
         });
         let mut message = ToolResultsMessage::new(results);
-        let open: Vec<Value> = self.open_questions().map(|asked| asked.id.as_str().into()).collect();
+        let inside = paused.iter().filter(|(call, _)| !self.outcomes.contains_key(call));
+        let inside = inside.flat_map(|(_, waiting)| &waiting.approvals).map(|request| request.id.as_str());
+        let own = self.open_questions().map(|asked| asked.id.as_str());
+        let open: Vec<Value> = own.chain(inside).map(Value::from).collect();
         if !open.is_empty() {
             message.metadata = message.metadata.with(OPEN_APPROVALS, open);
         }
@@ -88,12 +141,16 @@ impl Run {
     }
 
     /// The calls of unknown outcome, those of a round that is not over included.
-    pub(super) fn unknown_so_far(&self) -> Vec<ToolCall> {
+    pub(super) fn unknown_so_far(&self, paused: &[Paused]) -> Vec<ToolCall> {
         let mut unknown = self.unknown.clone();
         if let Phase::Calls(calls) = &self.phase {
             let open = |call: &&ToolCall| match self.outcomes.get(&call.id) {
                 Some(outcome) => self.is_unknown(outcome),
-                None => self.begun.contains_key(&call.id) && self.deferred_call(&call.id).is_none(),
+                None => {
+                    self.begun.contains_key(&call.id)
+                        && self.deferred_call(&call.id).is_none()
+                        && !is_paused(paused, call)
+                }
             };
             unknown.extend(calls.iter().filter(open).cloned());
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use attache_core::{ToolCall, Usage};
 
-use crate::log::{Reply, ToolRule};
+use crate::log::{Compacted, Reply, ToolRule};
 use crate::outcome::EndReason;
 use crate::price::Money;
 
@@ -75,6 +75,12 @@ pub(crate) struct Spent {
 impl Spent {
     pub(crate) fn of(reply: &Reply) -> Self {
         Self { usage: reply.usage.clone(), cost: reply.cost }
+    }
+
+    /// The spending of a decision of the memory that asked a model.
+    pub(crate) fn beside(compacted: &Compacted) -> Option<Self> {
+        let (usage, cost) = (&compacted.usage, compacted.cost);
+        compacted.model.as_ref().map(|_| Self { usage: usage.clone(), cost })
     }
 }
 

@@ -317,3 +317,20 @@ fn a_call_begins_once() {
     run.apply(&begun).unwrap();
     assert!(run.apply(&begun).is_err());
 }
+
+// A summary inside is paid for like a reply.
+#[test]
+fn summaries_of_runs_inside_count_when_a_run_is_replayed() {
+    let (_, mut log) = drive(20, vec![reply([call("a", "{}")], FinishReason::ToolCalls)]);
+    let compacted = crate::log::Compacted {
+        mark: None,
+        failure: Some("none".to_owned()),
+        tokens: 0,
+        usage: Usage::new(7, 2),
+        cost: None,
+        model: Some("p/m".to_owned()),
+    };
+    let scope = Key::scope(&ToolCallId::parse("c").unwrap(), 0);
+    log.push(Entry::new(Key::memory(0).within(&scope), EntryKind::Compacted(compacted)));
+    assert_eq!(*Run::replay(&log).unwrap().usage(), Usage::new(17, 7));
+}

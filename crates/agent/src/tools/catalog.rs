@@ -27,7 +27,8 @@ pub trait ToolCatalog: Send + Sync + 'static {
     /// The tools cannot be listed now.
     fn list(&self) -> BoxFuture<'_, Result<Vec<ToolSpec>, ToolError>>;
 
-    /// The tool of that name.
+    /// The tool of that name, with what [`list`](Self::list) says of it: one with another definition, effect, approval
+    /// or origin than a run was offered is not called in that run.
     ///
     /// # Errors
     /// The tool cannot be had now.

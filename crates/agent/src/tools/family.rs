@@ -17,6 +17,27 @@ const LISTING: Duration = Duration::from_secs(10);
 /// How long a family is left alone that could not list its tools.
 const BACKOFF: Duration = Duration::from_secs(30);
 
+/// The words for a tool that is not listed any more.
+pub(crate) const GONE: &str = "this tool is not available any more";
+/// The words for a tool that is another one than was offered.
+pub(crate) const CHANGED: &str =
+    "not executed: the tool has changed since it was offered, and can be called again in another run";
+
+/// True if a tool of the family or catalog `of` means the same as when it was offered.
+pub(crate) fn is_same(offered: &ToolSpec, now: &ToolSpec, of: &str) -> bool {
+    let origin = match now.metadata.origin.as_str() {
+        "" => of,
+        origin => origin,
+    };
+    let (one, other) = (&offered.definition, &now.definition);
+    one.name() == other.name()
+        && one.description() == other.description()
+        && one.input_schema() == other.input_schema()
+        && offered.metadata.effect == now.metadata.effect
+        && offered.metadata.approval == now.metadata.approval
+        && offered.metadata.origin == origin
+}
+
 /// Tools behind one door.
 #[derive(Clone)]
 pub(crate) enum Door {
@@ -111,6 +132,25 @@ impl Family {
         };
         *self.failed() = Some((Instant::now(), problem.clone()));
         Err(self.listing(problem))
+    }
+
+    /// True if it is behind that door. A catalog says itself what there is when a tool is taken.
+    pub(crate) fn handles(&self, door: &Door) -> bool {
+        match (&self.door, door) {
+            (Door::Handler(own), Door::Handler(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+
+    /// The reason why a tool that was offered is not called, as far as the family lists its tools now.
+    pub(crate) async fn bars(&self, offered: &ToolSpec) -> Option<&'static str> {
+        let listed = self.tools().await.ok()?;
+        let name = offered.definition.name();
+        let now = listed.iter().find(|spec| spec.definition.name() == name && spec.metadata.enabled);
+        match now {
+            None => Some(GONE),
+            Some(now) => (!is_same(offered, now, self.name())).then_some(CHANGED),
+        }
     }
 
     fn listed(&self) -> Option<Arc<[ToolSpec]>> {

@@ -16,6 +16,8 @@ use crate::journal::Scope;
 use crate::log::{Disposition, ToolOutcome};
 use crate::pace::Pace;
 use crate::run::UNKNOWN_OUTCOME;
+use crate::tools::family::{CHANGED, GONE, is_same};
+use crate::tools::layers::is_ours;
 use crate::tools::{Door, Handling, Ready, Work};
 
 /// One call on its way.
@@ -39,7 +41,9 @@ pub(crate) async fn invoke(invocation: Invocation) -> Result<ToolOutcome, Box<De
     let Invocation { entry, call, mut context, limit, pace, scope, handling } = invocation;
     context.deadline = Some((Instant::now() + limit).into_std());
     let has_effect = entry.spec.metadata.effect != Effect::Read;
-    let hook = handling.outcome.clone().map(|hook| (hook, entry.spec.clone()));
+    // The driver reads in their results which tools were shown.
+    let hook = handling.outcome.clone().filter(|_| !is_ours(&entry.spec));
+    let hook = hook.map(|hook| (hook, entry.spec.clone()));
     let work = AssertUnwindSafe(run(entry, call.clone(), context, scope)).catch_unwind();
     let came = match pace.within(limit, work).await {
         // It is no outcome, and passes by whoever changes outcomes.
@@ -106,8 +110,9 @@ async fn run(
     context: ToolContext,
     scope: Option<Arc<Scope>>,
 ) -> Result<ToolOutput, ToolError> {
-    let is_blocking = entry.spec.metadata.blocking;
-    match entry.work {
+    let Ready { spec, work } = entry;
+    let is_blocking = spec.metadata.blocking;
+    match work {
         Work::Tool(tool, arguments) => run_tool(tool, arguments, is_blocking, context, scope).await,
         Work::Family(Door::Handler(family)) => {
             let work = async { family.call(&call.name, &call.arguments, context).await };
@@ -115,10 +120,14 @@ async fn run(
         }
         Work::Family(Door::Catalog(catalog)) => {
             // Whoever keeps the tools decides each time.
-            let Some(tool) = catalog.get(&call.name).await? else {
-                let text = "this tool is not available any more";
-                return Err(ToolError::new(text).with_kind(ToolErrorKind::UnknownTool));
+            let tool = catalog.get(&call.name).await?.filter(|tool| tool.spec().metadata.enabled);
+            let Some(tool) = tool else {
+                return Err(ToolError::new(GONE).with_kind(ToolErrorKind::UnknownTool));
             };
+            // Whoever approved the call, and the log, know the tool that was listed.
+            if !is_same(&spec, tool.spec(), catalog.name()) {
+                return Err(ToolError::new(CHANGED).with_kind(ToolErrorKind::UnknownTool));
+            }
             let arguments = tool.arguments(&call.arguments)?;
             run_tool(tool, arguments, is_blocking, context, scope).await
         }

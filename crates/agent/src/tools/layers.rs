@@ -19,6 +19,14 @@ pub(crate) const DETAIL: &str = "tool_detail";
 /// The tool that finds tools.
 pub(crate) const SEARCH: &str = "tool_search";
 
+/// The origin of the two.
+const ORIGIN: &str = "attache";
+
+/// True if a tool is one of the two that show others.
+pub(crate) fn is_ours(spec: &ToolSpec) -> bool {
+    spec.metadata.origin == ORIGIN && matches!(spec.definition.name(), DETAIL | SEARCH)
+}
+
 /// The most characters of the lines that the model reads from the start.
 const LINES: usize = 12_000;
 /// The most characters of one of them, its name apart.
@@ -46,10 +54,7 @@ impl Layers {
     pub(crate) fn tools(self: &Arc<Self>) -> [Arc<dyn Tool>; 2] {
         let read = |name, description: String, schema| {
             let definition = ToolDefinition::new(name, description, schema);
-            ToolSpec::new(definition)
-                .with_effect(Effect::Read)
-                .with_always_visible(true)
-                .with_origin("attache")
+            ToolSpec::new(definition).with_effect(Effect::Read).with_always_visible(true).with_origin(ORIGIN)
         };
         let name = json!({"type": "string", "description": "The name of the tool"});
         let schema = json!({"type": "object", "properties": {"name": name}, "required": ["name"]});

@@ -21,7 +21,7 @@ use attache_core::{Tool, ToolDefinition, ToolHandler, ToolSpec};
 pub use catalog::{Catalog, ToolCatalog};
 pub use disclosure::Disclosure;
 pub use error::ToolsError;
-pub(crate) use family::{Door, Family};
+pub(crate) use family::{Door, Family, is_same};
 pub use function::{FunctionTool, NoArguments, ToolFunction, ToolReply, tool_fn};
 pub(crate) use handling::{Handling, StepHook, TOOLS_OFF};
 pub use handling::{StepTools, StepView};

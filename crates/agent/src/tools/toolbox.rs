@@ -78,7 +78,7 @@ impl Toolbox {
             }
         }
         Ok(Self {
-            set: Arc::new(ToolSet::new(definitions)?.with_validation(true)),
+            set: Arc::new(ToolSet::named_as(self.named(), definitions)?.with_validation(true)),
             entries,
             preflight: self.preflight.clone(),
             families: self.families.clone(),
@@ -154,6 +154,8 @@ impl Source {
 struct List {
     entries: HashMap<String, ToolEntry>,
     order: Vec<ToolDefinition>,
+    /// The tools of families whose names are taken by those with which the model asks for others.
+    clashes: Vec<ToolsError>,
 }
 
 impl List {
@@ -203,7 +205,7 @@ impl List {
                     model: model.clone(),
                     refused: vec![refused.clone()],
                 });
-                let failures = failures.collect();
+                let failures = std::mem::take(&mut self.clashes).into_iter().chain(failures).collect();
                 preflight.extend(looked);
                 preflight.left_out = left_out;
                 let entries = Arc::new(self.entries);
@@ -231,6 +233,15 @@ impl List {
         let mut looked = Preflight::default();
         if !screen.disclosure.is_some_and(|disclosure| disclosure.is_passed(&self.order)) {
             return Ok((None, looked));
+        }
+        for name in [DETAIL, SEARCH] {
+            if self.entries.get(name).is_some_and(|entry| matches!(entry.executor, Executor::Family(_)))
+                && let Some(entry) = self.entries.remove(name)
+            {
+                self.order.retain(|definition| definition.name() != name);
+                let (first, second) = ("attache".to_owned(), origin(&entry.spec));
+                self.clashes.push(ToolsError::Duplicate { name: name.to_owned(), first, second });
+            }
         }
         let is_visible = |definition: &ToolDefinition| {
             self.entries.get(definition.name()).is_none_or(|entry| {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::kit::{all, counting, end, holding, results, told, until_it_waits};
 use crate::common::{Counter, Number};
 use attache_agent::{
-    Agent, EndReason, Event, EventKind, Limits, MemoryJournal, Money, NoArguments, Outcome, Price, Prices,
-    Tools, deliver, tool_fn,
+    Agent, DecideError, EndReason, Event, EventKind, Limits, MemoryJournal, Money, NoArguments, Outcome,
+    Price, Prices, RunInput, Tools, deliver, tool_fn,
 };
 use attache_core::schemars::{self, JsonSchema};
 use attache_core::{
@@ -377,6 +377,14 @@ async fn an_approval_inside_is_asked_for_outside_and_acted_on_inside() {
     let outcome = around([ask("research", "pay")], vec![research]).run_in(journal.clone(), "go");
     let outcome = outcome.outcome().await.unwrap();
     assert_eq!((&outcome.reason, paid.get()), (&EndReason::PendingApproval, 0));
+    // Nothing is unknown outside, and another run from here is refused as one from inside would be.
+    assert_eq!(
+        (outcome.unknown.len(), told(&outcome.messages).join("")),
+        (0, "no result yet: somebody is asked about it".to_owned())
+    );
+    let other = RunInput::from("x").with_history(outcome.messages.clone());
+    let refused = around([Turn::text("x")], vec![]).run(other).outcome().await.unwrap_err();
+    assert!(matches!(refused.decide_error(), Some(DecideError::Open { .. })), "{refused:?}");
     let [request] = &outcome.approvals[..] else { panic!("{:?}", outcome.approvals) };
     assert_eq!((&*request.call.name, pending_of(&outcome)), ("pay", vec!["pay"]));
     let research = inner([Turn::text("paid")], vec![pay()]);
@@ -498,4 +506,25 @@ async fn agents_work_side_by_side_and_answer_in_call_order() {
     let outcome = agent.run("go").outcome().await.unwrap();
     assert_eq!(told(&outcome.messages), ["late", "early"]);
     assert_eq!(start.elapsed().as_secs(), 20);
+}
+
+// The log of the run inside knows what was done, whatever effect its tool has.
+#[tokio::test]
+async fn an_agent_inside_with_effects_that_asks_the_user_is_resumed_with_the_answer() {
+    let journal = Arc::new(MemoryJournal::new());
+    let asker = |turns: Vec<Turn>| -> Arc<dyn Tool> {
+        let model = ScriptedModel::new(turns).unverified();
+        let agent = Agent::builder(model).tool(attache_tools::AskUser::new()).build().unwrap();
+        Arc::new(agent.as_tool("research", "").with_metadata(|metadata| metadata.effect = Effect::SideEffect))
+    };
+    let asks = asker(vec![Turn::call("ask_user", json!({"question": "which?"}))]);
+    let run = around([ask("research", "x")], vec![asks]).run_in(journal.clone(), "go");
+    let outcome = run.outcome().await.unwrap();
+    assert_eq!((&outcome.reason, outcome.unknown.len()), (&EndReason::InputRequired, 0));
+    let [request] = &outcome.deferred[..] else { panic!("{:?}", outcome.deferred) };
+    assert_eq!(request.deferred.prompt.as_deref(), Some("which?"));
+    deliver(&*journal, ToolResult::ok(&request.call, "this one")).await.unwrap();
+    let rest = asker(vec![Turn::text("they said this one")]);
+    let outcome = around([Turn::text("done")], vec![rest]).resume(journal).outcome().await.unwrap();
+    assert_eq!(told(&outcome.messages), ["they said this one"]);
 }

@@ -251,3 +251,21 @@ async fn a_value_outside_of_a_run_says_that_the_result_comes_later() {
         (EndReason::Answer, vec![r#"{"deferred":"job-1"}"#.into()])
     );
 }
+
+#[tokio::test]
+async fn a_result_that_comes_later_tells_with_which_arguments_the_job_was_started() {
+    let (started, journal) = (Counter::default(), Arc::new(MemoryJournal::new()));
+    let agent = |turns: Vec<Turn>| {
+        let tool = render(&started, None)
+            .with_metadata(|metadata| metadata.approval = attache_core::Approval::Always);
+        Agent::builder(ScriptedModel::new(turns).unverified()).tool(tool).build().unwrap()
+    };
+    let asked = agent(vec![renders(1)]).run_in(journal.clone(), "go").outcome().await.unwrap();
+    let run = agent(vec![]).resume(journal.clone()).edit(&asked.approvals[0].id, json!({"n": 2}));
+    let waits = run.outcome().await.unwrap();
+    assert_eq!(waits.deferred[0].deferred.handle.as_deref(), Some("job-2"));
+    deliver(&*journal, ToolResult::ok(&waits.deferred[0].call, "rendered")).await.unwrap();
+    let done = agent(vec![Turn::text("done")]).resume(journal).outcome().await.unwrap();
+    let read: Value = serde_json::from_str(&told(&done.messages)[0]).unwrap();
+    assert_eq!((&read["arguments"], &read["result"]), (&json!({"n": 2}), &json!("rendered")));
+}

@@ -8,7 +8,7 @@ use crate::common::{Counter, Number, double};
 use attache_agent::{Agent, AgentBuilder, NoArguments, Tools, chat_loop, tool_fn};
 use attache_core::{
     Approval, Arguments, AssistantMessage, ChatRequest, Message, Tool, ToolCall, ToolChoice, ToolContext,
-    ToolDefinition, ToolError, ToolResult, ToolSet, ToolSetError,
+    ToolDefinition, ToolError, ToolHandler, ToolResult, ToolSet, ToolSetError, ToolSpec,
 };
 use attache_testkit::{ScriptedModel, Turn};
 use serde_json::json;
@@ -150,4 +150,29 @@ async fn a_model_alone_gives_calls_back_and_runs_none() {
     assert!(chat_loop(model, [Message::user("x").shared()], [definition.clone(), definition]).is_err());
     let agent = Agent::builder(ScriptedModel::new([])).tool(double(&calls)).tool(double(&calls));
     assert!(agent.build().is_err());
+}
+
+#[tokio::test]
+async fn a_call_by_hand_of_a_name_on_the_wire_reaches_the_tool_of_a_family() {
+    struct Files;
+    impl ToolHandler for Files {
+        type Output = String;
+
+        fn name(&self) -> &'static str {
+            "files"
+        }
+
+        async fn tools(&self) -> Result<Vec<ToolSpec>, ToolError> {
+            Ok(vec![ToolSpec::new(ToolDefinition::new("files.list", "", json!({})))])
+        }
+
+        async fn call(&self, tool: &str, _: &Arguments, _: ToolContext) -> Result<String, ToolError> {
+            Ok(tool.to_owned())
+        }
+    }
+    let agent = Agent::builder(ScriptedModel::new([])).handler(Files).build().unwrap();
+    let manager = agent.tool_manager().await.unwrap();
+    let call = ToolCall::new("files_list", Arguments::new("{}"));
+    let result = manager.run(&call, ToolContext::new()).await;
+    assert_eq!(result.tree.model_text(), "files.list");
 }

@@ -62,7 +62,7 @@ async fn a_resumed_run_offers_the_tools_that_families_listed_when_it_began() {
     agent(&model, &["old", "gone"]).run_in(journal.clone(), "go").outcome().await.unwrap();
     let cut = holding(before(&journal.entries(), "model/2"));
     let model = ScriptedModel::new([Turn::call("old", "{}"), Turn::text("done")]);
-    let outcome = agent(&model, &["new"]).resume(cut).outcome().await.unwrap();
+    let outcome = agent(&model, &["new", "old"]).resume(cut).outcome().await.unwrap();
     assert_eq!(told(&outcome.messages), ["old", "old"]);
     for request in model.requests() {
         assert_eq!(request.tools.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["old", "gone"]);

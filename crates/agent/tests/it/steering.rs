@@ -169,6 +169,7 @@ async fn a_conversation_with_open_approvals_starts_no_other_run() {
     let model = ScriptedModel::new([
         Turn::call("approved", "{}"),
         Turn::text("beside it"),
+        Turn::text("and further"),
         Turn::text("not done, then"),
     ])
     .unverified();
@@ -180,6 +181,9 @@ async fn a_conversation_with_open_approvals_starts_no_other_run() {
     assert_eq!(ids, &[pending.approvals[0].id.clone()]);
     let beside = agent.run(next().with_leaves_approvals(true)).outcome().await.unwrap();
     assert_eq!(beside.text, "beside it");
+    // Whoever goes on from there has left them already.
+    let further = agent.run(RunInput::from("x").with_history(beside.messages)).outcome().await.unwrap();
+    assert_eq!(further.text, "and further");
     // The user goes on with something else: the calls are denied, and the same run reads it.
     let run = agent.resume(journal.clone()).deny_all("the user said something else");
     run.control().inject("something else").unwrap();

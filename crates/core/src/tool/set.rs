@@ -44,6 +44,17 @@ impl ToolSet {
     /// # Errors
     /// [`ToolSetError`] if two have the same internal name, or one cannot be offered.
     pub fn new(definitions: impl IntoIterator<Item = ToolDefinition>) -> Result<Self, ToolSetError> {
+        Self::named_as(&Self::default(), definitions)
+    }
+
+    /// The same with the names on the wire that `known` gives its tools. Those that it lacks get others than it has.
+    ///
+    /// # Errors
+    /// [`ToolSetError`] if two have the same internal name, or one cannot be offered.
+    pub fn named_as(
+        known: &Self,
+        definitions: impl IntoIterator<Item = ToolDefinition>,
+    ) -> Result<Self, ToolSetError> {
         let mut set = Self::default();
         for definition in definitions {
             let at = set.tools.len();
@@ -54,7 +65,10 @@ impl ToolSet {
             if set.by_name.insert(name(), at).is_some() {
                 return Err(ToolSetError::Duplicate { name: name() });
             }
-            let wire = set.free_wire_name(definition.name());
+            let wire = match known.by_name.get(definition.name()).and_then(|at| known.tools.get(*at)) {
+                Some((wire, _)) => wire.clone(),
+                None => set.free_wire_name(known, definition.name()),
+            };
             set.by_wire.insert(wire.clone(), at);
             set.tools.push((wire, definition));
         }
@@ -63,11 +77,11 @@ impl ToolSet {
 
     /// The wire name of a tool that is not in the set yet. A name that is taken gets a digest; so does that one, should
     /// a tool be called like it.
-    fn free_wire_name(&self, name: &str) -> String {
+    fn free_wire_name(&self, known: &Self, name: &str) -> String {
         let own = wire_name(name);
         let mut wire = own.clone();
         let mut tried = 0_u32;
-        while self.by_wire.contains_key(&wire) {
+        while self.by_wire.contains_key(&wire) || known.by_wire.contains_key(&wire) {
             wire = match tried {
                 0 => with_digest(&own, name),
                 _ => with_digest(&own, &format!("{name}\0{tried}")),
@@ -174,6 +188,19 @@ mod tests {
         }
         assert_eq!(tools.internal_name("unknown"), "unknown");
         assert_eq!(tools.wire_name("9 lives"), "_9_lives");
+    }
+
+    #[test]
+    fn a_part_of_a_set_keeps_its_names() {
+        let all = set(&["a.b", "a:b", "c"]);
+        let part = ["a:b", "a;b"].map(|name| ToolDefinition::new(name, "", json!({})));
+        let part = ToolSet::named_as(&all, part).unwrap();
+        assert_eq!(part.wire_name("a:b"), all.wire_name("a:b"));
+        assert_eq!(
+            all.internal_name(&part.wire_name("a;b")),
+            part.wire_name("a;b"),
+            "a new name is a free one"
+        );
     }
 
     // S01
