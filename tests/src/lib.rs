@@ -2,6 +2,7 @@
 
 mod api;
 mod build;
+pub mod files;
 mod party;
 pub mod real;
 pub mod recorded;

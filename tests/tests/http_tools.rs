@@ -17,6 +17,7 @@ use attache_agent::{MemoryDocumentStore, RunInput};
 use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
 use attache_core::{Arguments, DocumentStore, DynToolHandler, ModelSettings, ToolHandler, ToolSet};
 use attache_tests::APIS;
+use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
 use attache_tests::real::{Node, Python};
 use axum::Router;
 use axum::extract::Request;
@@ -24,16 +25,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-
-const PDF: &[u8] = include_bytes!("../../crates/convert/tests/fixtures/libreoffice-letter.pdf");
-/// Eight by eight shades of grey.
-const PNG: &[u8] = &[
-    137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 8, 0, 0, 0, 8, 8, 0, 0, 0, 0, 225,
-    100, 225, 87, 0, 0, 0, 38, 73, 68, 65, 84, 120, 156, 53, 197, 181, 1, 0, 32, 0, 192, 176, 226, 206, 255,
-    231, 178, 148, 44, 129, 16, 83, 46, 181, 253, 59, 62, 240, 137, 47, 124, 227, 7, 191, 15, 50, 40, 1, 193,
-    209, 184, 49, 100, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
-];
-const SHEET: &[u8] = include_bytes!("../../crates/convert/tests/fixtures/xlsxwriter.xlsx");
 
 /// A service that asks who it is, gives files, and repeats in errors what it was sent.
 async fn serve_files(request: Request) -> Response {
@@ -114,33 +105,12 @@ async fn files_of_an_endpoint_reach_the_model_on_every_api_and_secrets_do_not() 
         }
         let outcome = outcome.unwrap();
         assert_eq!(outcome.reason, EndReason::Answer);
-        assert!(mock.violations().is_empty(), "{}: {:?}", api.name(), mock.violations());
-        let body = mock.requests()[1].json().clone();
-        let seen = seen_documents(api.conformance(), &body);
-        for bytes in [PDF, PNG] {
-            let hash = Some(sha256_hex(bytes));
-            assert!(seen.iter().any(|document| document.sha256 == hash), "{}: {seen:?}", api.name());
-        }
-        let text = body.to_string();
-        assert!(text.contains("and a bar"), "{}: the text of the sheet's cells", api.name());
+        assert_delivered(api, &mock, &outcome, &*store).await;
+        let text = mock.requests()[1].json().to_string();
         assert!(text.contains("Not Found") && text.contains("***"), "{}: the failure, masked", api.name());
         let log = format!("{:?}", outcome.messages);
         for place in [&text, &told, &log] {
             assert!(!place.contains("canary"), "{}", api.name());
-        }
-        let kept: Vec<Document> = outcome
-            .messages
-            .iter()
-            .filter_map(|message| match &**message {
-                Message::ToolResults(results) => Some(&results.results),
-                _ => None,
-            })
-            .flatten()
-            .flat_map(|result| result.documents.clone())
-            .collect();
-        assert_eq!(kept.len(), 3, "{}", api.name());
-        for (document, bytes) in kept.iter().zip([PDF, PNG, SHEET]) {
-            assert_eq!(store.get(document.id()).await.unwrap(), bytes, "{}", api.name());
         }
     }
 }
