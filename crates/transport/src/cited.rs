@@ -72,6 +72,19 @@ pub struct Beside<'m> {
     pub before: Option<Span>,
 }
 
+/// Puts the citations there that the data of a text list, each for the whole of the text, as the APIs of Claude do.
+pub fn cite_texts(message: &mut AssistantMessage, citation: impl Fn(&Value) -> Citation) {
+    cite(
+        message,
+        |replay, said| {
+            let value: Value = serde_json::from_str(replay.json()).unwrap_or_default();
+            let claim = Span::new(0, said.len()).map(AnswerSpan::Claim);
+            list(&value, "citations").iter().map(|cited| citation(cited).with_answer_span(claim)).collect()
+        },
+        |_| Vec::new(),
+    );
+}
+
 /// Puts the citations of a message's texts, and of what stands beside them, where programs look for them.
 ///
 /// `of_text` reads those of one text, out of the data that go back with it, and yields spans of it; `of_block` reads

@@ -1,22 +1,14 @@
-//! The citations of a reply, as programs read them. What goes back stays as it came.
+//! The citations of a reply, as programs read them. The reply goes back as it came.
 
 use attache_core::AssistantMessage;
-use attache_core::citation::{AnswerSpan, Citation, Place, Source, Span};
-use attache_transport::cited::{cite, list, native, number, page, text};
+use attache_core::citation::{Citation, Place, Source};
+use attache_transport::cited::{cite_texts, list, native, number, page, text};
 use serde_json::Value;
 
 /// Reads those of all texts. A citation holds for the whole of its text; what it points to is counted as Anthropic does:
 /// characters and chunks from 0, pages from 1, each end the first that is no part of it.
 pub(super) fn read(message: &mut AssistantMessage) {
-    cite(
-        message,
-        |replay, said| {
-            let value: Value = serde_json::from_str(replay.json()).unwrap_or_default();
-            let claim = Span::new(0, said.len()).map(AnswerSpan::Claim);
-            list(&value, "citations").iter().map(|cited| citation(cited).with_answer_span(claim)).collect()
-        },
-        |_| Vec::new(),
-    );
+    cite_texts(message, citation);
 }
 
 fn citation(cited: &Value) -> Citation {
