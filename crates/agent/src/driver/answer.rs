@@ -76,7 +76,7 @@ pub(super) fn answer<'a>(
         let mut late = false;
         let mut fault: Option<Fault> = None;
         let mut stopped: Option<Stop> = None;
-        loop {
+        while stopped.is_none() {
             if fault.is_some() {
                 // The drive is over. Tools that run come to their end first: nobody else has their results.
                 waiting.clear();
@@ -103,17 +103,7 @@ pub(super) fn answer<'a>(
                     let starting = pin!(driver.start_calls(interrupt, batch));
                     recording.beside(starting).await
                 };
-                let (started, events) = match started {
-                    Ok(started) => started,
-                    Err(Stop::Fault(failed, _)) => {
-                        fault.get_or_insert(failed);
-                        continue;
-                    }
-                    Err(stop) => {
-                        stopped = Some(stop);
-                        break;
-                    }
-                };
+                let Some((started, events)) = noted(started, &mut fault, &mut stopped) else { continue };
                 inside += started.len();
                 alone = alone && !started.is_empty();
                 under_way.extend(started);
@@ -137,25 +127,19 @@ pub(super) fn answer<'a>(
             let next = next_answer(&mut driver.inside, &mut under_way, &mut recording, control, gate.as_deref_mut());
             let answered = match interrupt.guard(next).await {
                 Ok(None) if gate.is_none() || fault.is_some() => break,
-                // Nothing else is left to do. What was left in a journal may not have been noticed.
-                Ok(None) => match interrupt.attempt(Box::pin(driver.take_left())).await {
-                    Ok(events) if events.is_empty() => break,
-                    Ok(events) => {
-                        for kind in events {
-                            yield Ok(driver.event(kind));
-                        }
-                        waiting.extend(driver.decided_calls());
-                        continue;
-                    }
-                    Err(Stop::Fault(failed, _)) => {
-                        fault = Some(failed);
-                        continue;
-                    }
-                    Err(stop) => {
-                        stopped = Some(stop);
+                // Nothing else is left to do. Items left in a journal may not have been noticed.
+                Ok(None) => {
+                    let left = interrupt.attempt(Box::pin(driver.take_left())).await;
+                    let Some(events) = noted(left, &mut fault, &mut stopped) else { continue };
+                    if events.is_empty() {
                         break;
                     }
-                },
+                    for kind in events {
+                        yield Ok(driver.event(kind));
+                    }
+                    waiting.extend(driver.decided_calls());
+                    continue;
+                }
                 // It was taken when the run looked for what was left.
                 Ok(Some(answered)) if driver.is_settled(&answered) => continue,
                 Ok(Some(answered)) => answered,
@@ -180,81 +164,47 @@ pub(super) fn answer<'a>(
                         let mut record = Box::pin(interrupt.attempt(driver.record(entry.key, entry.kind)));
                         recording.beside(record.as_mut()).await
                     };
-                    match recorded {
-                        Ok(entry) => {
-                            if let EntryKind::Decided(decided) = &entry.kind {
-                                waiting.extend(driver.decided_call(&decided.id));
-                            }
-                            if let Some(kind) = finished_event(&entry) {
-                                yield Ok(driver.event(kind));
-                            }
-                        }
-                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
-                        Err(stop) => {
-                            stopped = Some(stop);
-                            break;
-                        }
+                    let Some(entry) = noted(recorded, &mut fault, &mut stopped) else { continue };
+                    if let EntryKind::Decided(decided) = &entry.kind {
+                        waiting.extend(driver.decided_call(&decided.id));
+                    }
+                    if let Some(kind) = finished_event(&entry) {
+                        yield Ok(driver.event(kind));
                     }
                 }
                 Answered::Deferred(call, deferred) => {
                     inside = inside.saturating_sub(1);
                     alone = false;
-                    match interrupt.complete(Box::pin(driver.defer(call, *deferred))).await {
-                        Ok(()) => {
-                            for kind in driver.watch(&mut gate) {
-                                yield Ok(driver.event(kind));
-                            }
-                        }
-                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
-                        Err(stop) => {
-                            stopped = Some(stop);
-                            break;
+                    let recorded = interrupt.complete(Box::pin(driver.defer(call, *deferred))).await;
+                    if noted(recorded, &mut fault, &mut stopped).is_some() {
+                        for kind in driver.watch(&mut gate) {
+                            yield Ok(driver.event(kind));
                         }
                     }
                 }
                 // Whatever the clock says: the time for it is up.
                 Answered::Overdue(call) => {
-                    match interrupt.attempt(Box::pin(driver.close_deferred(&call))).await {
-                        Ok(kind) => {
-                            if let Some(kind) = kind {
-                                yield Ok(driver.event(kind));
-                            }
-                        }
-                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
-                        Err(stop) => {
-                            stopped = Some(stop);
-                            break;
-                        }
+                    let closed = interrupt.attempt(Box::pin(driver.close_deferred(&call))).await;
+                    if let Some(kind) = noted(closed, &mut fault, &mut stopped).flatten() {
+                        yield Ok(driver.event(kind));
                     }
                 }
                 Answered::Interrupted => {
                     for kind in Box::pin(driver.stop_tools(&mut under_way, &mut recording, interrupt)).await {
                         yield Ok(driver.event(kind));
                     }
-                    match interrupt.complete(Box::pin(driver.interrupt_calls())).await {
-                        Ok(events) => {
-                            for kind in events {
-                                yield Ok(driver.event(kind));
-                            }
-                        }
-                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
-                        Err(stop) => stopped = Some(stop),
+                    let recorded = interrupt.complete(Box::pin(driver.interrupt_calls())).await;
+                    for kind in noted(recorded, &mut fault, &mut stopped).into_iter().flatten() {
+                        yield Ok(driver.event(kind));
                     }
                     gate = None;
                     break;
                 }
                 Answered::Undecided(approval) => {
-                    match interrupt.attempt(Box::pin(driver.close_approval(&approval))).await {
-                        Ok(decided) => {
-                            waiting.extend(driver.decided_call(&approval));
-                            yield Ok(driver.event(EventKind::ApprovalDecided(Box::new(decided))));
-                        }
-                        Err(Stop::Fault(failed, _)) => fault = fault.or(Some(failed)),
-                        Err(stop) => {
-                            stopped = Some(stop);
-                            break;
-                        }
-                    }
+                    let closed = interrupt.attempt(Box::pin(driver.close_approval(&approval))).await;
+                    let Some(decided) = noted(closed, &mut fault, &mut stopped) else { continue };
+                    waiting.extend(driver.decided_call(&approval));
+                    yield Ok(driver.event(EventKind::ApprovalDecided(Box::new(decided))));
                 }
                 Answered::Inside(kind) => yield Ok(driver.event(*kind)),
                 Answered::Paused => {
@@ -322,6 +272,18 @@ pub(super) fn answer<'a>(
         driver.control.settled();
         yield Ok(driver.event(EventKind::ToolResultsReceived { count: round }));
     }
+}
+
+/// The value, unless the work failed: a fault lets the tools come to their end, anything else stops them.
+fn noted<T>(done: Result<T, Stop>, fault: &mut Option<Fault>, stopped: &mut Option<Stop>) -> Option<T> {
+    match done {
+        Ok(done) => return Some(done),
+        Err(Stop::Fault(failed, _)) => {
+            fault.get_or_insert(failed);
+        }
+        Err(stop) => *stopped = Some(stop),
+    }
+    None
 }
 
 /// Runs the tool, perhaps with arguments that a person changed.

@@ -86,8 +86,9 @@ pub(super) fn drive(
                     Err(stopped) => stop = Some(stopped),
                 },
                 Action::AnswerCalls { calls } => {
-                    let mut answering = pin!(answer::answer(&mut driver, &mut interrupt, calls));
-                    while let Some(item) = next(&mut answering).await {
+                    // Most runs wait for their models most of the time, and need no room for a round then.
+                    let mut answering = Box::pin(answer::answer(&mut driver, &mut interrupt, calls));
+                    while let Some(item) = next(&mut answering.as_mut()).await {
                         match item {
                             Ok(event) => yield event,
                             Err(stopped) => stop = Some(stopped),
