@@ -1,4 +1,4 @@
-//! What providers cite, as each codec reads it, streamed and whole.
+//! The citations of providers, as each codec reads them, streamed and whole.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

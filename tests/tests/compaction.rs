@@ -83,7 +83,7 @@ async fn every_api_takes_what_memories_show() {
     }
 }
 
-// What was rendered of a message is not taken for the message with its results cleared.
+// The rendered form of a message is not taken for that of the message with its results cleared.
 #[tokio::test]
 async fn a_cleared_result_is_rendered_anew() {
     use attache_core::Transcript;

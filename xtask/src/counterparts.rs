@@ -1,5 +1,5 @@
-//! What tests run against that is not ours: programs in Python and JavaScript, each in an environment of its own under
-//! the target folder. `attache_tests::real` finds them there.
+//! The programs of others that tests run against, in Python and JavaScript, each in an environment of its own
+//! under the target folder. `attache_tests::real` finds them there.
 
 use std::fs::{self, File};
 use std::path::Path;

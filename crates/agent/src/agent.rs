@@ -126,7 +126,7 @@ impl Agent {
         ToolManager::new(Arc::clone(&self.0)).await
     }
 
-    /// Where its documents are kept.
+    /// The store that keeps its documents.
     pub(crate) fn store(&self) -> Arc<dyn DocumentStore> {
         Arc::clone(&self.0.store)
     }
@@ -285,8 +285,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Lets a tool that fails end the run, as [`EndReason::ToolAbort`](crate::EndReason::ToolAbort), where the model
-    /// reads of it by default. What the model can mend, such as arguments that do not fit, is told to it all the same.
+    /// Lets a tool that fails end the run, as [`EndReason::ToolAbort`](crate::EndReason::ToolAbort), where
+    /// the model reads of it by default. A failure that the model can mend, such as arguments that do not
+    /// fit, is told to it all the same.
     pub fn abort_on_tool_error(mut self, aborts: bool) -> Self {
         self.handling().aborts = aborts;
         self

@@ -1,4 +1,4 @@
-//! Who must approve which call.
+//! The policy that says which calls need an approval.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub struct Proposal<'a> {
     pub approved_by: Option<&'a str>,
 }
 
-/// What becomes of a call.
+/// The verdict on a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -78,7 +78,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ask {
-    /// Why somebody is asked.
+    /// The reason for the question.
     pub reason: Option<String>,
     /// The time in which to decide and to run the call. 24 hours by default.
     pub lifetime: Duration,

@@ -47,7 +47,7 @@ struct State {
     asked: Vec<Asked>,
     /// Of the runs inside tools.
     inside: Vec<Control>,
-    /// What the caller brings to a run that goes on.
+    /// The items that the caller brings to a run that goes on.
     brought: Vec<Brought>,
     /// The schemas that results of deferred calls must fit.
     schemas: Vec<(ToolCallId, Value)>,
@@ -57,7 +57,7 @@ struct State {
     ended: bool,
 }
 
-/// What a caller brings to a run that goes on, before it is polled.
+/// An item that a caller brings to a run that goes on, before it is polled.
 pub(crate) enum Brought {
     /// Somebody's decision about a call.
     Decision { id: String, by: String, decision: Decision },
@@ -318,7 +318,7 @@ impl Control {
     }
 
     /// Queues a message that the model reads when the run would end: the run goes on with it. Each waits until those
-    /// before it are answered. What the run does not read, because it ends otherwise, stands in
+    /// before it are answered. A message that the run does not read, because it ends otherwise, stands in
     /// [`Outcome::unread`](crate::Outcome::unread).
     ///
     /// # Errors
@@ -512,7 +512,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// Why something that the caller brought to a run was not left for it.
+/// The reason why an item that the caller brought was not left for the run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeaveError {
     #[error(transparent)]

@@ -8,7 +8,7 @@ use crate::journal::{Journal, JournalError, in_time, is_over, runs_inside};
 use crate::log::{Disposition, Entry, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, ReplayError, Run};
 
-/// Why a submission or an injection was not taken. The run goes on as if it had not been made.
+/// The reason why a submission or an injection was not taken. The run goes on as if it had not been made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError {
@@ -42,7 +42,7 @@ pub enum SubmitError {
     Unfit {
         /// The call.
         id: ToolCallId,
-        /// What is wrong with it.
+        /// The fault of the result.
         problem: String,
     },
     /// The inbox holds as many messages as it takes.
@@ -112,7 +112,7 @@ fn waiting_run(entries: &[Entry], run: Run, id: &ToolCallId) -> Result<(String, 
     Err(refused.unwrap_or_else(|| SubmitError::UnknownCall { id: id.clone() }))
 }
 
-/// Why a run takes no result of a call that it knows.
+/// The reason why a run takes no result of a call that it knows.
 fn refusal(run: &Run, id: &ToolCallId) -> Option<SubmitError> {
     let id = id.clone();
     match run.is_open(&id) {

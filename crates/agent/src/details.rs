@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 
 impl Event {
     /// The event without the details of tools: of a call there is the name and if it succeeded, of the end the answer.
-    /// What the model reads, and the log, are as they were.
+    /// The texts that the model reads, and the log, are as they were.
     #[must_use]
     pub fn without_tool_details(mut self) -> Self {
         self.kind = self.kind.without_tool_details();

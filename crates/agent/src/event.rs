@@ -46,7 +46,7 @@ pub enum EventKind {
         tokens: u64,
         /// True if there is a new summary.
         summarised: bool,
-        /// What the summary cost.
+        /// The tokens of the summary's requests.
         usage: Usage,
     },
     /// Documents were routed for the call that follows. Sent when the decisions differ from those before.
@@ -80,8 +80,8 @@ pub enum EventKind {
         /// A piece of the arguments.
         arguments_delta: String,
     },
-    /// What is known of the value that the run was asked for, while it is written. Members are missing and texts end
-    /// early, and the model may have to mend it: nobody should act on it.
+    /// The known part of the value that the run was asked for, while it is written. Members are missing and
+    /// texts end early, and the model may have to mend it: nobody should act on it.
     PartialValue(Value),
     /// The model asks for these calls.
     ToolCallsRequested {

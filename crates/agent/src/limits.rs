@@ -24,8 +24,8 @@ pub struct Limits {
     /// Calls of one reply; further ones are refused, and the model may make them in its next. 16 by default.
     #[serde(skip_serializing_if = "is_default_max_calls_per_reply")]
     pub max_calls_per_reply: u32,
-    /// How often in a row the model may correct a call of one tool, where the arguments did not fit or the tool asked
-    /// for another try. 2 by default.
+    /// The most times in a row that the model may correct a call of one tool, where the arguments did not fit
+    /// or the tool asked for another try. 2 by default.
     #[serde(skip_serializing_if = "is_default_max_tool_retries")]
     pub max_tool_retries: u32,
     /// True if the run goes on when a tool's retries are used up: the model is told to leave the tool alone. By default
@@ -144,7 +144,8 @@ pub(crate) struct Timing {
     pub(crate) deadline: Option<Duration>,
     /// How long calls wait for results that the caller delivers; unlimited by default.
     pub(crate) answer_deadline: Option<Duration>,
-    /// How long a run that has nothing else to do waits for people before it ends as pending; not at all by default.
+    /// The time that a run with nothing else to do waits for people before it ends as pending; none by
+    /// default.
     pub(crate) patience: Duration,
 }
 

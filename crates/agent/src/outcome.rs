@@ -178,7 +178,7 @@ pub struct Outcome {
     pub steps: u32,
     /// The tokens of all of them and of those of agents inside; unknown counts are absent.
     pub usage: Usage,
-    /// What they cost, those of agents inside included.
+    /// Their cost, those of agents inside included.
     pub cost: Cost,
 }
 

@@ -19,7 +19,7 @@ impl Money {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
-    /// That amount of units of the currency. What is below nothing, or no number, is nothing.
+    /// That amount of units of the currency. An amount below nothing, or one that is no number, is nothing.
     pub fn new(units: f64) -> Self {
         // A float that does not fit becomes the nearest number that does.
         #[expect(

@@ -40,7 +40,7 @@ pub(crate) struct Setup {
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) prices: Option<Arc<Prices>>,
     pub(crate) timing: Timing,
-    /// Who says which calls run without asking; by default the tools say it.
+    /// The policy that says which calls run without asking; by default the tools say it.
     pub(crate) approval: Option<Arc<dyn ApprovalPolicy>>,
     pub(crate) memory: Option<Arc<dyn Memory>>,
     pub(crate) history: HistoryPolicy,

@@ -1,13 +1,13 @@
 //! The parts of an answer: code, addresses, paragraphs.
 
-/// What is known of an answer before its words are read.
+/// The parts of an answer that are known before its words are read.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     /// Code, in order.
     pub(crate) code: Vec<(usize, usize)>,
     /// Addresses, in order.
     pub(crate) urls: Vec<(usize, usize)>,
-    /// Where each paragraph begins.
+    /// The start of each paragraph.
     paragraphs: Vec<usize>,
 }
 

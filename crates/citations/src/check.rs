@@ -30,7 +30,7 @@ struct Searched<'t> {
 
 /// A passage to be found.
 struct Wanted<'a> {
-    /// Where it stands in the answer; `None` for one that a provider cites.
+    /// Its place in the answer; `None` for one that a provider cites.
     at: Option<(usize, usize)>,
     /// The source that a provider cites it of.
     source: Option<&'a Source>,
@@ -188,7 +188,7 @@ fn key_of(passage: &str, skipped: &[(usize, usize)]) -> String {
     key.trim_start_matches([' ', '\'', '.', ',', '-']).to_owned()
 }
 
-/// Where each passage stands.
+/// The place of each passage.
 fn find(wanted: &[Wanted<'_>], searched: &[Searched<'_>]) -> Vec<Option<Found>> {
     let mut cursor: (usize, usize) = (0, 0);
     let mut found: Vec<Option<Found>> = Vec::with_capacity(wanted.len());
@@ -236,7 +236,8 @@ fn find(wanted: &[Wanted<'_>], searched: &[Searched<'_>]) -> Vec<Option<Found>> 
     found
 }
 
-/// Where a passage stands letter by letter: behind the one before it if it can. And whether it stands anywhere at all.
+/// The place where a passage stands letter by letter: behind the one before it if it can. And true if it
+/// stands anywhere at all.
 fn exact(passage: &Wanted<'_>, searched: &[Searched<'_>], cursor: (usize, usize)) -> (Option<Found>, bool) {
     if passage.key.is_empty() {
         return (None, false);

@@ -16,8 +16,8 @@ pub(crate) struct Operand {
     pub(crate) start: usize,
 }
 
-/// How a figure follows from those of its paragraph: sums of neighbours, and differences, products, parts and changes of
-/// two. Far ones are left out, where there are many.
+/// The derivation of a figure from those of its paragraph: sums of neighbours, and differences, products,
+/// parts and changes of two. Far ones are left out, where there are many.
 pub(crate) fn derivation(
     reading: &Reading,
     unit: Option<Unit>,

@@ -1,4 +1,4 @@
-//! What stands behind each figure of an answer.
+//! The support of each figure of an answer.
 
 use attache_core::citation::{Citation, Derivation, Figure, FigureState, How, Ignored, Span};
 
@@ -120,7 +120,7 @@ fn supported(answer: &str, number: &Number, index: &Index, names: &Names<'_>) ->
         }
         Kind::Version => return names.find(number.text(answer)).map(Some),
     };
-    // What is no number is looked for as it is written.
+    // Text that is no number is looked for as it is written.
     if readings.is_empty() {
         return names.find(number.text(answer)).map(Some);
     }
@@ -199,7 +199,7 @@ fn fiscal_year(name: &str) -> Option<Reading> {
     Some(Reading { value: year * ONE, step: ONE, is_signed: false })
 }
 
-/// Why the place of a number alone says that it states nothing.
+/// The reason why a number states nothing, if its place alone says so.
 fn structural(answer: &str, number: &Number, parts: &Parts, pages: u32) -> Option<Ignored> {
     if parts.is_url(number.start) {
         return Some(Ignored::Url);
@@ -294,7 +294,7 @@ fn follows(before: &str, number: &Number, answer: &str, words: &[&str]) -> bool 
     named(tail) || first().is_some_and(named)
 }
 
-/// Why a number that nothing explains states nothing all the same.
+/// The reason why a number that nothing explains states nothing all the same.
 fn late(answer: &str, number: &Number, sources: &Sources<'_>, options: &Options) -> Option<Ignored> {
     let before = answer.get(..number.start)?;
     let digits = number.text(answer).bytes().filter(u8::is_ascii_digit).count();
@@ -363,8 +363,8 @@ fn is_item(line: &str) -> bool {
             && line.get(digits..).is_some_and(|rest| rest.starts_with(". ") || rest.starts_with(") "))
 }
 
-/// How many items the first list behind a place has, if one begins in the lines that follow and the place's own line,
-/// with which `own` begins, is none of them.
+/// The number of items of the first list behind a place, if one begins in the lines that follow and the
+/// place's own line, with which `own` begins, is none of them.
 fn items(behind: &str, own: &str) -> usize {
     let mut lines = behind.lines().skip(1).filter(|line| !line.trim().is_empty());
     let Some(first) = lines.next().filter(|line| is_item(line)) else { return 0 };
@@ -377,7 +377,7 @@ fn items(behind: &str, own: &str) -> usize {
     1 + rest.filter(|line| is_item(line) && indent(line) == indent(first)).count()
 }
 
-/// How a figure follows from others.
+/// The derivation of a figure from others.
 fn explained(
     number: &Number,
     answer: &str,

@@ -34,7 +34,7 @@ pub(crate) fn nearest(needles: &[&str], hay: &str) -> Vec<Option<Near>> {
         for (at, gram) in text.as_bytes().windows(GRAM).enumerate() {
             if let Ok(gram) = <[u8; GRAM]>::try_from(gram) {
                 let known = grams.entry(gram).or_default();
-                // What many passages share says nothing either.
+                // A gram that many passages share says nothing either.
                 if known.places.len() < CANDIDATES * 4 {
                     known.places.push((needle, at));
                 }

@@ -11,7 +11,7 @@ pub(crate) struct Pattern {
     rows: Vec<u64>,
 }
 
-/// Where the text before a column begins to count.
+/// The place where the text before a column begins to count.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Begin {
     /// The match may begin anywhere.

@@ -17,7 +17,7 @@ pub(crate) struct Number {
     /// Where it stands, with sign, scale and unit.
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Where its digits stand.
+    /// The place of its digits.
     pub(crate) digits: (usize, usize),
     pub(crate) unit: Option<Unit>,
     pub(crate) kind: Kind,
@@ -248,7 +248,7 @@ impl Reading {
         distance.saturating_mul(2) <= self.step.unsigned_abs() && (distance == 0 || self.step > 1)
     }
 
-    /// How many digits say something.
+    /// The number of digits that say something.
     pub(crate) fn significant(&self) -> u32 {
         let mut value = self.value.unsigned_abs();
         while value != 0 && value.is_multiple_of(10) {

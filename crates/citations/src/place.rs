@@ -101,7 +101,7 @@ impl Layout {
         self.marks.get(self.marks.partition_point(|mark| mark.at <= at).checked_sub(1)?)
     }
 
-    /// Where the page or sheet of a place begins.
+    /// The start of the page or sheet of a place.
     pub(crate) fn unit_start(&self, at: usize) -> usize {
         self.mark(at).map_or(0, |mark| mark.at)
     }

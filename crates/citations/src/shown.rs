@@ -42,7 +42,7 @@ impl Shown {
 
 /// The bounds of a check, and what it cannot know by itself.
 ///
-/// What passes a bound is not checked, and [`notes`](attache_core::citation::Checked::notes) say so.
+/// Content that passes a bound is not checked, and [`notes`](attache_core::citation::Checked::notes) say so.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {

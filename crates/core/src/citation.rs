@@ -24,10 +24,10 @@ pub struct Citation {
     /// Where the passage stands in the text of the source, as the model read it or a converter extracts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_document: Option<Span>,
-    /// Where in the answer's text it is cited.
+    /// The part of the answer's text that cites it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_answer: Option<AnswerSpan>,
-    /// How it was found.
+    /// The way in which it was found.
     pub how: How,
     /// True if the passage stands in more than one place, of which this is one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -94,7 +94,7 @@ pub enum Source {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
-    /// What a tool returned besides documents.
+    /// The result of a tool, besides documents.
     ToolResult {
         /// The call.
         call_id: ToolCallId,
@@ -197,7 +197,7 @@ impl AnswerSpan {
     }
 }
 
-/// How a citation was found.
+/// The way in which a citation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -225,9 +225,9 @@ pub enum How {
 pub struct Figure {
     /// The figure as the answer writes it, with sign, scale and unit.
     pub text: Box<str>,
-    /// Where it stands in the answer's text.
+    /// Its place in the answer's text.
     pub in_answer: Span,
-    /// What stands behind it.
+    /// The support that it has.
     pub state: FigureState,
     /// Where it was found, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -253,7 +253,7 @@ impl Figure {
     }
 }
 
-/// What stands behind a figure, in the order in which it is asked for.
+/// The support that a figure has, in the order in which it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -276,7 +276,7 @@ pub enum FigureState {
     },
 }
 
-/// How a figure follows from others.
+/// The way in which a figure follows from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -295,7 +295,7 @@ pub enum Derivation {
     Row,
 }
 
-/// Why a number states nothing.
+/// The reason why a number states nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -320,7 +320,7 @@ pub enum Ignored {
     Word,
 }
 
-/// What was found out about an answer.
+/// The findings about an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]

@@ -91,7 +91,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// What an attribute registers.
+    /// The registration that an attribute makes.
     pub const fn new(
         module: &'static str,
         item: &'static str,

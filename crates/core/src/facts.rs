@@ -1,4 +1,4 @@
-//! What is remembered across conversations.
+//! The facts that are remembered across conversations.
 
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ pub struct Fact {
     pub id: String,
     /// The text.
     pub text: String,
-    /// When it was remembered last.
+    /// The time when it was remembered last.
     pub at: SystemTime,
 }
 

@@ -366,7 +366,7 @@ proptest! {
     }
 }
 
-// What a provider cites stands beside the parts, and an older file has none.
+// The citations of a provider stand beside the parts, and an older file has none.
 #[test]
 fn citations_are_kept_with_their_message() {
     use attache_core::Citation;

@@ -124,7 +124,7 @@ async fn a_model_without_tools_thinks_acts_observes_and_answers() {
         assert!(request.tools.is_empty());
         assert_eq!(request.settings.stop.as_ref().unwrap()[0], "\nObservation:");
     }
-    // What was sent stays the beginning of what is sent next.
+    // The messages that were sent stay the beginning of those that are sent next.
     let sent: Vec<Vec<String>> = model
         .requests()
         .iter()

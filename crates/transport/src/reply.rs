@@ -104,11 +104,11 @@ impl ChunkSink {
     }
 }
 
-/// How far a text that grows was handed out.
+/// The point up to which a text that grows was handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandedOut {
     bytes: usize,
-    /// How far it was looked at and found blank: a text of blanks is read once.
+    /// The point up to which it was looked at and found blank: a text of blanks is read once.
     blank: usize,
 }
 

@@ -3,7 +3,7 @@
 use crate::journal::JournalError;
 use crate::log::Decided;
 
-/// Why a decision was not taken. The run stays as it was.
+/// The reason why a decision was not taken. The run stays as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecideError {

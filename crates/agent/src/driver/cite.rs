@@ -24,8 +24,8 @@ const SMALL: usize = 64 * 1024;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Driver {
-    /// Records the end of the run with what was found out about its answer, and tells it. What another driver recorded
-    /// before stands.
+    /// Records the end of the run with what was found out about its answer, and tells it. An end that another
+    /// driver recorded before stands.
     pub(super) async fn end_checked(&mut self, mut ended: Ended) -> Result<Vec<EventKind>, Fault> {
         let says_nothing =
             matches!(ended.reason, EndReason::Refusal | EndReason::ReturnDirect | EndReason::ContentFilter);
@@ -40,8 +40,8 @@ impl Driver {
         Ok(notes.chain(sources).collect())
     }
 
-    /// What the answer rests on. All of it is a function of the log, the documents and the converters, so that whoever
-    /// resumes the run finds the same.
+    /// The sources that the answer rests on. All of it is a function of the log, the documents and the
+    /// converters, so that whoever resumes the run finds the same.
     async fn check(&mut self) -> Option<Checked> {
         let text = self.run.text().to_owned();
         let (place, mut native) = self.answer(&text)?;
@@ -110,8 +110,8 @@ impl Driver {
 }
 
 impl Driver {
-    /// What the memory showed of a history, and all of this run: what left the window since was shown before. And what
-    /// the memory showed last; `None` for all.
+    /// The messages of a history that the memory showed, and all of this run: those that left the window
+    /// since were shown before. And the ids of those that the memory showed last; `None` for all.
     fn remembered(&self, history: &[Arc<Message>]) -> (Vec<Arc<Message>>, Option<HashSet<MessageId>>) {
         let Some(memory) = &self.setup.memory else { return (history.to_vec(), None) };
         let past = Past {

@@ -18,10 +18,10 @@ use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutc
 use crate::run::{Action, PendingCall};
 use crate::tools::Ready;
 
-/// Whether a call runs.
+/// A call that is ready to run, or its outcome without a run.
 type Judged = Result<Ready, Box<ToolOutcome>>;
 
-/// What becomes of a call about which somebody may be asked.
+/// The admission of a call about which somebody may be asked.
 pub(super) enum Admission {
     /// It runs, or has its result.
     Judged(Box<Judged>),

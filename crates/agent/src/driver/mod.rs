@@ -79,7 +79,7 @@ struct Driver {
     inside: Option<Receiver<Inside>>,
     /// There where spending is limited.
     budget: Option<Box<Budget>>,
-    /// What changes the tools during the run, where something may.
+    /// The tools that change during the run, where some may.
     offers: Option<Box<Offers>>,
     seq: u64,
 }

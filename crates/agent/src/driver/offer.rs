@@ -17,7 +17,7 @@ use crate::tools::{
     DETAIL, Door, Executor, Resolved, SEARCH, ToolEntry, Toolbox, ToolsError, is_same, shown,
 };
 
-/// How long a catalog may take to look up a name.
+/// The time that a catalog may take to look up a name.
 const LOOKUP: Duration = Duration::from_secs(10);
 
 impl Driver {

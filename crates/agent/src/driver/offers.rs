@@ -1,11 +1,11 @@
-//! What a driver keeps of tools that come while the run goes on.
+//! The state that a driver keeps of tools that come while the run goes on.
 
 use std::collections::HashMap;
 
 use crate::setup::Setup;
 use crate::tools::ToolEntry;
 
-/// What changes the tools of a run while it goes on.
+/// The tools of a run that change while it goes on.
 pub(super) struct Offers {
     /// The versions of the families when they were last listed.
     pub(super) versions: Vec<u64>,

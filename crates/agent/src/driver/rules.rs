@@ -1,4 +1,4 @@
-//! Which tools a step may call.
+//! The rules that say which tools a step may call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::event::EventKind;
 use crate::tools::{StepHook, StepTools, StepView, TOOLS_OFF, ToolsError};
 
-/// What a model reads that makes several calls although it was asked for one.
+/// The words for a model that makes several calls although it was asked for one.
 const ONE_CALL: &str = "not executed: one call at a time; make it again by itself if it is still needed";
 
 impl Driver {
@@ -91,7 +91,7 @@ impl Driver {
     }
 }
 
-/// What a rule says; `None` if it panics.
+/// The decision of a rule; `None` if it panics.
 fn decided(decide: &StepHook, view: StepView<'_>) -> Option<StepTools> {
     let decided = catch_unwind(AssertUnwindSafe(|| decide(view)));
     decided.inspect_err(|_| tracing::error!("the rule for the tools of a step panicked")).ok()

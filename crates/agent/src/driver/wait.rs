@@ -1,4 +1,4 @@
-//! What a round of calls waits for.
+//! The answers that a round of calls waits for.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -10,10 +10,10 @@ use crate::outcome::Outcome;
 /// Looks at a run at fixed points, for guardrails and for what a program wants to add. Each point allows what its verdict
 /// can say, and nothing else: no hook can tear a call from its result.
 ///
-/// What hooks decide is recorded in the log of the run before it is acted on, and a run that is resumed goes by the log:
-/// no hook decides the same twice. Hooks run in the order in which they were added; the first verdict that is not to go
-/// on counts. One that fails or panics refuses where the agent has tools with effects, and is passed over with a warning
-/// where it has none.
+/// The decisions of hooks are recorded in the log of the run before they are acted on, and a run that is
+/// resumed goes by the log: no hook decides the same twice. Hooks run in the order in which they were added;
+/// the first verdict that is not to go on counts. One that fails or panics refuses where the agent has tools
+/// with effects, and is passed over with a warning where it has none.
 ///
 /// ```
 /// use attache_agent::{Agent, CallVerdict, EndReason, HookContext, HookError, InputVerdict, RunHook};

@@ -189,7 +189,7 @@ pub(crate) struct Scope {
     around: Arc<Around>,
     /// When the time of the call is up, in milliseconds since 1970.
     until: Option<u64>,
-    /// Whether one of these runs waits for somebody.
+    /// True if one of these runs waits for somebody.
     paused: AtomicBool,
 }
 

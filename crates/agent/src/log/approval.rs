@@ -20,7 +20,7 @@ pub struct Asked {
     /// On whose behalf the run works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// Why somebody is asked, for people.
+    /// The reason for the question, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The time after which the call is not run any more, in milliseconds since 1970.
@@ -86,7 +86,7 @@ pub struct ApprovalRequest {
     pub call: ToolCall,
     /// On whose behalf the run works.
     pub principal: Option<String>,
-    /// Why somebody is asked, for people.
+    /// The reason for the question, for people.
     pub reason: Option<String>,
     /// The time after which the call is not run any more, in milliseconds since 1970.
     pub expires_at: u64,

@@ -210,7 +210,7 @@ pub struct Reply {
     pub raw_finish_reason: Option<String>,
     /// The tokens that it took.
     pub usage: Usage,
-    /// What it cost, where prices are configured and one is known.
+    /// Its cost, where prices are configured and one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
     /// The model that answered.
@@ -458,7 +458,7 @@ pub struct Compacted {
     /// The message that stands in the history from now on and holds the [mark](crate::Mark); none if a summary failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Arc<Message>>,
-    /// Why the summary failed.
+    /// The reason why the summary failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The tokens of the request that was too long, by estimate; 0 where nobody counted them.
@@ -467,7 +467,7 @@ pub struct Compacted {
     /// The tokens of the summary's requests.
     #[serde(default)]
     pub usage: Usage,
-    /// What they cost, where prices are configured and one is known.
+    /// Their cost, where prices are configured and one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
     /// The model that was asked for it.
@@ -491,7 +491,7 @@ pub struct Ended {
     /// The messages in the inbox that the run did not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Arc<Message>>,
-    /// What was found out about the answer.
+    /// The findings about the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<Box<Checked>>,
 }

@@ -15,7 +15,7 @@ use crate::memory::past::Past;
 use crate::memory::summary::Summarise;
 use crate::memory::tokens::{EstimatedTokens, TokenCounter};
 
-/// Where the summary stands.
+/// The place of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SummaryPlacement {
@@ -28,11 +28,11 @@ pub enum SummaryPlacement {
 
 /// Shows the model a summary in the place of what is old, once a request has too many tokens.
 ///
-/// What is shown then has three parts, in this order: the system messages with the summary and what is
-/// [pinned](crate::PINNED), and the newest turns or rounds as they are. What the author of the turn under way said stays, and no call is parted
-/// from its results. Before a summary is asked for, results of old calls are cleared, which may do; a note says how to
-/// get each back. A summary that fails, is empty or too long changes nothing: the run goes on with a warning, and only
-/// if it cannot, the oldest turns leave.
+/// The model is then shown three parts, in this order: the system messages with the summary, the
+/// [pinned](crate::PINNED) messages, and the newest turns or rounds as they are. The words of the author of
+/// the turn under way stay, and no call is parted from its results. Before a summary is asked for, results of
+/// old calls are cleared, which may do; a note says how to get each back. A summary that fails, is empty or
+/// too long changes nothing: the run goes on with a warning, and only if it cannot, the oldest turns leave.
 ///
 /// The messages stay in the history and in the log.
 ///

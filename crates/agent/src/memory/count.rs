@@ -1,4 +1,4 @@
-//! How many tokens a message has, whole and cleared.
+//! The number of tokens that a message has, whole and cleared.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub(crate) struct Ledger {
     slim: Vec<u64>,
     pinned: Vec<usize>,
     marks: Vec<usize>,
-    /// What each mark shows, and what is shown without one: all.
+    /// The frame of each mark, and the frame without one, which shows all.
     frames: Vec<Frame>,
     none: Frame,
     /// The last reply.
@@ -39,17 +39,17 @@ struct Unit {
     opens_turn: bool,
 }
 
-/// What a mark shows.
+/// The part of a conversation that a mark shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
-    /// Where the mark stands.
+    /// The place of the mark.
     since: usize,
     pub(super) mark: Mark,
     /// The first message that is shown.
     pub(super) from: usize,
     /// The first message that is shown whole.
     pub(super) rest: usize,
-    /// What stands before it.
+    /// The messages that stand before it.
     head: Vec<Arc<Message>>,
     head_tokens: u64,
 }
@@ -103,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// What a mark would show that stood at `since`.
+    /// The frame of a mark that would stand at `since`.
     fn frame(
         &self,
         mark: Mark,
@@ -201,8 +201,8 @@ impl Ledger {
         self.frames.last().unwrap_or(&self.none)
     }
 
-    /// Where the newest units begin that have at most so many tokens: whole turns if one fits and `whole` says so,
-    /// rounds otherwise. The newest unit always belongs to them.
+    /// The place where the newest units begin that have at most so many tokens: whole turns if one fits and
+    /// `whole` says so, rounds otherwise. The newest unit always belongs to them.
     pub(super) fn recent(&self, most: u64, whole: bool) -> usize {
         let fits = |unit: &&Unit| self.between(unit.at, self.seen) <= most;
         let fitting = self.units.iter().filter(fits);

@@ -1,4 +1,4 @@
-//! What a memory is asked, and what it answers.
+//! The questions to a memory, and its answers.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub enum Look {
     Show {
         /// The messages.
         messages: Vec<Arc<Message>>,
-        /// How many messages have left since the last look.
+        /// The number of messages that have left since the last look.
         evicted: usize,
     },
     /// The mark is recorded, and the memory looks again.

@@ -38,7 +38,7 @@ pub struct Mark {
     /// The first message that is shown whole: of the results before it the model reads where they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clears: Option<MessageId>,
-    /// How many messages are not shown, system messages and synthetic ones not counted.
+    /// The number of messages that are not shown, system messages and synthetic ones not counted.
     pub left: usize,
     /// The tokens of the request that led to it, by estimate.
     pub tokens: u64,

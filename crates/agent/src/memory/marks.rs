@@ -1,10 +1,10 @@
-//! Where a memory stands in the conversation of one run.
+//! The place of a memory in the conversation of one run.
 
 use crate::memory::ledger::Ledger;
 use crate::memory::standing::Standing;
 
-/// Where a memory stands in the conversation of one run, so that a message is looked at once. All of it can be made again
-/// from the history.
+/// The place of a memory in the conversation of one run, so that a message is looked at once. All of it can
+/// be made again from the history.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     pub(crate) window: Standing,

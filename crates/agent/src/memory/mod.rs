@@ -1,4 +1,4 @@
-//! What the model is shown of a conversation that grows too long.
+//! The part that the model is shown of a conversation that grows too long.
 
 mod compaction;
 pub(crate) mod count;

@@ -10,7 +10,7 @@ use attache_core::{Message, ModelCapabilities, ToolSet};
 pub struct Past<'a> {
     /// All messages, marks of memories included. It only grows.
     pub history: &'a [Arc<Message>],
-    /// Where the newest input begins.
+    /// The place where the newest input begins.
     pub task: usize,
     /// The tools that are offered.
     pub tools: &'a Arc<ToolSet>,

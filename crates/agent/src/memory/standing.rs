@@ -1,4 +1,4 @@
-//! Where a window of messages or turns stands.
+//! The place of a window of messages or turns.
 
 use std::sync::Arc;
 
@@ -6,35 +6,35 @@ use attache_core::{Message, Role, UserOrigin};
 
 use crate::memory::turns::{MEMORY, Turns, is_of_author};
 
-/// Where a window stands in a history that only grows.
+/// The place of a window in a history that only grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
-    /// How many messages were looked at.
+    /// The number of messages that were looked at.
     pub(crate) seen: usize,
-    /// Where the system messages are.
+    /// The places of the system messages.
     systems: Vec<usize>,
-    /// Where the turns of the window begin.
+    /// The places where the turns of the window begin.
     pub(crate) turns: Vec<usize>,
     reader: Turns,
     /// The first message of the window that is no system message.
     start: usize,
     /// The rounds that left one turn of the window.
     hole: Option<Hole>,
-    /// How many messages that count are shown.
+    /// The number of shown messages that count.
     pub(crate) shown: usize,
-    /// How many messages have left, and how many of them were told of.
+    /// The number of messages that have left, and of those that were told of.
     pub(crate) left: usize,
     pub(crate) told: usize,
 }
 
-/// Where rounds have left a turn.
+/// The gap that rounds have left in a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Hole {
     /// The first message that may have left.
     from: usize,
     /// The first one behind that has not.
     to: usize,
-    /// How many rounds left.
+    /// The number of rounds that left.
     rounds: usize,
 }
 

@@ -44,11 +44,11 @@ pub struct Summarise {
     pub max_tokens: u64,
     /// The most tokens of one request for it; what is longer is summarised in pieces.
     pub piece_tokens: u64,
-    /// How long one request may take.
+    /// The time that one request may take.
     pub timeout: Duration,
     /// The model that writes it; the run's if there is none.
     pub model: Option<ModelHandle>,
-    /// What to keep, beside the usual.
+    /// The instructions on what to keep, beside the usual.
     pub instructions: Option<String>,
     /// Counts tokens.
     pub counter: Arc<dyn TokenCounter>,

@@ -1,4 +1,4 @@
-//! How many tokens a text has.
+//! The number of tokens that a text has.
 
 /// Counts the tokens of texts.
 ///

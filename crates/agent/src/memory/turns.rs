@@ -1,4 +1,4 @@
-//! Where turns begin in a conversation.
+//! The places where turns begin in a conversation.
 
 use attache_core::{Message, UserOrigin};
 

@@ -19,7 +19,7 @@ pub(crate) struct Around {
     pub(crate) account: Option<Arc<Account>>,
     pub(crate) prices: Option<Arc<Prices>>,
     pub(crate) control: Control,
-    /// How many runs stand around this one.
+    /// The number of runs that stand around this one.
     pub(crate) depth: u32,
     pub(crate) max_depth: u32,
     /// The run around this one shares its own.

@@ -44,11 +44,11 @@ type Input = Arc<dyn Fn(Value, ToolContext) -> BoxFuture<'static, Result<RunInpu
 impl Agent {
     /// This agent as a tool of another one, which gives it a task and documents, and reads its answer.
     ///
-    /// The run inside is one of its own: it sees the task, not the conversation around it. It works on behalf of the
-    /// same principal, finds the same values for tools, and ends with the run around it. What it spends counts against
-    /// the limits of that run and stands in its [`Outcome`], once; its log is a part of that run's, so that both are
-    /// resumed together; its events come as [`EventKind::Nested`]. It has no time limit of its own, unless
-    /// [one is set](Tool::with_metadata).
+    /// The run inside is one of its own: it sees the task, not the conversation around it. It works on behalf
+    /// of the same principal, finds the same values for tools, and ends with the run around it. Its spending
+    /// counts against the limits of that run and stands in its [`Outcome`], once; its log is a part of that
+    /// run's, so that both are resumed together; its events come as [`EventKind::Nested`]. It has no time
+    /// limit of its own, unless [one is set](Tool::with_metadata).
     ///
     /// ```
     /// use attache_agent::Agent;

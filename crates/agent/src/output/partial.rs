@@ -130,19 +130,19 @@ impl Partial {
     }
 }
 
-/// How a text goes on behind what is known of its value.
+/// The state of a text behind the known part of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The value goes on.
     Open,
     /// The value ends there.
     Whole(usize),
-    /// What stands there is no JSON.
+    /// The text there is no JSON.
     Broken,
 }
 
-/// What is known of the JSON value that a text begins. Names, numbers and words that may go on are left out, a text
-/// that goes on is there as far as it is written.
+/// The known part of the JSON value that a text begins. Names, numbers and words that may go on are left out,
+/// a text that goes on is there as far as it is written.
 fn prefix(text: &str) -> (Option<Value>, End) {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text.trim_start();

@@ -41,7 +41,8 @@ pub struct OutputSpec {
     pub schema: OutputSchema,
     /// The way in which the model is asked.
     pub mode: OutputMode,
-    /// How often the model may mend an answer that does not fit. 2 by default; retries of tools do not count.
+    /// The most times that the model may mend an answer that does not fit. 2 by default; retries of tools do
+    /// not count.
     pub retries: u32,
 }
 

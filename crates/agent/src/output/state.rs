@@ -11,7 +11,7 @@ use crate::log::{Disposition, ToolOutcome};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Output {
     pub(crate) spec: OutputSpec,
-    /// How often the model was asked to mend its answer.
+    /// The number of times that the model was asked to mend its answer.
     tries: u32,
     /// The value that the last reply gave, or what does not fit.
     pub(crate) structured: Option<Result<Value, StructuredError>>,

@@ -81,8 +81,8 @@ pub struct Typed<T> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TypedItem<T> {
-    /// What is known of a value that is still written, or may yet be mended. Members are missing and texts end early;
-    /// nobody should act on it.
+    /// The known part of a value that is still written, or may yet be mended. Members are missing and texts
+    /// end early; nobody should act on it.
     Partial(Value),
     /// The value, which comes last.
     Done(Box<Typed<T>>),
@@ -193,7 +193,7 @@ impl<T> fmt::Debug for TypedRun<T> {
     }
 }
 
-/// Why a run has no value of its type.
+/// The reason why a run has no value of its type.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TypedError {

@@ -121,7 +121,7 @@ pub(crate) struct Screen<'a> {
     pub(crate) model: &'a ModelHandle,
     pub(crate) settings: &'a ModelSettings,
     pub(crate) converters: &'a [Arc<dyn Converter>],
-    /// When tools are shown in layers.
+    /// The limits beyond which tools are shown in layers.
     pub(crate) disclosure: Option<Disclosure>,
 }
 

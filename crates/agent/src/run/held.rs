@@ -4,7 +4,7 @@ use attache_core::ToolCallId;
 
 use crate::log::{Asked, Decided, DeferredCall, Grant};
 
-/// What holds calls of the last reply up, and leave that was given for later ones.
+/// The things that hold calls of the last reply up, and leave that was given for later ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Held {
     /// In the order in which somebody was asked; of the questions about one call the last one counts.

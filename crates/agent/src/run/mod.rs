@@ -152,7 +152,7 @@ pub struct Run {
     cut_rounds: u32,
     detail: Option<String>,
     unread: Vec<Arc<Message>>,
-    /// What the provider counted in the request of the last reply.
+    /// The tokens that the provider counted in the request of the last reply.
     read: Option<u64>,
     remembered: Option<Box<Remembered>>,
     checked: Option<Box<Checked>>,
@@ -479,7 +479,7 @@ impl Run {
         self.inboxes
     }
 
-    /// What was found out about the answer.
+    /// The findings about the answer.
     #[cfg(feature = "citations")]
     pub(crate) fn checked(&self) -> Option<&Checked> {
         self.checked.as_deref()
@@ -516,7 +516,7 @@ impl Run {
         &self.found
     }
 
-    /// How many decisions of the memory were recorded.
+    /// The number of decisions of the memory that were recorded.
     pub(crate) fn decisions(&self) -> u32 {
         self.remembered.as_ref().map_or(0, |remembered| remembered.count)
     }
@@ -526,7 +526,7 @@ impl Run {
         self.remembered.as_ref().and_then(|remembered| remembered.failed_at)
     }
 
-    /// What the provider counted in the request of the last reply.
+    /// The tokens that the provider counted in the request of the last reply.
     pub(crate) fn read_tokens(&self) -> Option<u64> {
         self.read
     }

@@ -21,7 +21,7 @@ pub trait ToolCatalog: Send + Sync + 'static {
     /// A number that is another one whenever [`list`](Self::list) would yield others.
     fn version(&self) -> u64;
 
-    /// What is said of all tools, in an order that stays.
+    /// The specs of all tools, in an order that stays.
     ///
     /// # Errors
     /// The tools cannot be listed now.

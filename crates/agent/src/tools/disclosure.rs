@@ -1,11 +1,12 @@
-//! When tools are too many to be shown whole.
+//! The limits up to which tools are shown whole.
 
 use attache_core::ToolDefinition;
 
 /// Characters of a token, as far as one can say without a tokeniser.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// When an agent's tools are shown in layers; see [`AgentBuilder::disclosure`](crate::AgentBuilder::disclosure).
+/// The limits beyond which an agent's tools are shown in layers; see
+/// [`AgentBuilder::disclosure`](crate::AgentBuilder::disclosure).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Disclosure {

@@ -77,7 +77,7 @@ pub(crate) struct Family {
 
 #[derive(Default)]
 struct State {
-    /// What it listed, and its version then.
+    /// The tools that it listed, and its version then.
     listed: Mutex<Option<(u64, Arc<[ToolSpec]>)>>,
     /// Held while it lists, so that runs which begin together ask it once.
     asking: tokio::sync::Mutex<()>,
@@ -113,7 +113,7 @@ impl Family {
             if let Some(listed) = self.listed() {
                 return Ok(listed);
             }
-            // What changes while it lists is listed again.
+            // Tools that change while it lists are listed again.
             let version = self.version();
             let specs = self.door.list().await.map_err(|error| error.for_model().to_owned())?;
             let named = |spec: ToolSpec| match spec.metadata.origin.is_empty() {

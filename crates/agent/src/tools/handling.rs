@@ -1,5 +1,5 @@
-//! How an agent treats the calls of its tools: what comes of them, which a step may make, where a name leads that is not
-//! offered.
+//! The way in which an agent treats the calls of its tools: what comes of them, which a step may make, where
+//! a name leads that is not offered.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) type OutcomeHook =
 /// Says which tools a step may call.
 pub(crate) type StepHook = Arc<dyn Fn(StepView<'_>) -> StepTools + Send + Sync>;
 
-/// How an agent treats the calls of its tools.
+/// The way in which an agent treats the calls of its tools.
 #[derive(Clone, Default)]
 pub(crate) struct Handling {
     pub(crate) disclosure: Option<Disclosure>,
@@ -75,5 +75,5 @@ impl StepTools {
     }
 }
 
-/// What a model reads that calls a tool although tools are off.
+/// The words for a model that calls a tool although tools are off.
 pub(crate) const TOOLS_OFF: &str = "not executed: tool use is off in this step";

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use attache_core::ToolSpec;
 
-/// How soon more of the same word counts less.
+/// The measure of how soon more of the same word counts less.
 const SATURATION: f64 = 1.2;
-/// How much longer texts count less.
+/// The degree to which longer texts count less.
 const LENGTH: f64 = 0.5;
 
 /// The words of tools.
@@ -19,7 +19,7 @@ pub(crate) struct Index {
     length: f64,
 }
 
-/// How much each word says of a tool.
+/// The weight of each word that says something of a tool.
 #[derive(Clone, Debug)]
 struct Words {
     weights: HashMap<String, f64>,

@@ -98,7 +98,7 @@ fn failed(
     if has_effect && matches!(disposition, Disposition::TimedOut | Disposition::Panicked) {
         error = error.with_remark(UNKNOWN_OUTCOME);
     }
-    // What the model can mend does not end a run.
+    // An error that the model can mend does not end a run.
     let is_final = !matches!(error.kind(), ToolErrorKind::Retry) && disposition != Disposition::Refused;
     let disposition = if aborts && is_final { Disposition::Aborted } else { disposition };
     (ToolResult::failed(call, &error), disposition)

@@ -31,9 +31,9 @@ pub(crate) fn is_ours(spec: &ToolSpec) -> bool {
 const LINES: usize = 12_000;
 /// The most characters of one of them, its name apart.
 const LINE: usize = 100;
-/// How many tools a search finds unless it says so.
+/// The number of tools that a search finds unless it sets one.
 const FOUND: usize = 5;
-/// How many it finds at most.
+/// The most tools that it finds.
 const MOST_FOUND: usize = 20;
 /// Tools that the model is not offered from the start.
 pub(crate) struct Layers {
@@ -133,7 +133,7 @@ impl Layers {
         told
     }
 
-    /// What the model is told instead of the execution of a tool whose definition it has not read.
+    /// The words for the model instead of the execution of a tool whose definition it has not read.
     pub(crate) fn guessed(&self, entry: &ToolEntry) -> String {
         let definition = &entry.spec.definition;
         format!(

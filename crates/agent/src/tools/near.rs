@@ -7,7 +7,8 @@ pub(crate) fn near<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<
     near.into_iter().filter(|(score, _)| *score > 0.8).map(|(_, known)| known).take(3).collect()
 }
 
-/// How alike two names are, whatever the case of their letters: by their letters, or because one has the other's words.
+/// The likeness of two names, whatever the case of their letters: by their letters, or because one has the
+/// other's words.
 fn likeness(one: &str, other: &str) -> f64 {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     let words = |name: &str| -> Vec<String> {

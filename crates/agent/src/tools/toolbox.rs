@@ -253,7 +253,7 @@ impl List {
         self.order = visible;
         let mut waiting = Vec::with_capacity(rest.len());
         for definition in rest {
-            // What a model takes of all tools together is looked at when one is offered.
+            // The limits of a model on all tools together are looked at when one is offered.
             let set = ToolSet::new([definition.clone()])?.with_validation(true);
             let Some(entry) = self.entries.get(definition.name()) else { continue };
             let (of_it, refused) = screen.look(&set, std::iter::once(&entry.spec));

@@ -246,7 +246,7 @@ fn the_start_of_an_agent_grows_like_its_tools() {
     assert!(ratios.iter().any(|ratio| *ratio < 20.0), "{ratios:?}");
 }
 
-// What was approved and recorded is what runs.
+// The tool that was approved and recorded is the one that runs.
 #[tokio::test]
 async fn a_tool_of_a_catalog_that_is_replaced_during_a_run_is_not_called() {
     let catalog = Catalog::of([Arc::new(says("pay", "old")) as Arc<dyn Tool>]).unwrap();

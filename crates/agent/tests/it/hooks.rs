@@ -171,7 +171,7 @@ async fn what_a_hook_adds_stands_at_the_tail_and_stays() {
     let requests = model.requests();
     let texts: Vec<Vec<String>> = requests.iter().map(|request| heard(&request.messages)).collect();
     assert!(texts[0][1].contains("remember 0") && texts[1][2].contains("remember 1"), "{texts:?}");
-    // What was sent stays the prefix of what is sent next.
+    // The messages that were sent stay the prefix of those that are sent next.
     assert_eq!(requests[0].messages[..], requests[1].messages[..2]);
 }
 

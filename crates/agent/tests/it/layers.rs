@@ -62,7 +62,7 @@ fn offered(request: &ChatRequest) -> Vec<String> {
     request.tools.iter().map(|(wire, _)| wire.to_owned()).collect()
 }
 
-/// What the definitions of a request cost, in characters.
+/// The cost of a request's definitions, in characters.
 fn cost(tools: &ToolSet) -> usize {
     let of = |(wire, definition): (&str, &ToolDefinition)| {
         wire.len() + definition.description().len() + definition.input_schema().to_string().len()
@@ -345,7 +345,7 @@ impl ToolHandler for Changing {
     }
 }
 
-// What was approved is what runs.
+// The tool that was approved is the one that runs.
 #[tokio::test]
 async fn a_tool_that_its_server_changes_while_an_approval_waits_is_not_called() {
     for (versions, expected, times) in [

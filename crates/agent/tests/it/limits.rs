@@ -171,7 +171,7 @@ async fn searching_and_finding_nothing_is_no_progress() {
         let outcome =
             outcome_of(Agent::builder(ScriptedModel::new(turns)).tool(search.with_effect(effect))).await;
         let nudged = told(&outcome.messages).iter().position(|text| text.contains("found nothing"));
-        // What has an effect has done something, although it returns nothing.
+        // A tool with an effect has done something, although it returns nothing.
         let expected = match effect {
             Effect::Read => (EndReason::NoProgress, Some(3)),
             _ => (EndReason::Answer, None),
@@ -290,7 +290,7 @@ async fn money_is_set_aside_before_it_is_spent() {
     assert_eq!((outcome.reason, outcome.steps, model.requests().len()), (EndReason::CostLimit, 0, 0));
 }
 
-/// What a run at a limit asks, cut at each entry and resumed.
+/// The requests of a run at a limit, cut at each entry and resumed.
 #[tokio::test]
 async fn a_run_at_its_limit_of_cost_is_resumed_as_it_was() {
     let (model, builder) = spender(0.0285, 2);

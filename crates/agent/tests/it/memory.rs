@@ -122,7 +122,7 @@ async fn a_summary_stands_between_the_prompt_and_the_newest_turns() {
     assert!(summary.starts_with("[Summary of the earlier conversation. It is a record"), "{summary}");
     assert!(summary.ends_with("The user asked questions."));
     assert_eq!(roles(&shown[2..]), "uau", "whole turns follow");
-    // What was summarised and what is shown are all there is, once each.
+    // The summarised messages and the shown ones are all there is, once each.
     let asked: Vec<usize> = (0..=at)
         .filter(|n| text_of(&summaries[0].messages[1]).contains(&format!("question {n}\\")))
         .collect();
@@ -195,7 +195,7 @@ async fn a_summary_that_hangs_times_out() {
     assert!(end(&events).text.starts_with("answer"));
 }
 
-// What the summary costs counts.
+// The cost of the summary counts.
 #[tokio::test]
 async fn another_model_may_write_the_summary_and_its_cost_counts() {
     let writer = FunctionModel::new(|_, _| Turn::text("short").costing(Usage::new(700, 7)));

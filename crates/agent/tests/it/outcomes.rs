@@ -1,4 +1,4 @@
-//! What an agent makes of the outcomes of its tools, and what it shows of them.
+//! The outcomes of tools, as an agent changes them and as it shows them.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ async fn a_failure_is_told_or_rewritten_or_ends_the_run() {
     let error = throws(ToolErrorKind::Failed).run("x").outcome().await.unwrap_err();
     assert_eq!(error.reason(), &EndReason::ToolAbort);
     assert_eq!(told(&error.partial().messages), ["no connection to db-7"]);
-    // What the model can mend, it is told.
+    // The model is told of a failure that it can mend.
     assert!(throws(ToolErrorKind::Retry).run("x").outcome().await.is_ok());
 }
 

@@ -1,4 +1,4 @@
-//! Which tools a step may call, and what comes of those that it may not.
+//! The tools that a step may call, and the calls of those that it may not.
 
 use std::sync::Arc;
 

@@ -162,7 +162,7 @@ async fn a_typed_answer_is_found_in_the_text_of_a_model_that_knows_no_tools() {
     let request = &model.requests()[0];
     assert!(request.settings.system.as_ref().unwrap().contains("\"total\""));
     assert!(request.tools.is_empty());
-    // What the next run of the conversation starts from is the conversation alone.
+    // The next run of the conversation starts from the conversation alone.
     assert_eq!(roles(&typed.outcome.messages), "sua");
 }
 

@@ -193,7 +193,7 @@ pub enum Approval {
 pub struct ToolMetadata {
     /// The change that a call makes; [`Effect::SideEffect`] by default.
     pub effect: Effect,
-    /// Whether somebody must approve a call; [`Approval::Never`] by default.
+    /// Says whether somebody must approve a call; [`Approval::Never`] by default.
     pub approval: Approval,
     /// True if its output is the answer, without another model call.
     pub return_direct: bool,

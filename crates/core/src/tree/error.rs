@@ -5,7 +5,8 @@ use std::fmt;
 use crate::document::Document;
 use crate::id::DocumentId;
 
-/// Why an output could not become a [`ContentTree`](crate::ContentTree), and the documents that it holds all the same.
+/// The reason why an output could not become a [`ContentTree`](crate::ContentTree), and the documents that it
+/// holds all the same.
 ///
 /// As a [`ToolError`](crate::ToolError) it keeps the documents, so that the model is shown them beside the failure.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ struct Failed {
     withheld: Vec<DocumentId>,
 }
 
-/// Why output could not become a [`ContentTree`](crate::ContentTree).
+/// The reason why output could not become a [`ContentTree`](crate::ContentTree).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeErrorKind {

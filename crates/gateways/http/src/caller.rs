@@ -87,7 +87,7 @@ impl fmt::Debug for CallerHeaders {
     }
 }
 
-/// What is passed on of a caller's headers: nothing until something is named.
+/// The part of a caller's headers that is passed on: nothing until something is named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Forwarded {
     pub(crate) headers: Vec<HeaderName>,

@@ -43,7 +43,7 @@ pub struct HttpToolsConfig {
     /// The base URL. An OpenAPI document may say it instead.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// Where the OpenAPI document is whose operations are tools.
+    /// The place of the OpenAPI document whose operations are tools.
     #[serde(default)]
     pub openapi: Option<String>,
     /// The tags whose operations are taken; all by default.
@@ -108,7 +108,7 @@ pub struct EndpointConfig {
     /// `read`, `idempotent` or `effect`, where the method does not say it.
     #[serde(default)]
     pub effect: Option<Effect>,
-    /// How many seconds a call may take.
+    /// The most seconds that a call may take.
     #[serde(default)]
     pub timeout: Option<u32>,
 }

@@ -14,7 +14,7 @@ use crate::parameter::{Parameter, Place};
 use crate::sent::{Fixed, Sent};
 use crate::template::Template;
 
-/// How long a call may take, unless its endpoint says otherwise.
+/// The time that a call may take, unless its endpoint says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The form of a request's body.
@@ -370,7 +370,7 @@ impl Endpoint {
         })
     }
 
-    /// What the model and the loop are told of it.
+    /// The description that the model and the loop are given of it.
     pub(crate) fn spec(&self) -> ToolSpec {
         let mut properties = Map::new();
         let mut required = Vec::new();

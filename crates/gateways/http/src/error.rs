@@ -1,6 +1,6 @@
 //! Declarations that cannot be.
 
-/// Why endpoints cannot become tools. It names the tool or the place, and no secret.
+/// The reason why endpoints cannot become tools. It names the tool or the place, and no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttpToolsError(String);

@@ -15,10 +15,10 @@ use crate::send::Answered;
 /// Longer texts become documents, which a model reads piece by piece.
 const LONGEST_TEXT: usize = 256 << 10;
 
-/// How much the model reads of the body of an error.
+/// The most that the model reads of the body of an error.
 const SHOWN_OF_ERROR: usize = 4 << 10;
 
-/// What an endpoint answered: JSON, a text, or a document.
+/// The answer of an endpoint: JSON, a text, or a document.
 #[derive(Clone, Debug)]
 pub struct HttpOutput {
     status: StatusCode,

@@ -13,13 +13,13 @@ use crate::origin::Origin;
 use crate::request::{Outgoing, stripped};
 use crate::service::{Answer, Way};
 
-/// How many redirects are followed.
+/// The most redirects that are followed.
 const MOST_REDIRECTS: u32 = 3;
 
-/// How much of the body of an error is read.
+/// The most bytes that are read of the body of an error.
 const ERROR_BYTES: usize = 64 << 10;
 
-/// What is done with an answer that leads elsewhere.
+/// The treatment of an answer that leads elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Redirects {
@@ -33,7 +33,7 @@ pub enum Redirects {
     Stripped,
 }
 
-/// How requests are sent.
+/// The manner in which requests are sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
     pub(crate) way: Way,
@@ -53,14 +53,14 @@ pub(crate) struct Answered {
     pub(crate) url: String,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 pub(crate) enum Unanswered {
     Failed(ProviderError),
     /// A success whose answer cannot be shown.
     Unshown(StatusCode, Unshown),
 }
 
-/// Why the answer of a success cannot be shown.
+/// The reason why the answer of a success cannot be shown.
 #[derive(Clone, Copy)]
 pub(crate) enum Unshown {
     TooLarge,
@@ -186,7 +186,7 @@ impl Manner {
             let piece = match answer.piece().await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
-                // What came of an error is told all the same.
+                // The part of an error that came is told all the same.
                 Err(_) if is_error => {
                     is_cut = true;
                     break;
@@ -232,7 +232,7 @@ impl Unshown {
 }
 
 impl Unanswered {
-    /// What the model is told. `changes` says that the call may have done something.
+    /// The error that the model is told. `changes` says that the call may have done something.
     pub(crate) fn into_error(self, most_bytes: usize, changes: bool) -> ToolError {
         let error = match self {
             Self::Unshown(_, why) => return ToolError::new(why.told(most_bytes)),

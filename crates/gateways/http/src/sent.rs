@@ -1,5 +1,5 @@
-//! What is sent with every request, and is none of the model's: headers, cookies and parameters from configuration, from
-//! the context of a call, and from its caller.
+//! The values that are sent with every request and are none of the model's: headers, cookies and parameters
+//! from configuration, from the context of a call, and from its caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Fixed {
     }
 }
 
-/// What an endpoint, or a whole set of them, sends with every request.
+/// The values that an endpoint, or a whole set of them, sends with every request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     fixed: Vec<Fixed>,
@@ -136,7 +136,7 @@ impl Sent {
     }
 }
 
-/// What goes out with one request. Everything in it is a secret.
+/// The values that go out with one request. Each of them is a secret.
 #[derive(Default)]
 pub(crate) struct Dressing {
     pub(crate) headers: Vec<(HeaderName, String, Secret)>,
@@ -148,7 +148,7 @@ pub(crate) struct Dressing {
 }
 
 impl Dressing {
-    /// Adds what `sent` says for a call. What is added later wins, and what is fixed wins over what a caller has.
+    /// Adds what `sent` says for a call. A later value wins, and a fixed one wins over a caller's.
     pub(crate) fn add(&mut self, sent: &Sent, context: &ToolContext) {
         if !sent.forwarded.is_empty()
             && let Some(caller) = context.get::<CallerHeaders>()

@@ -15,7 +15,7 @@ enum Piece {
 }
 
 impl Template {
-    /// Reads a path. What must be encoded in its texts is; what is encoded stays.
+    /// Reads a path. Characters that must be encoded in its texts are; encoded ones stay.
     pub(crate) fn parse(path: &str) -> Result<Self, HttpToolsError> {
         let bad = |why: &str| Err(HttpToolsError::new(format!("its path {path:?} {why}")));
         if path.contains("://") || path.starts_with("//") {

@@ -18,7 +18,7 @@ use crate::template::Template;
 
 /// Endpoints of a service behind one base URL, as tools.
 ///
-/// What it guarantees:
+/// Its guarantees:
 ///
 /// - The base URL is what the program says. Nothing that a model writes changes the host, the steps of a path or the names
 ///   in a query.
@@ -56,7 +56,7 @@ pub struct HttpTools {
     network: Network,
 }
 
-/// What the client of the network is made of.
+/// The settings that the client of the network is made of.
 #[derive(Clone, Debug)]
 struct Network {
     timeouts: Timeouts,
@@ -313,7 +313,7 @@ impl HttpTools {
         let Declared { endpoint, template, spec } = declared;
         let arguments = spec.definition.coerce(arguments)?;
         let base = endpoint.base.as_ref().unwrap_or(&self.base);
-        // What belongs to one origin is not told another.
+        // Values that belong to one origin are not told another.
         let shared = (base.origin == self.base.origin).then_some(&self.sent);
         let outgoing = request(endpoint, template, base, shared, arguments, context).await?;
         let most = spec.metadata.timeout.unwrap_or(self.network.timeouts.total);

@@ -1,4 +1,4 @@
-//! What a server may ask of us, and what it tells unasked.
+//! The requests that a server may make of us, and the notices that it sends unasked.
 #![allow(deprecated, reason = "servers of the older era use roots and logging")]
 
 use std::sync::Arc;

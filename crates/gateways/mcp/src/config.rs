@@ -1,4 +1,4 @@
-//! What is known of a server before it is asked.
+//! The configuration of a server, known before it is asked.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::http::McpEndpoint;
 use crate::secrets::redactor;
 use crate::stdio::McpCommand;
 
-/// How a server is reached.
+/// The way to reach a server.
 #[derive(Clone, Debug)]
 pub(crate) enum Door {
     Command(McpCommand),
@@ -29,7 +29,7 @@ pub enum McpEra {
     Stateless,
 }
 
-/// How long parts of the work with a server take, and how much it may say.
+/// The limits on the time that parts of the work with a server take, and on how much it may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpLimits {
@@ -120,7 +120,7 @@ pub(crate) struct Config {
     pub(crate) alias: String,
     /// The family's name.
     pub(crate) name: String,
-    /// What stands before each tool's name.
+    /// The text before each tool's name.
     pub(crate) prefix: String,
     pub(crate) door: Door,
     pub(crate) era: McpEra,
@@ -155,7 +155,7 @@ impl Config {
         }
     }
 
-    /// What takes the secrets that this server was given out of texts.
+    /// The redactor that takes the secrets that this server was given out of texts.
     pub(crate) fn redactor(&self) -> Redactor {
         let secrets = match &self.door {
             Door::Command(command) => command.secrets(),
@@ -164,7 +164,7 @@ impl Config {
         redactor(secrets.iter().map(String::as_str))
     }
 
-    /// What is wrong with the alias: with these, tools of two servers could have one name.
+    /// The problem with the alias, if there is one: with it, tools of two servers could have one name.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let is_apart = !self.alias.contains("___") && !self.alias.ends_with('_');
         (!is_apart).then_some("its alias must neither hold `___` nor end with `_`")

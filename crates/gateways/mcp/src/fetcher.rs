@@ -14,7 +14,7 @@ use crate::reading::{SCHEME, decoded, media_type_of};
 use crate::server::McpServer;
 use crate::uri::file_name;
 
-/// How long a resource may take.
+/// The time that a resource may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Fetches the resources that servers link to, through their sessions, where the model is to see them.

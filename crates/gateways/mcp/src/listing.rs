@@ -22,7 +22,7 @@ use crate::told::cut;
 /// Longer names are no names.
 const LONGEST_NAME: usize = 200;
 
-/// What is remembered of the tools beside what models are told.
+/// The record of the tools beside what models are told.
 #[derive(Default)]
 pub(crate) struct Catalog {
     tools: HashMap<String, Known>,
@@ -225,7 +225,7 @@ fn size(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// What the hints of a trusted server say.
+/// The effect that the hints of a trusted server declare.
 fn effect(hints: &ToolAnnotations) -> Effect {
     match (hints.read_only_hint, hints.idempotent_hint) {
         (Some(true), _) => Effect::Read,

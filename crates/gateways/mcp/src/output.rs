@@ -1,4 +1,4 @@
-//! What a call of a server yields, as a model is shown it.
+//! The result of a call of a server, as a model is shown it.
 
 use attache_core::{ContentTree, Document};
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -30,7 +30,7 @@ pub enum McpContent {
     Text {
         /// The text.
         text: String,
-        /// Who said it, in a prompt.
+        /// The role of the speaker, in a prompt.
         role: Option<String>,
     },
     /// The text of a resource.
@@ -50,14 +50,14 @@ pub enum McpContent {
         document: Document,
         /// The address of a resource.
         uri: Option<String>,
-        /// What the server says of it.
+        /// The server's description of it.
         description: Option<String>,
         /// True if the server means it for the user alone: it is withheld from the model.
         for_user: bool,
     },
     /// A block of a kind that is not known here, as it came.
     Other(Value),
-    /// What is to be known of blocks that are not shown.
+    /// A note on blocks that are not shown.
     Note(String),
 }
 

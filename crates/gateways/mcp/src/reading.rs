@@ -18,7 +18,7 @@ use crate::uri::{file_name, named};
 /// Texts of the structured content that are shorter are not looked for among the documents.
 const SHORTEST_REPEATED: usize = 64;
 
-/// What may stand beside the content of a result.
+/// The members that may stand beside the content of a result.
 const BESIDE: [&str; 5] = ["_meta", "resultType", "ttlMs", "cacheScope", "isError"];
 
 /// Longer descriptions are cut.

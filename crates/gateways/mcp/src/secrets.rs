@@ -26,7 +26,7 @@ const NAMES: [&str; 13] = [
 /// Names of secrets that are too short to be looked for in others.
 const WORDS: [&str; 4] = ["pass", "sig", "pat", "jwt"];
 
-/// What takes these secrets out of texts: each as a whole, and each line of those that have several.
+/// The redactor of these secrets in texts: each as a whole, and each line of those that have several.
 pub(crate) fn redactor<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Redactor {
     let pieces =
         secrets.into_iter().flat_map(|secret| std::iter::once(secret).chain(secret.lines().map(str::trim)));

@@ -159,8 +159,8 @@ impl McpServer {
         Ok(session.info().map(|info| info.protocol_version.to_string()).unwrap_or_default())
     }
 
-    /// What the server says about its use, for a system prompt. It comes from somebody else: look at it before you put
-    /// it there.
+    /// The server's instructions for its use, for a system prompt. They come from somebody else: look at them
+    /// before you put them there.
     ///
     /// # Errors
     /// As for [`connect`](Self::connect).

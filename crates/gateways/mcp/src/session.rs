@@ -23,7 +23,7 @@ use crate::client::Client;
 use crate::config::{Config, Door, McpEra};
 use crate::http::Wire;
 
-/// How long a server may take to answer the question of the newer era.
+/// The time that a server may take to answer the question of the newer era.
 const PROBE: Duration = Duration::from_secs(5);
 /// The first wait after a failure; it doubles with each.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -32,11 +32,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// A session that lasts this long makes earlier failures forgotten.
 const LASTING: Duration = Duration::from_secs(30);
 
-/// What all handles on a server share.
+/// The state that all handles on a server share.
 #[derive(Default)]
 pub(crate) struct Link {
     state: tokio::sync::Mutex<State>,
-    /// How often the server said that its tools have changed.
+    /// The number of times that the server said that its tools have changed.
     pub(crate) changes: Arc<AtomicU64>,
 }
 
@@ -96,7 +96,7 @@ impl Link {
                 Ok(Ok(session)) => {
                     let session = Arc::new(session);
                     if state.has_connected {
-                        // What it listed before may be another version's.
+                        // The tools that it listed before may be another version's.
                         self.changes.fetch_add(1, Ordering::Relaxed);
                     }
                     (state.has_connected, state.wait) = (true, None);
@@ -226,7 +226,7 @@ impl Session {
         self.running.is_closed() || self.running.peer().is_transport_closed()
     }
 
-    /// What the server is, as far as it says.
+    /// The server's account of itself, as far as it gives one.
     pub(crate) fn info(&self) -> Option<Arc<rmcp::model::ServerPeerInfo>> {
         self.running.peer_info()
     }

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::secrets::{of_arguments, of_variable};
 
-/// What a child inherits of the environment: where programs, homes and temporary files are, and the language.
+/// The variables that a child inherits: the places of programs, homes and temporary files, and the language.
 const INHERITED: [&str; 16] = [
     "HOME",
     "LANG",
@@ -43,7 +43,7 @@ const INHERITED: [&str; 16] = [
     "USERPROFILE",
 ];
 
-/// How long a child has to end by itself once its input is closed.
+/// The time that a child has to end by itself once its input is closed.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Longer lines of its error stream are cut.
 const LONGEST_LINE: usize = 4 << 10;

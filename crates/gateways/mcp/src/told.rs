@@ -1,4 +1,4 @@
-//! What a server says, in errors that a model may read.
+//! The words of a server, in errors that a model may read.
 
 use attache_core::{ToolError, ToolErrorKind};
 use rmcp::service::{ClientInitializeError, ServiceError};
@@ -18,7 +18,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
 }
 
 impl Config {
-    /// What the model reads of a request that failed. `begun` says that it may have taken effect.
+    /// The error that the model reads of a request that failed. `begun` says that it may have taken effect.
     pub(crate) fn failure(&self, error: ServiceError, begun: bool) -> ToolError {
         let alias = &self.alias;
         match error {
@@ -46,7 +46,7 @@ impl Config {
         }
     }
 
-    /// What is said of a connection that does not come about.
+    /// The message about a connection that does not come about.
     pub(crate) fn unconnected(&self, error: &ClientInitializeError) -> String {
         match error {
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => self.unconnected(fallback),

@@ -1,4 +1,4 @@
-//! What the address of a resource says of it.
+//! The file name in the address of a resource.
 
 use attache_core::MediaType;
 use attache_transport::percent_decoded;

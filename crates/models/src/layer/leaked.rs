@@ -49,7 +49,7 @@ impl Layer for LeakedCalls {
     }
 }
 
-/// What is known of a request when its reply is looked through.
+/// The parts of a request that are known when its reply is looked through.
 #[derive(Clone)]
 pub(super) struct Asked {
     /// The tools that may be called.
@@ -87,7 +87,7 @@ const OPENINGS: [&str; 12] = [
     "\nAction:",
 ];
 
-/// Where a whole text begins that may be a call.
+/// The beginnings of a whole text that may be a call.
 const WHOLES: [&str; 6] = ["{", "```json", "```tool_code", "```tool_call", "Thought:", "Action:"];
 
 /// The reply, with the calls in its text as calls.
@@ -260,7 +260,7 @@ impl Watch {
         for Found { name, arguments, .. } in found {
             let tool = reader.known(name.trim_start_matches("functions."))?;
             let arguments = Arguments::new(arguments);
-            // What does not fit is more likely an example than a call.
+            // Arguments that do not fit are more likely an example than a call.
             tool.coerce(&arguments).ok()?;
             calls.push(ToolCall::new(tool.name(), arguments));
         }

@@ -1,4 +1,4 @@
-//! The citations of a reply, as programs read them. What goes back stays as it came.
+//! The citations of a reply, as programs read them. The reply goes back as it came.
 
 use attache_core::AssistantMessage;
 use attache_core::citation::{AnswerSpan, Citation, Source};

@@ -47,7 +47,7 @@ pub struct CommandTool {
     limit: Duration,
 }
 
-/// Why a tool for commands cannot be made.
+/// The reason why a tool for commands cannot be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CommandError {
@@ -81,9 +81,9 @@ impl std::error::Error for CommandError {
     }
 }
 
-/// How long a command may take.
+/// The time that a command may take.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How many bytes of each output the model reads.
+/// The most bytes of each output that the model reads.
 const MOST: usize = 32 * 1024;
 
 impl CommandTool {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// How long output is waited for that somebody outside the group holds open.
+/// The longest wait for output that somebody outside the group holds open.
 const REST: Duration = Duration::from_millis(500);
 
 /// A program to run.
@@ -27,7 +27,7 @@ pub(super) struct Job {
     pub(super) limit: Duration,
 }
 
-/// What came of a program.
+/// The outcome of a program.
 pub(super) struct Done {
     /// The exit code; `None` if a signal ended it.
     pub(super) code: Option<i32>,

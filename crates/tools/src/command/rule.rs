@@ -1,4 +1,4 @@
-//! Which commands are allowed.
+//! The rules that say which commands are allowed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -82,7 +82,7 @@ impl Argument {
         Self::Repeated(Box::new(self))
     }
 
-    /// How many arguments may be taken after this rule, for each number that may be taken before it.
+    /// The numbers of arguments that may be taken after this rule, for each that may be taken before it.
     fn ends(&self, from: &BTreeSet<usize>, given: &[String], folder: Option<&Path>) -> BTreeSet<usize> {
         match self {
             Self::Optional(inner) => from.union(&inner.ends(from, given, folder)).copied().collect(),
@@ -122,7 +122,7 @@ fn is_inside(path: &str, folder: Option<&Path>) -> bool {
         return false;
     }
     let Some(folder) = folder else { return true };
-    // What does not exist yet is where its folder is.
+    // A path that does not exist yet is where its folder is.
     let mut place: PathBuf = folder.join(path);
     loop {
         match place.symlink_metadata() {

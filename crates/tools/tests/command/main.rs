@@ -40,7 +40,7 @@ fn shell(script: &str) -> Command {
     Command::new("sh").exact("-c").exact(script)
 }
 
-/// What a call yields: true and the JSON of a success, or false and the text of a failure.
+/// The result of a call: true and the JSON of a success, or false and the text of a failure.
 async fn call(tool: &CommandTool, program: &str, arguments: &[&str]) -> (bool, Value) {
     let written = json!({"program": program, "arguments": arguments}).to_string();
     match tool.call(&Arguments::new(written), ToolContext::new()).await {
@@ -206,7 +206,7 @@ async fn a_command_and_what_it_started_end_when_the_call_is_dropped() {
     assert!(!is_alive(&beat));
 }
 
-// What a program leaves behind ends with it, so that its output has an end.
+// A process that a program leaves behind ends with it, so that its output has an end.
 #[tokio::test]
 async fn what_a_command_leaves_behind_ends_with_it() {
     let folder = Folder::new("behind");

@@ -81,7 +81,8 @@ impl AddressGuard {
         self
     }
 
-    /// Sets how hosts are looked up; as the operating system does by default. What is found is checked like that.
+    /// Sets how hosts are looked up; as the operating system does by default. The addresses found are checked
+    /// like that.
     #[must_use]
     pub fn with_lookup<L, F>(mut self, lookup: L) -> Self
     where

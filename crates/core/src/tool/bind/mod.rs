@@ -174,7 +174,7 @@ impl Parameters {
     }
 }
 
-/// What a tool says of its return value.
+/// The description that a tool gives of its return value.
 #[derive(Debug, Default)]
 pub struct Returns(Map<String, Value>);
 

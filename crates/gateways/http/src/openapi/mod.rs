@@ -65,8 +65,8 @@ type Filter = Arc<dyn Fn(&Operation) -> bool + Send + Sync>;
 ///
 /// Each operation becomes an [`Endpoint`], named by its `operationId`. Parameters of headers and cookies are none of the
 /// model's: they are fixed here, passed on of the caller, or left out. A member of a form whose format is `binary` takes a
-/// document of the conversation. Deprecated operations are left out. What cannot be a tool is [listed](Self::skipped) with
-/// its reason. Nothing is fetched: references into other files are not followed.
+/// document of the conversation. Deprecated operations are left out. An operation that cannot be a tool is
+/// [listed](Self::skipped) with its reason. Nothing is fetched: references into other files are not followed.
 ///
 /// ```
 /// use attache_http_tools::OpenApi;

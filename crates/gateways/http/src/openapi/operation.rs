@@ -128,7 +128,7 @@ impl<'d> Reader<'d> {
         closure: &mut Closure<'d>,
         endpoint: &mut Endpoint,
     ) -> Result<(), HttpToolsError> {
-        // What an operation says of a parameter stands in place of what its path says.
+        // An operation's word on a parameter stands in place of its path's.
         let mut all: Vec<(&str, &str, &Value)> = Vec::new();
         for list in [found.item, found.described] {
             for parameter in list.get("parameters").and_then(Value::as_array).into_iter().flatten() {
@@ -365,7 +365,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// What the operation answers: its media types, and the schema if it is JSON.
+    /// Adds the operation's answer: its media types, and the schema if it is JSON.
     fn answer(&self, described: &'d Value, mut endpoint: Endpoint) -> Endpoint {
         let responses = described.get("responses").and_then(Value::as_object);
         let good = responses.into_iter().flatten().find(|(status, _)| status.starts_with('2'));
@@ -476,7 +476,7 @@ fn made_id(method: &str, path: &str) -> String {
     id
 }
 
-/// What the model reads of an operation.
+/// The description of an operation, as the model reads it.
 fn describe(described: &Value, parameters: &[Parameter]) -> String {
     let mut texts: Vec<String> = Vec::new();
     for told in [text(described, "summary"), text(described, "description")].into_iter().flatten() {
@@ -489,7 +489,7 @@ fn describe(described: &Value, parameters: &[Parameter]) -> String {
     texts.join("\n\n")
 }
 
-/// How the model reads on where an answer is a page of many.
+/// The sentence that tells the model how to read on where an answer is a page of many.
 fn pages(parameters: &[Parameter]) -> Option<String> {
     const CURSORS: [&str; 14] = [
         "cursor",

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::error::HttpToolsError;
 
-/// How many references may lead to one another.
+/// The most references that may lead to one another.
 const LONGEST_CHAIN: usize = 16;
 
 /// A member that is a text.
@@ -17,7 +17,7 @@ pub(super) fn flag(object: &Value, name: &str) -> bool {
     object.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// What stands at a reference.
+/// The value at a reference.
 pub(super) fn at<'d>(document: &'d Value, reference: &str) -> Result<&'d Value, HttpToolsError> {
     let pointer = reference.strip_prefix('#').ok_or_else(|| {
         HttpToolsError::new(format!("its reference {reference:?} leads into another file, which is not read"))

@@ -13,7 +13,7 @@ const DEEPEST: usize = 40;
 /// Deeper merges are left as they are written.
 const DEEPEST_MERGE: usize = 8;
 
-/// Who writes the values that a schema describes.
+/// The side that writes the values that a schema describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Request,
@@ -48,7 +48,7 @@ pub(super) struct Closure<'d> {
     names: HashMap<String, String>,
     taken: HashSet<String>,
     waiting: VecDeque<(String, String)>,
-    /// What is left for definitions, in bytes.
+    /// The bytes that are left for definitions.
     room: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'d> Closure<'d> {
                             converted
                         }
                         None => {
-                            // What it alone refers to is not needed then.
+                            // The definitions that it alone refers to are not needed then.
                             for (reference, _) in self.waiting.drain(known..) {
                                 self.names.remove(&reference);
                             }

@@ -57,7 +57,7 @@ impl<'d> Security<'d> {
         })
     }
 
-    /// What an operation sends: the first of the alternatives that it allows for which there are all credentials.
+    /// The credentials that an operation sends: the first alternative that it allows and that is complete.
     pub(super) fn credentials(&self, operation: &Value) -> Result<Vec<Fixed>, HttpToolsError> {
         let allowed = operation.get("security").or_else(|| self.openapi.document.get("security"));
         let alternatives = allowed.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

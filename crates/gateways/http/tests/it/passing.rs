@@ -14,7 +14,7 @@ use tokio::sync::Barrier;
 
 use crate::support::{call_in, echoing, serve, tools, value};
 
-/// What a browser and a proxy sent to the program that runs the agent.
+/// The headers that a browser and a proxy sent to the program that runs the agent.
 fn caller(token: &str) -> ToolContext {
     let mut headers = HeaderMap::new();
     for (name, value) in [

@@ -10,7 +10,7 @@ use axum::extract::Request;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// What a request said: method, target, headers, body.
+/// The echo of a request: method, target, headers, body.
 pub(crate) async fn echo(request: Request) -> axum::Json<Value> {
     let (head, body) = request.into_parts();
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
@@ -72,7 +72,7 @@ pub(crate) fn value(output: &ToolOutput) -> Value {
     serde_json::from_str(output.tree.json()).unwrap()
 }
 
-/// What the echo says of a call.
+/// The echo of a call.
 pub(crate) async fn echoed(tools: &HttpTools, tool: &str, arguments: Value) -> Value {
     value(&call(tools, tool, arguments).await.unwrap())
 }

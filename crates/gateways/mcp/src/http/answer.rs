@@ -1,4 +1,4 @@
-//! What the answers of servers mean.
+//! The meaning of the answers of servers.
 
 use std::borrow::Cow;
 

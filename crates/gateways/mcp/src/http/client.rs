@@ -25,7 +25,7 @@ const EVENTS: &str = "text/event-stream";
 const BOTH: &str = "text/event-stream, application/json";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// How often a server may send a request on, on its own origin.
+/// The number of times that a server may send a request on, on its own origin.
 const REDIRECTS: u32 = 3;
 
 /// The connection to one server. It adds the server's headers and token, which the SDK never sees.
@@ -51,7 +51,7 @@ impl Wire {
                 request = request.with_header(name, value);
             }
         }
-        // What the user says takes precedence over the SDK.
+        // The user's headers take precedence over the SDK's.
         let mut request = self.endpoint.dress(request).map_err(Failure::Client)?;
         request.whole = true;
         let mut left = REDIRECTS;

@@ -35,7 +35,7 @@ impl Asked {
     }
 }
 
-/// How a request is answered.
+/// The way that a request is answered.
 pub(crate) enum Answer {
     /// With a result.
     Result(Value),
@@ -112,7 +112,7 @@ impl Scripted {
         format!("http://{}/mcp", self.address)
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
@@ -122,7 +122,7 @@ impl Scripted {
     }
 }
 
-/// What a server of the newer era answers to whatever else is asked.
+/// The answer of a server of the newer era to whatever else is asked.
 pub(crate) fn greeting(asks: &str) -> Answer {
     match asks {
         "server/discover" => Answer::Result(complete(json!({

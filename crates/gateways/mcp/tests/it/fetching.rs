@@ -1,4 +1,4 @@
-//! What servers link to.
+//! The resources that servers link to.
 
 use attache_core::{BoxFuture, DocumentSource, FetchError, FetchErrorKind, Fetched, Fetcher};
 use attache_mcp::McpFetcher;

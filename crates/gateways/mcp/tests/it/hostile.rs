@@ -14,7 +14,7 @@ use super::common::{Answer, Scripted, complete, tool};
 
 const TOKEN: &str = "token-canary-1234";
 
-/// What each tool of the hostile server does.
+/// The harm that each tool of the hostile server does.
 fn harm(tool: &str) -> Answer {
     let text = |text: String| Answer::Result(complete(json!({"content": [{"type": "text", "text": text}]})));
     match tool {

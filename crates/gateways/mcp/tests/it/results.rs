@@ -1,4 +1,4 @@
-//! What results become.
+//! The forms that results take.
 
 use attache_core::{DocumentSource, ResultStatus, ToolOutput};
 use attache_mcp::McpServer;
@@ -10,7 +10,7 @@ const PDF: &str = "JVBERi0xLjQKJSB0aGUgbGVhc2UK";
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
 
-/// What a tool yields that answers with `result`.
+/// The output of a tool that answers with `result`.
 async fn result_of(result: Value) -> ToolOutput {
     let (_scripted, server) = serving(tool("t"), result).await;
     call(&server, "mcp_test___t").await.unwrap()

@@ -9,7 +9,7 @@ use crate::layer::text::action::{Action, Reader};
 use crate::layer::text::json::{balanced, read};
 use crate::layer::text::parser::{Parser, Reading};
 
-/// What may stand around and between calls.
+/// The marks that may stand around and between calls.
 const WRAPPERS: [&str; 16] = [
     "<tool_call>",
     "</tool_call>",

@@ -9,7 +9,7 @@ use super::marker::{Form, Look, Marker, closings, find_any, look};
 /// The meaning of the text behind an action's marker.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::layer) enum Action {
-    /// A call, complete. What follows is none of it.
+    /// A call, complete. The text that follows is none of it.
     Call(Call),
     /// A call that is not closed.
     Cut(Call),
@@ -30,7 +30,7 @@ pub(in crate::layer) struct Call {
     pub(in crate::layer) arguments: String,
 }
 
-/// What actions are read by.
+/// The tools and the leniency by which actions are read.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::layer) struct Reader<'a> {
     pub(in crate::layer) tools: &'a ToolSet,

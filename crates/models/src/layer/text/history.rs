@@ -118,7 +118,7 @@ fn derived(message: &Arc<Message>, kind: &str) -> MessageId {
     MessageId::parse(text).unwrap_or_else(|| message.id().clone())
 }
 
-/// What was thought and said before the calls of a message.
+/// The thoughts and the words before the calls of a message.
 fn thoughts(reply: &AssistantMessage) -> String {
     let said = |part: &AssistantPart| match part {
         AssistantPart::Reasoning(reasoning) if is_thought(reasoning) => {

@@ -304,7 +304,7 @@ fn in_text(
                 return;
             }
             if may_call && parser.is_done() && completion.finish_reason == FinishReason::Length {
-                // What was cut is none of the reply.
+                // The text that was cut is none of the reply.
                 completion.finish_reason = FinishReason::Stop;
             }
             let is_cut = completion.finish_reason == FinishReason::Length;
@@ -320,7 +320,7 @@ fn in_text(
                 | Reading::Unclear(Fault::BadAction | Fault::NoAction, _)
                     if !may_call =>
                 {
-                    // What looks like an action is a part of the answer, as in minutes and plans.
+                    // A text that looks like an action is a part of the answer, as in minutes and plans.
                     let answer = raw.trim().to_owned();
                     yield Ok(StreamChunk::Content(answer.clone()));
                     parser.say_answer(&answer);
@@ -449,7 +449,7 @@ fn aborted() -> Completion {
     Completion::new(AssistantMessage::new([]), FinishReason::Stop, Usage::default())
 }
 
-/// Adds what a reply cost. What is not known of one is not known of all.
+/// Adds what a reply cost. A cost that is not known of one is not known of all.
 fn add(sum: &mut Option<Usage>, usage: &Usage, is_unknown: bool) {
     match sum {
         None => *sum = Some(usage.clone()),

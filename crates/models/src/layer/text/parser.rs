@@ -184,7 +184,7 @@ impl Parser {
             let rest = self.text.get(self.at..).unwrap_or_default();
             if rest.len() >= self.next {
                 self.next = rest.len() + rest.len() / 8 + 1;
-                // What follows a complete action is ignored, whenever that is noticed.
+                // The text after a complete action is ignored, whenever that is noticed.
                 if matches!(self.reader().action(rest, form, false), Action::Call(_) | Action::Answer(_)) {
                     self.state = State::Acted(form);
                 }
@@ -360,7 +360,7 @@ impl Parser {
                 let name = line.split('(').next().unwrap_or_default();
                 self.reader().known(&super::action::bare_name(name)).map(|_| State::Done)
             }
-            // What the tool would say is not the model's to say.
+            // The words of the tool are not the model's to say.
             (_, _) => Some(State::Done),
         };
         let Some(next) = next else {

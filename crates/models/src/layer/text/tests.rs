@@ -47,7 +47,7 @@ fn tools() -> Arc<ToolSet> {
     Arc::new(ToolSet::new(tools).unwrap())
 }
 
-/// What a reply in these pieces comes to: its thoughts, its answer, and its meaning.
+/// The reading of a reply in these pieces: its thoughts, its answer, and its meaning.
 fn read<'a>(
     pieces: impl IntoIterator<Item = &'a str>,
     lenient: bool,

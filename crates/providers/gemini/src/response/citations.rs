@@ -1,4 +1,4 @@
-//! What an answer of Gemini is grounded in, as programs read it. What goes back stays as it came.
+//! The grounding of an answer of Gemini, as programs read it. The reply goes back as it came.
 
 use attache_core::AssistantMessage;
 use attache_core::citation::{AnswerSpan, Citation, Place, Source};

@@ -40,7 +40,7 @@ pub(super) struct Reply {
     model: Option<String>,
     usage: Option<String>,
     choices: Vec<Generation>,
-    /// What the server searched: results, and addresses.
+    /// The lists from the server's search: results, and addresses.
     searched: Option<Box<[String; 2]>>,
 }
 
