@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use attache::convert::DocumentConverter;
 use attache::http_tools::{CallerHeaders, Endpoint, HttpTools, OpenApi};
-use attache::{Agent, Document, EndReason, EventKind, Message, ToolContext};
+use attache::{Agent, EndReason, EventKind, ToolContext};
 use attache_agent::{MemoryDocumentStore, RunInput};
-use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
-use attache_core::{Arguments, DocumentStore, DynToolHandler, ModelSettings, ToolHandler, ToolSet};
+use attache_conformance::{MockProvider, Reply};
+use attache_core::{Arguments, DynToolHandler, ModelSettings, ToolHandler, ToolSet};
 use attache_tests::APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
 use attache_tests::real::{Node, Python};

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use attache::convert::DocumentConverter;
 use attache::mcp::{McpCommand, McpEndpoint, McpEra, McpFetcher, McpLimits, McpServer};
-use attache::{Agent, Document, EndReason, Message};
+use attache::{Agent, EndReason};
 use attache_agent::MemoryDocumentStore;
-use attache_conformance::{MockProvider, Reply, seen_documents, sha256_hex};
+use attache_conformance::{MockProvider, Reply};
 use attache_core::{
-    Arguments, DocumentSource, DocumentStore, DynToolHandler, Effect, Fetcher, ModelSettings, ResultStatus,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
+    Arguments, DocumentSource, DynToolHandler, Effect, Fetcher, ModelSettings, ResultStatus, ToolContext,
+    ToolError, ToolErrorKind, ToolOutput, ToolSpec,
 };
 use attache_tests::APIS;
 use attache_tests::files::{PDF, PNG, SHEET, assert_delivered};
