@@ -21,7 +21,7 @@ use self::entry::{At, Entry, MAX_ENTRIES};
 #[cfg(any(feature = "office", feature = "epub"))]
 pub(crate) use self::place::join;
 
-/// How many parts may be as large as one may be.
+/// The number of parts that may be as large as one may be.
 const PARTS: usize = 4;
 
 /// An open archive.
@@ -31,7 +31,7 @@ pub(crate) struct Archive<'b> {
     entries: Vec<Entry>,
     /// Their places by their names in lower case: producers are careless about case and slashes.
     by_name: HashMap<String, usize>,
-    /// How many bytes all parts together may still decode to.
+    /// The number of bytes that all parts together may still decode to.
     budget: Rc<Cell<usize>>,
     /// And how many each of them.
     part_limit: usize,
@@ -91,7 +91,7 @@ impl<'b> Archive<'b> {
         Self::open(bytes, &Limits::new().with_max_decoded_bytes(1 << 10)).ok()
     }
 
-    /// What it holds.
+    /// Its content.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -191,7 +191,7 @@ fn listed(zip: &ZipSliceArchive<&[u8]>) -> Option<(Vec<Entry>, bool)> {
     Some((entries, whole))
 }
 
-/// What a name is looked up by.
+/// The key that a name is looked up by.
 fn key(name: &str) -> String {
     name.replace('\\', "/").trim_start_matches('/').to_lowercase()
 }

@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::Note;
 
-/// How many bytes a guess looks at.
+/// The number of bytes that a guess looks at.
 const GUESSED_FROM: usize = 1 << 20;
 
 /// Decoded text.
@@ -19,7 +19,7 @@ pub(crate) struct Decoded<'b> {
 }
 
 impl Decoded<'_> {
-    /// What a reader should know about the charset.
+    /// The note to a reader about the charset.
     pub(crate) fn note(&self) -> Option<Note> {
         self.guessed.map(|charset| Note::Charset { charset })
     }
@@ -98,7 +98,7 @@ fn is_text(text: &str) -> bool {
         && letters(text)
 }
 
-/// Whether what is above ASCII is mostly letters, as in every language, and not mostly signs, as in noise.
+/// True if the characters above ASCII are mostly letters, as in every language, and not mostly signs, as in noise.
 fn letters(text: &str) -> bool {
     let (mut letters, mut signs) = (0_usize, 0_usize);
     for c in text.chars().filter(|c| !c.is_ascii()) {

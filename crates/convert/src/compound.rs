@@ -73,7 +73,7 @@ impl Compound {
         if stream.len() > limit {
             return None;
         }
-        // What can be had of a stream that breaks off.
+        // A stream that breaks off is read as far as it goes.
         let _ = stream.take(limit).read_to_end(&mut bytes);
         self.left = self.left.saturating_sub(bytes.len());
         Some(bytes)

@@ -9,17 +9,17 @@ pub struct Converted {
     /// The text, lines ending in `\n`, each unit introduced by a marker line such as `[page 2]`. Texts that
     /// stand side by side on one line are separated by ` | `.
     pub text: String,
-    /// What the document is divided into.
+    /// The units that the document is divided into.
     pub unit: Unit,
-    /// How many units the document has, whether or not all of them were, or can be, read.
+    /// The number of units of the document, those that were not or cannot be read included.
     pub units: usize,
     /// Where in the text each of the units that were read begins, in bytes, with its marker; empty for
     /// [`Unit::Whole`], which has none.
     pub starts: Vec<usize>,
-    /// Whether text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
+    /// True if text is missing because a limit was reached or the document is damaged; [`notes`](Self::notes) say
     /// which.
     pub truncated: bool,
-    /// What a reader of the text should know about it.
+    /// The notes to a reader of the text.
     pub notes: Vec<Note>,
     /// Documents inside the document: the attachments of an e-mail, the documents that are embedded in an office file or
     /// attached to a PDF.
@@ -40,7 +40,7 @@ pub struct Attachment {
     pub file_name: Option<String>,
 }
 
-/// What a document is divided into, and its markers count.
+/// The units that a document is divided into and its markers count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unit {
@@ -59,7 +59,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What one is called.
+    /// The name of one.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Page => "page",
@@ -82,7 +82,7 @@ impl Unit {
         }
     }
 
-    /// How one says that something stands there.
+    /// The preposition for something that stands there.
     const fn preposition(self) -> &'static str {
         match self {
             Self::Page | Self::Sheet | Self::Slide => "on",
@@ -105,9 +105,9 @@ pub enum Note {
     UnitsLeftOut {
         /// The kind of unit.
         unit: Unit,
-        /// How many were read, counted from the first.
+        /// The number that was read, counted from the first.
         read: usize,
-        /// How many there are.
+        /// The number that there is.
         total: usize,
     },
     /// The text was cut at a limit.
@@ -166,16 +166,16 @@ pub enum Note {
     },
     /// Things that stand in the document and are no text.
     NotShown {
-        /// What one is, such as `image`.
+        /// The kind of one, such as `image`.
         what: &'static str,
         /// How many.
         count: usize,
     },
     /// Rows of a table are left out.
     RowsLeftOut {
-        /// How many are shown.
+        /// The number that is shown.
         shown: usize,
-        /// How many there are, if they were counted.
+        /// The number that there is, if they were counted.
         total: Option<usize>,
     },
     /// Formulas whose values the document does not hold; they are shown themselves.
@@ -187,12 +187,12 @@ pub enum Note {
     PagesAsSaved,
     /// It is not what its type says, and is shown as text.
     ShownAsText {
-        /// What it is not, with its article.
+        /// The kind that it is not, with its article.
         not: &'static str,
     },
     /// It is not what its media type says.
     ReadAs {
-        /// What it was read as.
+        /// The kind that it was read as.
         format: &'static str,
     },
     /// Long lists or long texts are cut; the text says where, and how much is left out.

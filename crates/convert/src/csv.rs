@@ -16,7 +16,7 @@ const BLOCK: usize = 200;
 /// Tables with more columns are shown as text.
 const MAX_COLUMNS: usize = 16_384;
 
-/// How many lines tell what separates the cells.
+/// The number of lines that tell the separator of the cells.
 const SAMPLED: usize = 100;
 
 /// After how many rows the clock is looked at.
@@ -175,7 +175,7 @@ fn is_table(text: &str, separator: u8) -> bool {
     true
 }
 
-/// What separates the cells: what divides most lines into the same number of them.
+/// The separator of the cells: the one that divides most lines into the same number of them.
 fn separator(text: &str) -> u8 {
     let mut best = (0, b',');
     for candidate in [b',', b';', b'\t', b'|'] {

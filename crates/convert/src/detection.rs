@@ -1,4 +1,4 @@
-//! What a document is by its bytes, where its media type does not say or says it wrong.
+//! The format of a document by its bytes, where its media type does not say it or says it wrong.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -90,7 +90,7 @@ fn by_signature(bytes: &[u8]) -> Option<Format> {
     None
 }
 
-/// What a compound file is, by the names of the streams that it begins with: others belong to what is embedded.
+/// The format of a compound file, by the names of the streams that it begins with: others belong to embedded files.
 fn compound(bytes: &Bytes) -> Result<Format, ConvertError> {
     #[cfg(feature = "legacy")]
     if let Ok(file) = Compound::open(bytes, &Limits::new()) {

@@ -100,7 +100,7 @@ fn pieces(table: &[u8]) -> Option<Vec<Piece>> {
     Some((0..count).map_while(piece).collect())
 }
 
-/// What a paragraph is to a table.
+/// The role of a paragraph in a table.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Place {
     in_table: bool,
@@ -140,7 +140,7 @@ impl Paragraphs {
     }
 }
 
-/// What the properties of a paragraph say about tables; they stand at an offset of their page.
+/// The properties of a paragraph that concern tables; they stand at an offset of their page.
 fn place(page: &[u8], offset: usize) -> Option<Place> {
     let mut found = Place::default();
     if offset == 0 {

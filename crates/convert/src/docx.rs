@@ -135,7 +135,7 @@ fn read_notes(
     Ok(())
 }
 
-/// What stands at the top and the bottom of all pages, once.
+/// The headers and footers of all pages, once each.
 fn margins(
     package: &Package<'_>,
     references: &References,

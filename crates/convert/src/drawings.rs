@@ -1,4 +1,4 @@
-//! What office files show besides their text: charts, diagrams and text boxes, which stand in parts of their own.
+//! The parts of office files besides their text: charts, diagrams and text boxes, which stand in parts of their own.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ struct Series {
     values: BTreeMap<usize, String>,
 }
 
-/// What of a series a value belongs to.
+/// The part of a series that a value belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Name,

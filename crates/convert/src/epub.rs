@@ -95,7 +95,7 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits, clock: Clock) -> Result<Con
     output.finish()
 }
 
-/// What could be read; nothing if it is damaged.
+/// The parts that could be read; none if it is damaged.
 ///
 /// # Errors
 /// The time is over.
@@ -112,7 +112,7 @@ struct Book<'a, 'b> {
     clock: Clock,
 }
 
-/// What the package of a book lists.
+/// The parts that the package of a book lists.
 #[derive(Default)]
 struct Contents {
     title: String,

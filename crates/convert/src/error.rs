@@ -19,13 +19,13 @@ pub enum ConvertError {
     /// The document opens only with a password, or is protected in a way that is not supported.
     #[error("the document is encrypted: {reason}")]
     Encrypted {
-        /// What stands in the way.
+        /// The obstacle.
         reason: &'static str,
     },
     /// The bytes are not a document of this type, or are damaged beyond repair.
     #[error("the document is malformed: {reason}")]
     Malformed {
-        /// What is wrong.
+        /// The fault.
         reason: &'static str,
     },
     /// The media type does not say what the document is, and its content does not either.
@@ -36,13 +36,13 @@ pub enum ConvertError {
         "the document is in the format of {format}, which cannot be read; a newer format of the program can"
     )]
     OldFormat {
-        /// Whose format it is.
+        /// The owner of the format.
         format: &'static str,
     },
     /// A limit was passed before any text could be read.
     #[error("the document is too large: more than {limit} {what}")]
     TooLarge {
-        /// What there is too much of, in the plural.
+        /// The things of which there are too many, in the plural.
         what: &'static str,
         /// The limit that was passed.
         limit: usize,
@@ -56,9 +56,9 @@ pub enum ConvertError {
     /// The document holds no text: a scan, drawings, or fonts that do not say which characters they show.
     #[error("the document holds no text in its {units} {unit}(s){}", if *images { ", only images" } else { "" })]
     NoText {
-        /// What the document is divided into.
+        /// The units that the document is divided into.
         unit: Unit,
-        /// How many units were looked at.
+        /// The number of units that were looked at.
         units: usize,
         /// True if images were found, as in a scan.
         images: bool,
@@ -67,9 +67,9 @@ pub enum ConvertError {
     /// damaged, so that it may hold some.
     #[error("no text could be read: parts of the document's {units} {unit}(s) are too large or damaged")]
     NothingRead {
-        /// What the document is divided into.
+        /// The units that the document is divided into.
         unit: Unit,
-        /// How many units were looked at.
+        /// The number of units that were looked at.
         units: usize,
     },
     /// The library that reads this format panicked; the panic was caught.

@@ -39,7 +39,7 @@ pub(crate) fn packed(bits: u32) -> f64 {
     if bits & 1 != 0 { number / 100.0 } else { number }
 }
 
-/// What a cell shows that holds a truth value or an error.
+/// The text of a cell that holds a truth value or an error.
 pub(crate) fn logical(value: u8, is_error: bool) -> &'static str {
     match (is_error, value) {
         (false, 0) => "FALSE",

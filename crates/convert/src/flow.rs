@@ -18,9 +18,9 @@ pub(crate) struct Flow<'o> {
     /// The paragraph that has begun.
     paragraph: String,
     tables: Vec<Table>,
-    /// How many tables are open that are too deep to be told apart.
+    /// The number of open tables that are too deep to be told apart.
     deeper: usize,
-    /// How many bytes the open tables hold.
+    /// The number of bytes that the open tables hold.
     held: usize,
 }
 

@@ -3,7 +3,7 @@
 use crate::Note;
 use crate::media_type::essence;
 
-/// What a converter reads.
+/// The formats that converters read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     #[cfg(feature = "pdf")]
@@ -148,7 +148,7 @@ const TYPES: &[(&str, Format)] = &[
 ];
 
 impl Format {
-    /// What a media type says; parameters and case do not matter.
+    /// The format that a media type says; parameters and case do not matter.
     pub(crate) fn of(media_type: &str) -> Option<Self> {
         let essence = essence(media_type).to_ascii_lowercase();
         if let Some((_, format)) = TYPES.iter().find(|(name, _)| *name == essence) {
@@ -163,7 +163,7 @@ impl Format {
         }
     }
 
-    /// What a reader should know if it is not what its type said.
+    /// The note to a reader if it is not the format that its type said.
     pub(crate) fn differs_from(self, declared: Self) -> Option<Note> {
         let said_little = matches!(declared, Self::Unknown | Self::Office | Self::Zip);
         (self != declared && !said_little).then(|| Note::ReadAs { format: self.name() })

@@ -14,7 +14,7 @@ use crate::ConvertError;
 /// builds included. It is reserved, not used, memory.
 const STACK_BYTES: usize = 32 << 20;
 
-/// How long a conversion that looks at its clock may take to notice that its time is over.
+/// The time that a conversion which looks at its clock may take to notice that its time is over.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Most threads that ran out of time and have not stopped yet, in this process.
@@ -47,13 +47,13 @@ impl Clock {
         if Instant::now() < self.end { Ok(()) } else { Err(self.over()) }
     }
 
-    /// How long it may still take.
+    /// The time that it may still take.
     #[cfg(feature = "images")]
     pub(crate) fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// What a conversion fails with that did not end in time.
+    /// The error of a conversion that did not end in time.
     pub(crate) fn over(&self) -> ConvertError {
         ConvertError::TimedOut { limit: self.limit }
     }

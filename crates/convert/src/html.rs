@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::plain::NOT_TEXT;
 use crate::{ConvertError, Converted, Limits, Unit, charset};
 
-/// How far into a document it may say its charset.
+/// The number of bytes in which a document may say its charset.
 const CHARSET_WITHIN: usize = 2048;
 
 /// Lists inside each other that are told apart.
@@ -56,7 +56,7 @@ pub(crate) fn said(bytes: &[u8]) -> Option<String> {
     Encoding::for_label(name.as_bytes()).map(|encoding| encoding.name().to_owned())
 }
 
-/// What becomes of a document's title.
+/// The place of a document's title.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Titles {
     /// It stands at the head of the text.
@@ -66,9 +66,9 @@ pub(crate) enum Titles {
     LeftOut,
 }
 
-/// What a tokenizer is to do next.
+/// The next task of a tokenizer.
 enum Signal {
-    /// What follows is not markup.
+    /// The text that follows is not markup.
     Raw(State),
     /// The clock is to be looked at.
     Look,
@@ -116,7 +116,7 @@ struct Page<'f, 'o> {
     heading: Option<usize>,
     /// For each open list the number of its next item, if it counts.
     lists: Vec<Option<i64>>,
-    /// What stands before the paragraph: the mark of a list item.
+    /// The text before the paragraph: the mark of a list item.
     mark: Option<String>,
     title: Option<String>,
 }
@@ -257,7 +257,7 @@ impl<'f, 'o> Page<'f, 'o> {
             // So that 10 and a raised 6 are not read as 106.
             b"sup" if !self.flow.ends_blank() => self.flow.text("^"),
             b"del" | b"s" | b"strike" => self.flow.text("~~"),
-            // What is rendered apart and would run into the text before it.
+            // These are rendered apart and would run into the text before them.
             b"option" | b"button" | b"label" if !self.flow.ends_blank() => self.flow.text(" "),
             _ => {}
         }
@@ -456,7 +456,7 @@ fn breaks(name: &[u8]) -> bool {
     )
 }
 
-/// How the text inside an element is read that holds no markup.
+/// The way in which the text of an element without markup is read.
 fn raw_text(name: &[u8]) -> Option<State> {
     match name {
         b"title" | b"textarea" => Some(State::RcData),

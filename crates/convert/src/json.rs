@@ -12,7 +12,7 @@ use crate::{ConvertError, Converted, Limits, Note, Unit, charset};
 /// Longer text is shortened.
 const WHOLE: usize = 256 << 10;
 
-/// How many items of a list and how many characters of a text stay, from the mildest cut to the hardest.
+/// The items of a list and the characters of a text that stay, from the mildest cut to the hardest.
 const CUTS: [(usize, usize); 6] =
     [(usize::MAX, usize::MAX), (100, 2000), (50, 1000), (20, 500), (5, 200), (2, 100)];
 
@@ -234,7 +234,7 @@ impl Outline {
     }
 }
 
-/// How long the first token is. The text is valid JSON that does not begin with blank space.
+/// The length of the first token. The text is valid JSON that does not begin with blank space.
 fn token(text: &str) -> usize {
     let bytes = text.as_bytes();
     match bytes.first() {

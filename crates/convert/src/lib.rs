@@ -62,7 +62,7 @@
 //!
 //! # Damaged documents
 //!
-//! What can be read of a damaged document is read, and nothing is left out in silence: a page of which parts could
+//! The readable parts of a damaged document are read, and nothing is left out in silence: a page of which parts could
 //! not be read says so under its marker, one that could not be read at all keeps its number, and
 //! [`Converted::notes`] list both. A document of which nothing could be read is [`ConvertError::NothingRead`], not
 //! one without text. Office files and books whose end is missing, and with it the list of their parts, are read as far

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// What a conversion may cost at most.
+/// The most that a conversion may cost.
 ///
 /// Every limit has a default that suits documents people send each other; a limit that is passed either
 /// ends the conversion with a [`ConvertError`](crate::ConvertError) or, where the part that was read is

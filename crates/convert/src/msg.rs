@@ -83,7 +83,7 @@ impl Reader {
 
     fn headers(&mut self, root: &str, output: &mut Output) {
         let transport = self.text(root, HEADERS).unwrap_or_default();
-        // What was sent says it best.
+        // The headers that were sent say it best.
         let sent = |name: &str| {
             let mut value: Option<String> = None;
             for line in transport.lines() {
@@ -195,7 +195,7 @@ impl Reader {
                 output.attach(Attachment { bytes: bytes.into(), media_type, file_name });
                 continue;
             }
-            // What is attached as it was: a message, or the object of another program.
+            // An attachment that stays as it was: a message, or the object of another program.
             let inner = format!("{storage}__substg1.0_{DATA:04X}000D/");
             if self.file.has(&format!("{inner}__properties_version1.0")) && depth < MAX_DEPTH {
                 self.messages += 1;

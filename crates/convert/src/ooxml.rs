@@ -1,4 +1,4 @@
-//! What the formats of Office have in common: parts that refer to each other.
+//! The common ground of the formats of Office: parts that refer to each other.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct Package<'b> {
     pub(crate) clock: Clock,
 }
 
-/// What a part refers to.
+/// A target that a part refers to.
 #[derive(Debug, Clone)]
 pub(crate) struct Reference {
     /// The last piece of the type, such as `slide`.
@@ -26,7 +26,7 @@ pub(crate) struct Reference {
     pub(crate) target: String,
 }
 
-/// What a part refers to, by identifier.
+/// The targets that a part refers to, by identifier.
 pub(crate) type References = HashMap<String, Reference>;
 
 impl Package<'_> {
@@ -46,7 +46,7 @@ impl Package<'_> {
         Some(part.map(|part| Xml::new(part, self.clock)).map_err(Stop::from))
     }
 
-    /// What a part refers to. A list that is damaged is what could be read of it.
+    /// The targets that a part refers to. A damaged list is as long as it could be read.
     ///
     /// # Errors
     /// The time is over.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{Attachment, ConvertError, Converted, Limits, Note, Unit};
 
-/// What stands under the marker of a unit of which parts were left out.
+/// The words under the marker of a unit of which parts were left out.
 const INCOMPLETE: &str = "[parts of this {} could not be read]\n";
 
-/// What stands under the marker of a unit that could not be read.
+/// The words under the marker of a unit that could not be read.
 const UNREAD: &str = "[this {} could not be read]\n";
 
 /// Documents inside one document that are given on.
@@ -154,7 +154,7 @@ impl Output {
         self.cut
     }
 
-    /// How many bytes are still taken.
+    /// The number of bytes that are still taken.
     pub(crate) fn room(&self) -> usize {
         if self.cut { 0 } else { self.limit.saturating_sub(self.text.len()) }
     }

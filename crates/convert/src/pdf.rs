@@ -50,7 +50,7 @@ use crate::guarded::Clock;
 use crate::output::attachment_marker;
 use crate::{ConvertError, Converted, Limits, Note, Unit};
 
-/// How far from the end of a file its end marker may stand.
+/// The distance of the end marker from the end of a file, at most.
 const END_MARKER_WITHIN: usize = 2048;
 
 /// The part of a page that images cover and the characters of its text from which on, and below which, the page is seen
@@ -58,10 +58,10 @@ const END_MARKER_WITHIN: usize = 2048;
 const COVERED: f64 = 0.7;
 const FEW_CHARS: usize = 100;
 
-/// What stands under the marker of a page of which parts were left out.
+/// The words under the marker of a page of which parts were left out.
 const INCOMPLETE: &str = "[parts of this page could not be read]\n";
 
-/// What stands under the marker of a page that is not there.
+/// The words under the marker of a page that is not there.
 const UNREAD: &str = "[this page could not be read]\n";
 
 /// An opened file, with its pages counted.
@@ -101,7 +101,7 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
             None => None,
         };
         if let Some(found) = found.as_mut().filter(|found| !found.dangling.is_empty()) {
-            // What the missing end held is lost.
+            // The content of the missing end is lost.
             found.partial |=
                 ends_early || defined.any(&pdf, &found.dangling, limits.max_decoded_bytes, clock)?;
         }
@@ -110,7 +110,7 @@ pub(crate) fn convert(bytes: Bytes, limits: &Limits, clock: Clock) -> Result<Con
             break;
         }
     }
-    // What was left out as the time was over is not missing, but not looked at.
+    // A page that was left out as the time was over is not missing, but not looked at.
     clock.check()?;
     output.attach(attachments::read(&pdf, files, limits.max_decoded_bytes, clock)?);
     output.finish(ends_early, numbered.guessed)

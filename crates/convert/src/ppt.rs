@@ -134,7 +134,7 @@ fn inside<'b>(record: &Record<'b>) -> impl Iterator<Item = Record<'b>> {
     let mut rest = record.data;
     std::iter::from_fn(move || {
         let found = self::record(rest)?;
-        // What a record holds comes right behind its head.
+        // The content of a record comes right behind its head.
         let step = if found.holds_records { 8 } else { 8 + found.data.len() };
         rest = rest.get(step..).unwrap_or_default();
         Some(found)

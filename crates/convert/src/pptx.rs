@@ -101,7 +101,7 @@ fn is_hidden(package: &Package<'_>, slide: &str) -> Result<bool, ConvertError> {
     }
 }
 
-/// What belongs to a slide besides its shapes: diagrams, charts, notes, comments.
+/// The parts of a slide besides its shapes: diagrams, charts, notes, comments.
 fn extras(
     package: &Package<'_>,
     slide: &str,
@@ -135,7 +135,7 @@ fn extras(
     Ok(())
 }
 
-/// Who writes comments, by identifier.
+/// The authors of comments, by identifier.
 fn authors(package: &Package<'_>, references: &References) -> Result<HashMap<String, String>, ConvertError> {
     let mut authors = HashMap::new();
     for name in of_kind(references, "commentAuthors").into_iter().chain(of_kind(references, "authors")) {

@@ -14,7 +14,7 @@ pub(crate) fn shapes(mut xml: Xml<'_>, output: &mut Output, notes: bool) -> Resu
 
 fn read_shapes(xml: &mut Xml<'_>, flow: &mut Flow<'_>, notes: bool) -> Result<(), Stop> {
     let (mut title, mut level, mut in_text) = (false, 0_usize, false);
-    // What stands on every slide: numbers, dates, and on pages of notes the picture of the slide.
+    // The fields of every slide: numbers, dates, and on pages of notes the picture of the slide.
     let mut unwanted = false;
     let mut bullet: Option<bool> = None;
     loop {

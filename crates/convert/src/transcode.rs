@@ -20,8 +20,8 @@ pub use pdf::{PdfPages, pdf_pages};
 #[cfg(feature = "render")]
 pub(crate) use pdf::{is_pdf, open_checked};
 
-/// Whether [`transcode`] can bring documents of this media type into `form`, or say why it cannot. Parameters and case do
-/// not matter.
+/// True if [`transcode`] can bring documents of this media type into `form`, or say why it cannot. Parameters and
+/// case do not matter.
 ///
 /// ```
 /// use attache_convert::can_transcode;
@@ -38,9 +38,9 @@ pub fn can_transcode(media_type: &str, form: &MediaLimits) -> bool {
 /// Brings a document into a form: an image re-encoded or scaled, a PDF cut to its first pages. Blocks, at most about
 /// as long as `limits` allow.
 ///
-/// What fits as it is stays as it is; for an image that is known from its first bytes. An image is brought into PNG if
-/// it is transparent or drawn, and into JPEG if it is a photo, upright, in sRGB, and no larger than 10 million pixels.
-/// [`Transcoded::note`] says what was done.
+/// A document that fits as it is stays as it is; for an image that is known from its first bytes. An image is brought
+/// into PNG if it is transparent or drawn, and into JPEG if it is a photo, upright, in sRGB, and no larger than 10
+/// million pixels. [`Transcoded::note`] says what was done.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ pub(crate) fn pages_of(
     Err(ConvertError::Unsupported { media_type: media_type.chars().take(100).collect() })
 }
 
-/// What can be brought into another form.
+/// The kinds of documents that can be brought into another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     #[cfg(feature = "images")]

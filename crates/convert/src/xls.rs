@@ -76,7 +76,7 @@ struct Listed {
     is_chart: bool,
 }
 
-/// What all sheets share.
+/// The state that all sheets share.
 struct Book {
     sheets: Vec<Listed>,
     strings: Vec<String>,

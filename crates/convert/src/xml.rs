@@ -165,7 +165,7 @@ impl<'r> Xml<'r> {
         Self { reader, buffer: Vec::new(), depth: 0, nodes: 0, clock }
     }
 
-    /// How many elements are open.
+    /// The number of open elements.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
@@ -257,7 +257,7 @@ struct Utf8<'r> {
     failed: Option<io::Error>,
 }
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 16 << 10;
 
 impl<'r> Utf8<'r> {

@@ -8,7 +8,7 @@ pub(super) const MAX_ENTRIES: usize = 50_000;
 /// An entry of an archive.
 pub(crate) struct Entry {
     pub(crate) name: String,
-    /// What the directory says about its length, decoded.
+    /// Its decoded length by the directory.
     pub(crate) len: u64,
     pub(crate) encrypted: bool,
     pub(super) method: CompressionMethod,

@@ -42,9 +42,9 @@ pub(super) struct Body<'o, 'p> {
     /// True if it is raised, so that `10` and a raised `6` are not read as 106.
     raised: bool,
     in_run_properties: bool,
-    /// How many pages have ended since the page that is being written.
+    /// The number of pages that have ended since the page that is being written.
     breaks: usize,
-    /// How many pages there are so far.
+    /// The number of pages so far.
     pages: usize,
     /// True if pages are told apart: not in notes and margins.
     paged: bool,

@@ -116,7 +116,7 @@ impl Numbering {
             && self.restarted.len() < MAX_LISTS
             && self.restarted.insert((list.to_owned(), level))
         {
-            // What is counted next is one more; before zero nothing is counted.
+            // The next item is one more; before zero nothing is counted.
             if let Some(counter) = counters.get_mut(level) {
                 *counter = first.checked_sub(1);
             }

@@ -1,11 +1,11 @@
-//! What the body of a document takes from other parts: styles, lists, notes.
+//! The knowledge that the body of a document takes from other parts: styles, lists, notes.
 
 use std::collections::HashMap;
 
 use super::numbering::Numbering;
 use super::styles::Styles;
 
-/// What other parts tell the body.
+/// The knowledge of other parts.
 pub(super) struct Parts {
     pub(super) styles: Styles,
     pub(super) numbering: Numbering,

@@ -1,4 +1,4 @@
-//! What styles say of paragraphs: whether they are headings, and which list numbers them.
+//! Styles of paragraphs: which are headings, and which list numbers them.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::xml::{Node, Stop, Xml};
 /// Styles that are kept.
 const MAX_STYLES: usize = 20_000;
 
-/// How far styles are followed to those they are based on.
+/// The number of styles that are followed, each to the one that it is based on.
 const MAX_CHAIN: usize = 12;
 
 /// The styles of paragraphs.
@@ -31,7 +31,7 @@ impl Styles {
             let Some(Ok(mut xml)) = package.xml(name) else { continue };
             match styles.add(&mut xml) {
                 Err(Stop::Over(error)) => return Err(error),
-                // What is known of styles is enough.
+                // The styles that are known so far are enough.
                 Ok(()) | Err(Stop::Damaged) => {}
             }
         }

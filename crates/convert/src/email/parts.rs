@@ -34,7 +34,7 @@ impl Entity {
     }
 
     fn parse_as(bytes: &Bytes, default: &str) -> Self {
-        // What mail programs of old put before a message in a file.
+        // A line that mail programs of old put before a message in a file.
         let start = match memchr::memchr(b'\n', bytes) {
             Some(end) if bytes.starts_with(b"From ") => end + 1,
             _ => 0,

@@ -54,7 +54,7 @@ enum Place {
 }
 
 impl Pattern {
-    /// How a number is written that a cell shows like this, in the notation of whatever country.
+    /// The notation of a number that a cell shows like this, in the notation of whatever country.
     pub(crate) fn of_shown(text: &str, number: f64, percent: bool) -> Self {
         let after = if percent { "%".to_owned() } else { String::new() };
         let percents = usize::from(percent);
@@ -91,8 +91,8 @@ impl Pattern {
         })
     }
 
-    /// What a code says: of most numbers in its first section, of negative ones in its second, and of zero in its
-    /// third. Fractions, powers of ten and digits with something between them are shown as plain numbers.
+    /// The meaning of a code: of most numbers in its first section, of negative ones in its second, and of zero in
+    /// its third. Fractions, powers of ten and digits with something between them are shown as plain numbers.
     pub(super) fn of_code(code: &str) -> Self {
         let [first, second, third] = sections(code);
         let Some(mut pattern) = Self::read(first) else { return Self::default() };

@@ -13,12 +13,12 @@ const MAX_STYLES: usize = 100_000;
 #[derive(Default)]
 pub(crate) struct Formats {
     styles: Vec<Rc<Kind>>,
-    /// What the formats are by their numbers.
+    /// The formats by their numbers.
     kinds: HashMap<u32, Rc<Kind>>,
     since_1904: bool,
 }
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Number(Pattern),
@@ -154,7 +154,7 @@ fn built_in(id: u32) -> Kind {
     }
 }
 
-/// What a format makes of a number, by the letters of its first section.
+/// The kind that a format makes of a number, by the letters of its first section.
 fn of_code(code: &str) -> Kind {
     let (mut date, mut time) = (false, false);
     let mut characters = code.chars();

@@ -30,7 +30,7 @@ struct Level {
     before: String,
     after: String,
     start: u32,
-    /// How many levels the number shows.
+    /// The number of levels that the number shows.
     shown: usize,
 }
 
@@ -120,7 +120,7 @@ impl Lists {
     }
 }
 
-/// What Word calls this format.
+/// Word's name of this format.
 fn name_of(format: &str) -> &'static str {
     match format {
         "a" => "lowerLetter",

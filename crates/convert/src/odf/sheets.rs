@@ -88,7 +88,7 @@ pub(super) fn read(
                     in_cell = true;
                     cell = begin(&tag);
                 }
-                // What is drawn on the sheet, and belongs to no cell.
+                // A drawing on the sheet, which belongs to no cell.
                 "shapes" => in_shapes = true,
                 "annotation" => in_comment = true,
                 "p" => paragraphs += 1,
@@ -177,7 +177,7 @@ fn begin(tag: &Tag<'_>) -> Cell {
 }
 
 impl Cell {
-    /// What a reader sees.
+    /// The text that a reader sees.
     fn show(&self, formulas: &mut usize) -> String {
         let number = || self.value.parse::<f64>().ok();
         let text = self.text.trim();

@@ -95,7 +95,7 @@ struct Reader<'o, 'a, 'b> {
     /// The lists that are open, by their styles.
     open: Vec<String>,
     asides: Vec<Aside>,
-    /// How many paragraphs are open.
+    /// The number of open paragraphs.
     paragraphs: usize,
     mark: Option<String>,
     heading: Option<usize>,
@@ -107,7 +107,7 @@ struct Reader<'o, 'a, 'b> {
     in_author: bool,
     /// The description of a picture, while it is read.
     description: Option<String>,
-    /// Whether what comes belongs to no slide that is shown.
+    /// True if the next text belongs to no slide that is shown.
     full: bool,
     slide: usize,
     /// True if the notes of a slide are to be announced.

@@ -1,4 +1,4 @@
-//! What annotations say: their appearances, the values of form fields, and comments.
+//! Annotations: their appearances, the values of form fields, and comments.
 
 use hayro_font::kurbo::{Affine, Point, Vec2};
 use hayro_syntax::object::{Dict, MaybeRef, Name, Object, Rect, Stream, String as PdfString};
@@ -101,7 +101,7 @@ fn read_one<'a>(
     }
     let kind = annotation.get::<Name<'_>>("Subtype");
     let kind = kind.as_ref().map(|kind| kind.as_ref()).unwrap_or_default();
-    // What is typed onto a page, or into a field, is read where it stands.
+    // Text that is typed onto a page, or into a field, is read where it stands.
     let lines = match kind {
         b"Widget" => field_value(annotation),
         b"FreeText" => text_at(annotation, "Contents").map(|text| lines(&text)).unwrap_or_default(),
@@ -210,7 +210,7 @@ fn turned(state: &State<'_>, direction: Vec2) -> Vec2 {
     state.ctm * direction.to_point() - state.ctm * Point::ORIGIN
 }
 
-/// What an annotation looks like in the state that it is in, if it shows anything.
+/// The appearance of an annotation in its state, if it shows anything.
 fn appearance<'a>(annotation: &Dict<'a>) -> Option<Result<Stream<'a>, Unreadable>> {
     let normal = match value(annotation, "AP")? {
         Ok(Object::Dict(looks)) => value(&looks, "N")?,

@@ -19,7 +19,7 @@ use crate::{Attachment, ConvertError};
 /// Nodes of the tree of names that are looked at.
 const MAX_NODES: usize = 10_000;
 
-/// What lists files: the stream of one, and its name.
+/// An entry of a list of files: the stream of one, and its name.
 pub(super) type File = (ObjectIdentifier, String);
 
 /// The files that are given on, and how many are not.

@@ -1,4 +1,4 @@
-//! What has to be known about a file before the PDF library may open it.
+//! The facts that have to be known about a file before the PDF library may open it.
 //!
 //! Opening a file makes the library decode cross-reference streams and object streams, keep them, and build a
 //! page for every dictionary that a page tree names, all without limits. A few kilobytes can thus ask for
@@ -23,7 +23,7 @@ use crate::{ConvertError, Limits};
 /// Most dictionaries in a file. Each costs the library about a kilobyte if it is made a page.
 const MAX_DICTS: usize = 250_000;
 
-/// What an entry of a cross-reference stream, and one of an object stream's directory, takes in memory.
+/// The bytes of memory that an entry of a cross-reference stream, and one of an object stream's directory, takes.
 const ENTRY_BYTES: usize = 48;
 
 /// Fails if opening the file would cost more than the limits allow.
@@ -99,7 +99,7 @@ fn may_start_stream(behind: &[u8]) -> bool {
     rest.starts_with(b"stream") || rest.starts_with(b"%")
 }
 
-/// What a stream says it is.
+/// The type that a stream says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Claim {
     /// An object stream.
@@ -127,7 +127,7 @@ struct Audit<'l> {
     dicts: usize,
     /// Numbers of the objects that cross-reference streams name as object streams.
     containers: HashSet<u32>,
-    /// What the pages will cost.
+    /// The cost of the pages.
     bill: Bill,
 }
 
@@ -151,7 +151,7 @@ impl Audit<'_> {
 
     /// Decodes a stream that starts where `rest` does, as the library would, and charges it.
     ///
-    /// What refers to other objects cannot be followed before the file is open. A length need not be known.
+    /// References to other objects cannot be followed before the file is open. A length need not be known.
     fn decode<'f>(&mut self, stream: &Stream<'f>, rest: &'f [u8]) -> Result<Cow<'f, [u8]>, ConvertError> {
         let refers = |key: &str| stream.dict().get_raw(key).is_some_and(|value| has_reference(&value));
         if ["Filter", "F", "DecodeParms", "DP"].into_iter().any(refers) {
@@ -270,7 +270,7 @@ fn has_reference(value: &MaybeRef<Object<'_>>) -> bool {
     }
 }
 
-/// How many objects an object stream says it holds.
+/// The number of objects that an object stream says it holds.
 fn declared(dict: &Dict<'_>) -> usize {
     match dict.get_raw::<Object<'_>>("N") {
         Some(MaybeRef::NotRef(Object::Number(n))) => usize::try_from(n.as_i64()).unwrap_or(0),

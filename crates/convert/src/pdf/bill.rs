@@ -1,4 +1,4 @@
-//! What the pages of a file will cost.
+//! The cost of the pages of a file.
 //!
 //! The library builds a page for whatever a page tree names, and reads the tables of its resources (fonts, images)
 //! anew for each, though a thousand pages may inherit or share the same. A megabyte can thus ask for gigabytes.
@@ -20,16 +20,16 @@ const MAX_RESOURCES: usize = 2_000_000;
 /// The tables of a resource dictionary.
 const TABLES: [&str; 7] = ["ExtGState", "Font", "ColorSpace", "XObject", "Pattern", "Shading", "Properties"];
 
-/// What was seen of a file.
+/// The parts of a file that were seen.
 #[derive(Default)]
 pub(super) struct Bill {
     /// Entries of page trees, where nodes hold them.
     kids: usize,
-    /// How many entries the dictionaries of the file have, by their numbers.
+    /// The number of entries of the file's dictionaries, by their numbers.
     lengths: HashMap<u32, usize>,
     /// The same of dictionaries whose number cannot be known.
     hidden: usize,
-    /// How long lists are, by their numbers, and the longest whose number cannot be known.
+    /// The lengths of lists, by their numbers, and the longest whose number cannot be known.
     lists: HashMap<u32, usize>,
     hidden_list: usize,
     /// Lists of kids that nodes refer to.
@@ -40,7 +40,7 @@ pub(super) struct Bill {
     direct: Vec<Resources>,
     /// Where remarks are.
     code: Code,
-    /// How often resources are referred to by pages.
+    /// The number of references to resources by pages.
     uses: HashMap<u32, usize>,
     /// Resources that a node of a page tree hands down.
     inherited: Vec<Inherited>,

@@ -83,7 +83,7 @@ fn gutter(lines: &[Line]) -> Option<(f64, usize)> {
         let [a, b] = pair else { return None };
         // A line that reads backwards has its cells the other way around.
         let mut gap = if a.x <= b.x { (a.end, b.x) } else { (b.end, a.x) };
-        // What follows columns may leave the gutter free as well, but stands apart from them.
+        // A line that follows columns may leave the gutter free as well, but stands apart from them.
         let mut ends = Vec::new();
         let mut above = first;
         for (len, line) in lines.iter().enumerate() {

@@ -23,7 +23,7 @@ use super::values::{entries, value};
 use crate::ConvertError;
 use crate::guarded::Clock;
 
-/// How deep forms may stand in forms, and saved states in saved states.
+/// The depth to which forms may stand in forms, and saved states in saved states.
 const MAX_DEPTH: usize = 16;
 const MAX_SAVED: usize = 256;
 
@@ -33,7 +33,7 @@ const END: &[u8] = b"attache.end";
 /// From this many bytes on, strings that are shown together count as a text of its own.
 const SPACED_OUT: usize = 4;
 
-/// How many operators, or characters, go by between two looks at the clock.
+/// The number of operators, or characters, that go by between two looks at the clock.
 const BETWEEN_CHECKS: u32 = 256;
 
 /// Carries out content, and notes what it finds.
@@ -243,7 +243,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                 Op::EndPath(_) => self.found.drawing.paint(false, false),
                 Op::XObject(name) => match resources.get_x_object(name.0) {
                     Some(stream) => self.object(&stream, resources, &state, depth)?,
-                    // What the page does not have at all is not left out.
+                    // A thing that the page does not have at all is not left out.
                     None => self.found.partial |= resources.x_objects.contains_key(name.0.as_ref()),
                 },
                 Op::Fallback(operator) if **operator == *END => ended = true,
@@ -372,9 +372,9 @@ impl<'f, 'a> Reader<'f, 'a> {
 /// The strings that one operator shows.
 #[derive(Clone, Copy)]
 struct Together {
-    /// How many bytes they take.
+    /// The number of bytes that they take.
     len: usize,
-    /// How far the pen goes back behind this one.
+    /// The distance by which the pen goes back behind this one.
     back: f64,
 }
 

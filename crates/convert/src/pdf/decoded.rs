@@ -1,4 +1,4 @@
-//! What becomes of the data of a stream when its filters are undone.
+//! The data of a stream when its filters are undone.
 
 /// Why a stream is not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Output {
     }
 }
 
-/// How the data of a filter ends, from the best to the worst.
+/// The ways in which the data of a filter ends, from the best to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     /// With the mark that every filter has for it.

@@ -62,14 +62,14 @@ fn claims_data(stream: &Stream<'_>) -> bool {
     stream.dict().get::<usize>("Length").is_some_and(|length| length > EMPTY)
 }
 
-/// How many bytes the library makes of a stream, or that it would be more than `limit`.
+/// The number of bytes that the library makes of a stream, or that it would be more than `limit`.
 ///
 /// Predictors only shrink data, so that they are not applied.
 pub(crate) fn decoded_len(stream: &Stream<'_>, limit: usize, clock: Clock) -> Result<usize, Refused> {
     Chain::of(stream)?.measure(&stream.raw_data(), limit, clock).map(|(len, _)| len)
 }
 
-/// What the library makes of a stream, at most `limit` bytes.
+/// The bytes that the library makes of a stream, at most `limit` bytes.
 ///
 /// With `tail` the data is not what the stream says but all that follows its start: for a stream whose length
 /// is not known yet. Most filters see the end of their data themselves.
@@ -194,7 +194,7 @@ impl Chain {
         Ok(expanded)
     }
 
-    /// How many bytes the library makes of this data, and how they end.
+    /// The number of bytes that the library makes of this data, and how they end.
     fn measure(&self, raw: &[u8], limit: usize, clock: Clock) -> Result<(usize, End), Refused> {
         let expanded = self.expand(Cow::Borrowed(raw), limit, clock)?;
         if expanded.worst < End::Broken {
@@ -228,7 +228,7 @@ fn in_time(clock: Clock) -> Result<(), Refused> {
     clock.check().map_err(|_| Refused::TimedOut)
 }
 
-/// How much the library's own decoder makes of damaged deflated data.
+/// The number of bytes that the library's own decoder makes of damaged deflated data.
 ///
 /// It is asked about prefixes that stay within the limit even at the worst ratio.
 fn lenient_len(data: &[u8], limit: usize, clock: Clock) -> Result<usize, Refused> {

@@ -31,9 +31,9 @@ const MAX_TEXTS: usize = 1 << 16;
 /// A loaded font.
 pub(super) struct LoadedFont<'a> {
     font: Font<'a>,
-    /// What the codes mean by the collection of characters that the font belongs to.
+    /// The meaning of the codes by the collection of characters that the font belongs to.
     collection: Option<Collection>,
-    /// What they may mean where neither says it.
+    /// Their possible meanings where neither says it.
     guess: OnceCell<Guess>,
     dict: Dict<'a>,
     /// True if the font names no map to Unicode of its own but that of all codes to themselves.
@@ -45,20 +45,20 @@ pub(super) struct LoadedFont<'a> {
     texts: RefCell<HashMap<u32, Rc<str>>>,
 }
 
-/// What stands for a character that its font does not name.
+/// The sign for a character that its font does not name.
 pub(super) const UNREADABLE: &str = "\u{FFFD}";
 
 /// One character code of a shown string.
 pub(super) struct Code {
     pub(super) code: u32,
-    /// How many bytes of the string it takes, at least one.
+    /// The number of bytes of the string that it takes, at least one.
     pub(super) len: usize,
-    /// How far the pen moves, in thousandths of the font size: along x, or for vertical writing along y.
+    /// The distance that the pen moves, in thousandths of the font size: along x, or for vertical writing along y.
     pub(super) advance: f64,
 }
 
 impl LoadedFont<'_> {
-    /// Whether text runs from left to right rather than from top to bottom.
+    /// True if text runs from left to right rather than from top to bottom.
     pub(super) fn is_horizontal(&self) -> bool {
         self.font.is_horizontal()
     }
@@ -291,7 +291,7 @@ fn descendant<'a>(dict: &Dict<'a>) -> Option<Dict<'a>> {
     dict.get::<Array<'a>>("DescendantFonts").and_then(|list| list.iter::<Dict<'a>>().next())
 }
 
-/// What loading a font decodes, or `None` if that is more than `limit` or cannot be bounded.
+/// The bytes that loading a font decodes, or `None` if that is more than `limit` or cannot be bounded.
 fn cost(dict: &Dict<'_>, descendant: Option<&Dict<'_>>, limit: usize, clock: Clock) -> Option<usize> {
     let mut cost = 0_usize;
     for dict in std::iter::once(dict).chain(descendant) {
@@ -357,7 +357,7 @@ fn widths_are_bounded(dict: &Dict<'_>) -> bool {
     true
 }
 
-/// How high the letters of a font are relative to its size.
+/// The height of a font's letters relative to its size.
 fn em(dict: &Dict<'_>) -> f64 {
     if dict.get::<Name<'_>>("Subtype").is_none_or(|name| name.as_ref() != b"Type3") {
         return 1.0;

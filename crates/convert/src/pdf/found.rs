@@ -16,7 +16,7 @@ pub(super) struct Found {
     pub(super) dangling: Vec<u32>,
     /// Files that are attached to places on the page.
     pub(super) files: Vec<File>,
-    /// How many images are shown.
+    /// The number of images that are shown.
     pub(super) images: usize,
     /// The part of the page that they cover, if none covers another.
     pub(super) covered: f64,

@@ -12,7 +12,7 @@ use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::table::push_row;
 
-/// How far lines may miss each other and still meet, in points.
+/// The distance by which lines may miss each other and still meet, in points.
 const NEAR: f64 = 3.0;
 
 /// Lines closer together than this are one, as double lines are.

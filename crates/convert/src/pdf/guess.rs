@@ -1,4 +1,4 @@
-//! What the codes of a font mean where the library finds no name for them: maps to Unicode that are damaged, the
+//! The meaning of a font's codes where the library finds no name for them: maps to Unicode that are damaged, the
 //! embedded font's own table of characters, and glyphs that are named by codes.
 
 use std::collections::HashMap;
@@ -13,10 +13,10 @@ use crate::guarded::Clock;
 /// Most entries of a map that is read here.
 const MAX_ENTRIES: usize = 1 << 16;
 
-/// How many ranges may begin within one that goes on behind them.
+/// The number of ranges that may begin within one that goes on behind them.
 const MAX_OVERLAPS: usize = 256;
 
-/// What the codes of a font may mean.
+/// The meanings that the codes of a font may have.
 #[derive(Debug, Default)]
 pub(super) struct Guess {
     /// Ranges of the font's map to Unicode: the first and the last code, and what the first means.

@@ -2,7 +2,7 @@
 
 use super::rtl;
 
-/// What stands between the cells of a line.
+/// The separator of the cells of a line.
 pub(super) const CELL_SEPARATOR: &str = " | ";
 
 /// A line of text, or a whole table whose cells are known.
@@ -95,7 +95,7 @@ impl Cell {
     }
 }
 
-/// How far apart two lines are, relative to their letters.
+/// The distance of two lines, relative to their letters.
 pub(super) fn lead(above: &Line, below: &Line) -> f64 {
     (above.low - below.y) / above.size.max(below.size)
 }

@@ -19,7 +19,7 @@ const MAX_COUNT: usize = 250_000;
 /// The pages of a document in order.
 pub(crate) struct Numbered {
     stretches: Vec<Stretch>,
-    /// How many pages there are, those that cannot be read included.
+    /// The number of pages, those that cannot be read included.
     pub(crate) total: usize,
     /// True if the page tree cannot be followed, so that the pages stand in the order in which they were found.
     pub(super) guessed: bool,
@@ -58,7 +58,7 @@ pub(super) fn number(pdf: &Pdf, clock: Clock) -> Result<Numbered, ConvertError> 
 struct Walk {
     stretches: Vec<Stretch>,
     total: usize,
-    /// How many pages of the library's list came by.
+    /// The number of pages of the library's list that came by.
     found: usize,
     /// The objects that came by, with the place of those that are pages.
     seen: HashMap<ObjectIdentifier, Option<usize>>,
@@ -69,9 +69,9 @@ struct Node<'a> {
     kids: ArrayIter<'a>,
     /// True if the list of kids goes on where it cannot be read any more.
     goes_on: bool,
-    /// How many pages it says are below it.
+    /// The number of pages that it says are below it.
     count: Option<usize>,
-    /// How many pages came by before it.
+    /// The number of pages that came by before it.
     before: usize,
     /// The first stretch of pages below it whose length is not known.
     unknown: Option<usize>,
@@ -181,7 +181,7 @@ impl Walk {
     }
 }
 
-/// How many pages a node says are below it.
+/// The number of pages that a node says are below it.
 fn count(dict: &Dict<'_>) -> Option<usize> {
     let Some(Object::Number(count)) = dict.get::<Object<'_>>("Count") else { return None };
     usize::try_from(count.as_i64()).ok().filter(|count| *count <= MAX_COUNT)

@@ -4,7 +4,7 @@ use hayro_syntax::{DecryptionError, LoadPdfError};
 
 use crate::ConvertError;
 
-/// What a file is refused for that the library does not open.
+/// The reasons for which the library does not open a file.
 pub(super) fn refusal(error: LoadPdfError) -> ConvertError {
     match error {
         LoadPdfError::Decryption(DecryptionError::PasswordProtected) => {

@@ -16,7 +16,7 @@ const JOINT_GAP: f64 = 0.38;
 const STRETCHED_GAP: f64 = 2.0;
 const STRETCHED_GAPS: usize = 4;
 
-/// How far letters reach below and above their baseline, relative to their size.
+/// The distance that letters reach below and above their baseline, relative to their size.
 const BELOW: f64 = 0.2;
 const ABOVE: f64 = 0.7;
 
@@ -130,7 +130,7 @@ impl Row {
         self.runs.dedup_by(|next, run| run.is_printed_again_by(next));
         let mut reached = f64::NEG_INFINITY;
         let mut above = 0.0;
-        // How far each run stands from what comes before it, relative to its letters.
+        // The distance of each run from the one before it, relative to its letters.
         let gaps: Vec<f64> = self
             .runs
             .iter()

@@ -17,7 +17,7 @@ fn is_forward(c: char) -> bool {
     c.is_alphanumeric() && !is_backward(c)
 }
 
-/// Whether most letters of a line belong to such scripts.
+/// True if most letters of a line belong to such scripts.
 pub(super) fn reads_backwards<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
     let (mut backward, mut letters) = (0_usize, 0_usize);
     for c in texts.flat_map(str::chars).filter(|c| c.is_alphabetic()) {

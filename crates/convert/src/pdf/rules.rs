@@ -89,7 +89,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// Whether another point may be taken; a path that is too long is forgotten.
+    /// True if another point may be taken; a path that is too long is forgotten.
     fn has_room(&mut self) -> bool {
         self.points += 1;
         if self.points == MAX_POINTS {

@@ -76,7 +76,7 @@ pub(super) fn stream(pdf: &Pdf, number: u32) -> Option<Stream<'_>> {
     pdf.xref().get::<Stream<'_>>(ObjectIdentifier::new(number, 0))
 }
 
-/// What the trailers of a file say about its encryption.
+/// The entries about encryption in the trailers of a file.
 struct Trailer<'f> {
     /// The value of `Encrypt`.
     encrypt: Vec<u8>,
@@ -85,7 +85,7 @@ struct Trailer<'f> {
     id: Option<&'f [u8]>,
 }
 
-/// What all trailers of a file agree on. If they do not, nobody knows which one the library takes.
+/// The entries that all trailers of a file agree on. If they do not, nobody knows which one the library takes.
 fn agreed(file: &[u8]) -> Result<Trailer<'_>, ConvertError> {
     let mut trailers = Vec::new();
     let mut standard: Vec<(usize, Dict<'_>)> = Vec::new();

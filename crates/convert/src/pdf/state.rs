@@ -1,4 +1,4 @@
-//! What text depends on: the graphics state, and where the next character goes.
+//! The state that text depends on: the graphics state, and where the next character goes.
 
 use std::rc::Rc;
 

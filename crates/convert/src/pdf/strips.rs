@@ -74,7 +74,7 @@ pub(super) fn starts(strips: &[Strip], parted: impl Fn(usize) -> bool) -> Vec<bo
 struct Measures<'s> {
     strips: &'s [Strip],
     size: f64,
-    /// How wide each column is.
+    /// The width of each column.
     widths: Vec<f64>,
 }
 
@@ -99,7 +99,7 @@ impl<'s> Measures<'s> {
         self.strips.get(at).map(|strip| strip.entries.as_slice()).unwrap_or_default()
     }
 
-    /// How far a line is from the one above, relative to the letters.
+    /// The distance of a line from the one above, relative to the letters.
     fn lead(&self, at: usize) -> f64 {
         match (at.checked_sub(1).and_then(|above| self.strips.get(above)), self.strips.get(at)) {
             (Some(above), Some(below)) => (above.y - below.y) / self.size,
@@ -140,7 +140,8 @@ impl<'s> Measures<'s> {
         above.end - above.x + 0.2 * self.size + word > 0.97 * width
     }
 
-    /// How many texts of a line stand below one of the line above, and whether all these were wrapped from it.
+    /// The number of texts of a line that stand below one of the line above, and whether all these were wrapped from
+    /// it.
     fn wrapped(&self, at: usize) -> (usize, bool) {
         let above = at.checked_sub(1).map(|above| self.entries(above)).unwrap_or_default();
         let pairs = self.entries(at).iter().filter_map(|below| {

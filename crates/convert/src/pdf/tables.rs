@@ -14,7 +14,7 @@ const MAX_LEAD: f64 = 4.5;
 const MAX_WIDE: usize = 3;
 const MAX_SINGLE: usize = 15;
 
-/// How many lines on each side a text is held against to see which texts stand over several columns.
+/// The number of lines on each side that a text is held against to see which texts stand over several columns.
 const NEIGHBOURS: usize = 24;
 
 /// Columns stand at least so many points apart.
@@ -56,7 +56,7 @@ pub(super) fn find(lines: &[Line], parted: &dyn Fn(usize) -> bool) -> Vec<Table>
     tables
 }
 
-/// How many lines follow each other that may be a table's.
+/// The number of lines in a row that may be a table's.
 fn stretch(lines: &[Line]) -> usize {
     let (mut end, mut wide, mut width) = (0, 0, 0.0);
     let mut above: Option<&Line> = None;
@@ -131,7 +131,7 @@ fn search(
     }
 }
 
-/// How many lines beside a table may belong to its outermost row: single texts that stand in one column.
+/// The number of lines beside a table that may belong to its outermost row: single texts that stand in one column.
 fn fitting<'l>(
     mut beside: Option<&'l Line>,
     lines: impl Iterator<Item = &'l Line>,

@@ -3,7 +3,7 @@
 use hayro_syntax::object::{Array, Dict, FromBytes, MaybeRef, Object};
 use hayro_syntax::xref::XRef;
 
-/// What is referred to is not there or cannot be read.
+/// The object that is referred to is not there or cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unreadable;
 

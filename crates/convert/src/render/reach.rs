@@ -221,7 +221,7 @@ fn checked(width: u64, height: u64) -> Result<u64, ConvertError> {
     width.checked_mul(height).filter(|pixels| *pixels <= MAX_PIXELS).ok_or_else(too_large)
 }
 
-/// How many samples a pixel has, as far as that can be many.
+/// The number of samples of a pixel, as far as that can be many.
 fn colours(dict: &Dict<'_>) -> u64 {
     let space = dict.get::<Array<'_>>("ColorSpace").or_else(|| dict.get::<Array<'_>>("CS"));
     let Some(space) = space else { return 1 };

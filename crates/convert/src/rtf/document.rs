@@ -292,7 +292,7 @@ impl<'o> Document<'o> {
         self.stray = self.depth <= 1;
     }
 
-    /// What has no group of its own ends with its paragraph.
+    /// A property without a group of its own ends with its paragraph.
     pub(super) fn end_stray(&mut self) {
         if self.depth > 1 {
             return;

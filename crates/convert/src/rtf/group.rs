@@ -1,6 +1,6 @@
 //! Groups of RTF: what is set in one, and what becomes of its text.
 
-/// What is set for a group, and comes back when it ends.
+/// The settings of a group, which come back when it ends.
 #[derive(Clone)]
 pub(super) struct Group {
     /// Nothing in it is text.
@@ -12,14 +12,14 @@ pub(super) struct Group {
     pub(super) in_table: bool,
     pub(super) heading: Option<usize>,
     pub(super) font: i32,
-    /// How many characters stand in for each one in Unicode.
+    /// The number of characters that stand in for each one in Unicode.
     pub(super) stand_ins: usize,
     pub(super) kind: Kind,
     /// The paragraph that goes on behind a note.
     pub(super) saved: Option<String>,
 }
 
-/// What becomes of the text of a group.
+/// The destination of the text of a group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,

@@ -1,4 +1,4 @@
-//! What the control words of RTF do.
+//! The effects of RTF's control words.
 
 use super::charsets;
 use super::document::{Document, MAX_CELLS};

@@ -83,7 +83,7 @@ pub(super) fn transcode(
     Ok(Transcoded::changed(made.bytes, media, note))
 }
 
-/// What was done, for the model.
+/// The note to the model about the steps that were taken.
 fn note(kind: Kind, made: &Made, decoded: &Decoded) -> String {
     let mut parts = Vec::new();
     let turned = matches!(decoded.orientation.to_exif(), 5..=8);

@@ -31,7 +31,7 @@ pub struct PdfPages {
     pub first: usize,
     /// The number of its last page in the old file.
     pub last: usize,
-    /// How many pages the old file has.
+    /// The number of pages of the old file.
     pub total: usize,
     /// Which of them, by their numbers in the old file, could not be read and are blank.
     pub blank: Vec<usize>,
@@ -104,7 +104,7 @@ pub(crate) fn is_pdf(essence: &str) -> bool {
     essence.eq_ignore_ascii_case(PDF) || essence.eq_ignore_ascii_case("application/x-pdf")
 }
 
-/// What is to be said of pages that could not be read.
+/// The note about pages that could not be read.
 fn blank(pages: &[usize]) -> String {
     match pages.len() {
         0 => String::new(),

@@ -53,7 +53,7 @@ pub(crate) fn encode_page(
     Ok((made.bytes, media))
 }
 
-/// How much memory the coefficients of a JPEG take that is stored in passes; `None` for all others.
+/// The bytes of memory that the coefficients of a JPEG in passes take; `None` for all others.
 pub(crate) fn coefficient_bytes(jpeg: &[u8]) -> Option<u64> {
     JpegFrame::read(jpeg).filter(|frame| frame.in_passes).map(|frame| frame.coefficient_bytes())
 }

@@ -9,19 +9,19 @@ use super::scale::scaled;
 use crate::ConvertError;
 use crate::guarded::Clock;
 
-/// What PNG may take for a pixel on average: more is a photo, which JPEG makes a tenth of.
+/// The bytes that PNG may take for a pixel on average: more is a photo, which JPEG makes a tenth of.
 const GRAPHIC_BYTES_PER_PIXEL: f64 = 1.0;
 
 /// The qualities that are tried, from what nobody can tell from the original to what can still be read.
 const QUALITIES: [u8; 5] = [90, 80, 70, 55, 40];
 
-/// How much smaller an image becomes, along one side, when no quality makes it short enough.
+/// The factor by which an image becomes smaller, along one side, when no quality makes it short enough.
 const STEP: f64 = 0.75;
 
 /// Images are not made smaller than this along their longer side: nothing could be seen.
 const MIN_SIDE: u32 = 32;
 
-/// What a form allows that can be made here.
+/// The part of a form's allowance that can be made here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encodings {
     pub(super) png: bool,

@@ -1,4 +1,4 @@
-//! What the first bytes of an image say about it, read without decoding anything.
+//! The facts that the first bytes of an image say about it, read without decoding anything.
 
 /// The kinds of images that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What the bytes prove to be.
+    /// The format that the bytes prove to be.
     pub(super) fn sniff(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(Self::Png),
@@ -126,14 +126,14 @@ fn boxed_size(bytes: &[u8]) -> Option<(u32, u32)> {
     places.filter_map(|(at, _)| Some((be32(bytes, at + 8)?, be32(bytes, at + 12)?))).max()
 }
 
-/// What the frame header of a JPEG says.
+/// The frame header of a JPEG.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JpegFrame {
     pub(super) width: u32,
     pub(super) height: u32,
     /// The sampling of each component, horizontally and vertically.
     pub(super) sampling: Vec<(u32, u32)>,
-    /// Whether its pixels come in several passes, all of which have to be kept.
+    /// True if its pixels come in several passes, all of which have to be kept.
     pub(super) in_passes: bool,
     /// True if an Adobe program says how its colours are meant; such programs store inks inverted.
     pub(super) adobe: bool,
@@ -191,7 +191,7 @@ impl JpegFrame {
         }
     }
 
-    /// How many bytes the coefficients of all components take, two bytes each.
+    /// The number of bytes that the coefficients of all components take, two bytes each.
     pub(super) fn coefficient_bytes(&self) -> u64 {
         let widest = self.sampling.iter().map(|(across, _)| *across).max().unwrap_or(1).max(1);
         let highest = self.sampling.iter().map(|(_, down)| *down).max().unwrap_or(1).max(1);
@@ -202,7 +202,7 @@ impl JpegFrame {
     }
 }
 
-/// How many pictures a GIF shows, counted without decoding them; at least those that are whole.
+/// The number of pictures of a GIF, counted without decoding them; at least those that are whole.
 pub(super) fn gif_frames(bytes: &[u8]) -> u64 {
     let table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
     let skip_blocks = |mut at: usize| loop {

@@ -2,7 +2,7 @@
 
 use image::metadata::Orientation;
 
-/// What the channels of a pixel are, eight bits each.
+/// The channels of a pixel, eight bits each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     Gray,
@@ -47,7 +47,7 @@ impl Raster {
         self.data.chunks_exact((self.width as usize * self.layout.channels()).max(1))
     }
 
-    /// Whether anything can be seen through it.
+    /// True if anything can be seen through it.
     pub(super) fn is_transparent(&self) -> bool {
         self.layout.has_alpha() && self.pixels().any(|pixel| pixel.last() != Some(&u8::MAX))
     }

@@ -5,7 +5,7 @@ use std::f32::consts::PI;
 
 use super::raster::{Layout, Raster};
 
-/// How many pixels an image may have.
+/// The most pixels of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     /// Along one side.
@@ -30,7 +30,7 @@ impl Room {
     }
 }
 
-/// How far the filter reaches, in pixels of the smaller image.
+/// The reach of the filter, in pixels of the smaller image.
 const REACH: f32 = 3.0;
 
 /// Lanczos with three lobes: the sharpest of the usual filters.
@@ -84,7 +84,7 @@ impl Weights {
 pub(super) struct Scaler {
     raster: Raster,
     from: (u32, u32),
-    /// How many rows came in.
+    /// The number of rows that came in.
     rows: u32,
     /// `None` if the size stays.
     work: Option<Work>,
@@ -118,7 +118,7 @@ impl Scaler {
         Self { raster, from, rows: 0, work }
     }
 
-    /// How many rows came in.
+    /// The number of rows that came in.
     pub(super) fn rows(&self) -> u32 {
         self.rows
     }
@@ -160,7 +160,7 @@ impl Work {
     fn take(&mut self, row: &[u8], wanted: usize, layout: Layout) {
         self.wide.clear();
         if layout.has_alpha() {
-            // What cannot be seen must not shine into what can.
+            // Invisible pixels must not shine into visible ones.
             for pixel in row.chunks_exact(layout.channels()) {
                 let Some((alpha, colours)) = pixel.split_last() else { continue };
                 let alpha = f32::from(*alpha);

@@ -14,17 +14,17 @@ use crate::guarded::Clock;
 const CATALOG: u32 = 1;
 const PAGE_TREE: u32 = 2;
 
-/// What an entry of the cross-reference table takes, and what stands around it at most.
+/// The bytes that an entry of the cross-reference table takes, and the most that stand around it.
 const ENTRY_BYTES: usize = 20;
 const FRAME_BYTES: usize = 512;
 
-/// What a reference takes at most, with the space behind it.
+/// The most bytes that a reference takes, with the space behind it.
 const REFERENCE_BYTES: usize = 16;
 
-/// How deep objects may be nested into each other.
+/// The greatest depth of objects inside each other.
 const MAX_DEPTH: usize = 100;
 
-/// How many nodes of a page tree a page may stand under.
+/// The most nodes of a page tree that a page may stand under.
 const MAX_ANCESTORS: usize = 64;
 
 /// Lead to other pages or to what is not copied, and change nothing that can be seen.
@@ -50,7 +50,7 @@ const NOT_OF_A_PAGE: [&[u8]; 13] = [
 /// The same, of an annotation.
 const NOT_OF_AN_ANNOTATION: [&[u8]; 8] = [b"P", b"Popup", b"IRT", b"A", b"AA", b"PA", b"Dest", b"Kids"];
 
-/// What a field has from the fields above it.
+/// The properties that a field has from the fields above it.
 const INHERITED_BY_FIELDS: [&[u8]; 9] = [b"FT", b"V", b"DV", b"Ff", b"DA", b"Q", b"MaxLen", b"Opt", b"TU"];
 
 /// Objects of these types are not followed: they lead to all of the document.
@@ -69,7 +69,7 @@ pub(super) struct Writer<'a> {
     /// Objects that were referred to and are not written yet.
     pending: Vec<(ObjectIdentifier, u32)>,
     pages: Vec<u32>,
-    /// What the catalog says besides its pages.
+    /// The entries of the catalog besides its pages.
     catalog: Vec<u8>,
     /// The form of the document, once a page with a field was written.
     form: Option<Form>,
@@ -77,7 +77,7 @@ pub(super) struct Writer<'a> {
 
 /// The form of a document.
 struct Form {
-    /// What it says besides its fields.
+    /// Its entries besides its fields.
     shared: Vec<u8>,
     fields: Vec<u32>,
 }
@@ -174,7 +174,7 @@ impl<'a> Writer<'a> {
         self.out
     }
 
-    /// How long the file would be with so many pages more.
+    /// The length of the file with so many pages more.
     fn length_at_end(&self, more: usize) -> usize {
         let form =
             self.form.as_ref().map_or(0, |form| form.shared.len() + form.fields.len() * REFERENCE_BYTES);
@@ -277,7 +277,7 @@ impl<'a> Writer<'a> {
         self.form.get_or_insert_with(|| Form { shared, fields: Vec::new() })
     }
 
-    /// What `write` writes, apart from the file.
+    /// The state of `write`, apart from the file.
     fn apart(&mut self, write: impl FnOnce(&mut Self)) -> Vec<u8> {
         let start = self.out.len();
         write(self);
@@ -319,7 +319,7 @@ impl<'a> Writer<'a> {
             if decrypted { &[b"Length", b"Filter", b"DecodeParms"] } else { &[b"Length"] };
         self.entries(stream.dict(), skipped, 0);
         if decrypted {
-            // What the first filter did is undone already.
+            // The work of the first filter is undone already.
             for key in ["Filter", "DecodeParms"] {
                 if let Some(list) = stream.dict().get::<Array<'_>>(key) {
                     self.text(&format!("/{key}["));
@@ -459,7 +459,7 @@ fn full_name(field: &Dict<'_>) -> Vec<u8> {
     [WIDE, &names.iter().map(wide).collect::<Vec<_>>().join(&[0, b'.'][..])].concat()
 }
 
-/// What a page has for a key, or the nearest node of the page tree that it stands under; likewise of fields.
+/// The value of a page for a key, or that of the nearest node of the page tree above it; likewise for fields.
 fn inherited<'a>(page: &Dict<'a>, key: &[u8]) -> Option<MaybeRef<Object<'a>>> {
     let mut seen = HashSet::new();
     let mut node = page.clone();

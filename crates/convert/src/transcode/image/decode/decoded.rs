@@ -18,17 +18,17 @@ pub(in crate::transcode::image) struct Decoded {
     pub(in crate::transcode::image) original: (u32, u32),
     /// Its colour profile.
     pub(in crate::transcode::image) profile: Option<Vec<u8>>,
-    /// How it has to be turned.
+    /// The turn that it needs.
     pub(in crate::transcode::image) orientation: Orientation,
     /// True if it was compressed with loss, as photos are.
     pub(in crate::transcode::image) lossy: bool,
-    /// What it is the first of.
+    /// The series that it is the first of.
     pub(in crate::transcode::image) parts: Parts,
-    /// How many of its rows could be read, if not all.
+    /// The number of its rows that could be read, if not all.
     pub(in crate::transcode::image) rows_read: Option<u32>,
 }
 
-/// What an image may be the first of.
+/// A series that an image may be the first of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transcode::image) enum Parts {
     One,

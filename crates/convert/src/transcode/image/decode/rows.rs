@@ -50,7 +50,7 @@ impl Rows {
     }
 }
 
-/// How many pixels an image has, if that is neither none nor too many.
+/// The number of pixels of an image, if that is neither none nor too many.
 pub(super) fn check_size((width, height): (u32, u32)) -> Result<u64, ConvertError> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 {

@@ -21,7 +21,7 @@ use crate::transcode::image::scale::Room;
 /// Most bytes of one value of a directory.
 const VALUE_BYTES: usize = 4 << 20;
 
-/// How much wider or higher than the image a tile may be.
+/// The factor by which a tile may be wider or higher than the image.
 const TILE_MARGIN: u32 = 4096;
 
 /// Colours are indices into a table, and are grey for a reader that knows no such table.
@@ -117,7 +117,7 @@ struct Chunks {
     height: u32,
     across: u32,
     down: u32,
-    /// How many planes the samples of a pixel are spread over.
+    /// The number of planes that the samples of a pixel are spread over.
     planes: u32,
 }
 
@@ -148,7 +148,7 @@ impl Chunks {
         })
     }
 
-    /// How many bytes one band of chunks takes, decoded.
+    /// The number of bytes that one band of chunks takes, decoded.
     fn memory(&self, file: &mut File<'_>, jpeg: bool) -> Result<u64, ConvertError> {
         let layout = file.image_chunk_buffer_layout(0).map_err(|_| UNSUPPORTED)?;
         // A JPEG is decoded apart.
@@ -165,7 +165,7 @@ impl Chunks {
                 for column in 0..self.across {
                     rows.clock.check()?;
                     let index = (plane * self.down + band) * self.across + column;
-                    // What can be read of a damaged image is shown.
+                    // The readable part of a damaged image is shown.
                     let Ok(chunk) = file.read_chunk(index) else { return Ok(()) };
                     if !is_for_eyes(&chunk) {
                         return Err(UNSUPPORTED);
@@ -212,7 +212,7 @@ impl Chunks {
     }
 }
 
-/// How the samples of a pixel are meant.
+/// The meaning of the samples of a pixel.
 struct Pixels {
     layout: Layout,
     /// Samples of a pixel.

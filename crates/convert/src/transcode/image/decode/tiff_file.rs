@@ -1,4 +1,4 @@
-//! What has to be known of a TIFF file that its library does not say: how many pages it has, and where its first page
+//! The facts about a TIFF file that its library does not say: the number of its pages, and where its first page
 //! says how its pixels are meant.
 
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ const SUBFILE_TYPE: u64 = 254;
 /// The directories of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Directories {
-    /// How many pages they describe; small copies of pages do not count.
+    /// The number of pages that they describe; small copies of pages do not count.
     pub(super) pages: u64,
     /// Where the first says how its pixels are meant: the low byte of the number.
     pub(super) photometric: Option<usize>,

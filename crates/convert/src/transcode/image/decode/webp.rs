@@ -150,7 +150,7 @@ fn check_pictures(bytes: &[u8], size: (u32, u32)) -> Result<(), ConvertError> {
     Ok(())
 }
 
-/// What a lossy picture says its size is.
+/// The size that a lossy picture says.
 fn picture_size(data: &[u8]) -> Option<(u32, u32)> {
     let said = le32(data, 6)?;
     Some((said & 0x3fff, (said >> 16) & 0x3fff))

@@ -10,7 +10,7 @@ pub(super) struct Bits<'a> {
     at: usize,
     held: u64,
     count: u32,
-    /// How many bits were read behind the end.
+    /// The number of bits that were read behind the end.
     missing: u32,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    /// How many codes there are of each length from one bit on, and the symbols in order.
+    /// The number of codes of each length from one bit on, and the symbols in order.
     pub(super) fn new(counts: &[u8], symbols: &[u8]) -> Result<Self, ConvertError> {
         let mut table = Vec::with_capacity(1 << 16);
         let mut symbols = symbols.iter();

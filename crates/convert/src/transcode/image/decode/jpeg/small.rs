@@ -12,7 +12,8 @@ use crate::ConvertError;
 use crate::guarded::Clock;
 use crate::transcode::image::header::{JpegFrame, be16};
 
-/// How many bytes the decoder keeps of an image of which so many coefficients of each square are kept both ways.
+/// The number of bytes that the decoder keeps of an image of which so many coefficients of each square are kept both
+/// ways.
 pub(super) fn memory(frame: &JpegFrame, kept: usize) -> u64 {
     if frame.in_passes { frame.coefficient_bytes() / 128 * (kept * kept * 2 + 8) as u64 } else { 0 }
 }
@@ -73,7 +74,7 @@ pub(super) fn decode(
                 if !frame.in_passes {
                     return image.stream(&mut reader, rows, convert);
                 }
-                // What a broken pass brings is better than nothing.
+                // The squares of a broken pass are better than nothing.
                 missing |= image.pass(&mut reader, rows.clock)?;
                 at = reader.bits.end();
             }

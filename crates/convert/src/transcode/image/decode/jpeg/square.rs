@@ -37,7 +37,7 @@ pub(super) struct Reader<'b, 't> {
     pub(super) tables: &'t Tables,
     pub(super) scan: &'t Scan,
     progressive: bool,
-    /// How many squares have nothing more in this pass.
+    /// The number of squares that have nothing more in this pass.
     run: u32,
     until_restart: usize,
 }
@@ -64,7 +64,7 @@ impl<'b, 't> Reader<'b, 't> {
 
 /// The coefficients of the squares of one component, the coarsest of each.
 pub(super) struct Squares {
-    /// How many are kept of each, both ways.
+    /// The number that is kept of each, both ways.
     kept: usize,
     coefficients: Vec<i16>,
     /// Which coefficients of each square, of all of them, are not zero; empty if nobody will ask.
@@ -256,7 +256,7 @@ impl Squares {
     }
 }
 
-/// How much of each wave is in each pixel, pixel by pixel.
+/// The share of each wave in each pixel, pixel by pixel.
 pub(super) struct Waves(Vec<f32>);
 
 impl Waves {

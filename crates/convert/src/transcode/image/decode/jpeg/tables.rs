@@ -1,4 +1,4 @@
-//! What a JPEG says before its pixels: how they are coded.
+//! The tables before the pixels of a JPEG: how they are coded.
 
 use super::super::decoded::MALFORMED;
 use super::bits::Codes;
@@ -60,7 +60,7 @@ impl Tables {
     }
 }
 
-/// What a pass over the image brings.
+/// The content of a pass over the image.
 pub(super) struct Scan {
     /// The components, each with the numbers of its two codes.
     pub(super) parts: Vec<(usize, (usize, usize))>,
@@ -69,7 +69,7 @@ pub(super) struct Scan {
     pub(super) last: usize,
     /// True if it adds a bit to what an earlier pass brought.
     pub(super) refines: bool,
-    /// How many bits are left to later passes.
+    /// The number of bits that are left to later passes.
     pub(super) shift: u32,
 }
 
