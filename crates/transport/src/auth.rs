@@ -1,4 +1,4 @@
-//! What a request is authorized with, and where a codec finds it.
+//! The authorization of a request, and where a codec finds it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use http::header::AUTHORIZATION;
 
 use crate::request::RequestParts;
 
-/// What a request is authorized with.
+/// The authorization of a request.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Auth {
@@ -18,7 +18,7 @@ pub enum Auth {
     None,
     /// A key, which the codec puts where its API wants it.
     Key(Secret),
-    /// What signs each attempt or fetches a token for it.
+    /// A source that signs each attempt or fetches a token for it.
     Signer(Arc<dyn Authorizer>),
 }
 
@@ -31,7 +31,7 @@ impl Auth {
         }
     }
 
-    /// What authorizes attempts, if that is what it is.
+    /// The source that authorizes attempts, if it is one.
     pub fn signer(&self) -> Option<&Arc<dyn Authorizer>> {
         match self {
             Self::Signer(signer) => Some(signer),

@@ -73,7 +73,7 @@ impl EncodedBody {
         Self { frames: frames.into(), next: 0, left }
     }
 
-    /// How many bytes are left to send.
+    /// The number of bytes that are left to send.
     pub fn len(&self) -> u64 {
         self.left
     }
@@ -83,7 +83,7 @@ impl EncodedBody {
         self.left == 0
     }
 
-    /// What is left to send, copied into one piece; for tests and for showing a request.
+    /// The bytes that are left to send, copied into one piece; for tests and for showing a request.
     pub fn to_vec(&self) -> Vec<u8> {
         self.frames.get(self.next..).unwrap_or_default().concat()
     }

@@ -1,4 +1,4 @@
-//! What an API needs beside the network: its codec.
+//! The part of an API beside the network: its codec.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// The registry name of the provider and the model's id there, `provider/model`.
     fn model_id(&self) -> String;
 
-    /// What the model takes in which place, and what it can do.
+    /// The media that the model takes in each place, and its abilities.
     fn capabilities(&self) -> &ModelCapabilities;
 
     /// Takes what the model can do from a table other than the bundled one. A crate with a table of its own lays this
@@ -48,7 +48,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// [`ErrorKind::Configuration`] says what is missing.
     fn check(&self, auth: &Auth) -> Result<(), ProviderError>;
 
-    /// What becomes of the schemas of `tools` in the API's dialect, and which of them it cannot be offered, by the code
+    /// The schemas of `tools` in the API's dialect, and which of them it cannot be offered, by the code
     /// that encodes them. `settings` are the options, as for [`encode`](Self::encode). By default there is nothing to
     /// say: schemas are sent as they are.
     fn check_tools(&self, tools: &ToolSet, settings: &ModelSettings) -> SchemaReport {
@@ -56,11 +56,12 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
         SchemaReport::new()
     }
 
-    /// What must be done over the network before `request` is encoded, such as making a cached prefix; usually
-    /// nothing. Called once per call, and once more if [`recovers`](Self::recovers) says so.
+    /// The work that must be done over the network before `request` is encoded, such as making a cached prefix;
+    /// usually nothing. Called once per call, and once more if [`recovers`](Self::recovers) says so.
     ///
     /// # Errors
-    /// What ends the call before the request is sent. What is merely worse than planned is no error.
+    /// The reasons that end the call before the request is sent. A result that is merely worse than planned is no
+    /// error.
     fn prepare<'a>(
         &'a self,
         request: &'a ChatRequest,
@@ -101,13 +102,13 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// `degradations` become part of the reply.
     fn decoder(&self, tools: Arc<ToolSet>, degradations: Vec<Degradation>) -> Box<dyn Decoder>;
 
-    /// How error responses are read.
+    /// The reader of error responses.
     fn error_reader(&self) -> ErrorReader {
         ErrorResponse::to_error
     }
 
-    /// How the API keeps files, if it does. What it keeps stands in [`ChatRequest::files`] when a request is prepared
-    /// and encoded; a codec whose API has no files leaves that alone.
+    /// The way in which the API keeps files, if it does. The files that it keeps stand in [`ChatRequest::files`] when
+    /// a request is prepared and encoded; a codec whose API has no files leaves that alone.
     fn files(&self) -> Option<&dyn FileApi> {
         None
     }
@@ -133,7 +134,7 @@ pub struct Replay {
     pub chunks: Vec<StreamChunk>,
     /// The reply. After an error, what had come of it.
     pub completion: Completion,
-    /// How it failed, if it did.
+    /// Its failure, if it failed.
     pub error: Option<ProviderError>,
 }
 

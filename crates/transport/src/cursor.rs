@@ -27,7 +27,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// How deep values may lie in each other.
+/// The depth to which values may lie in each other.
 const MAX_DEPTH: u8 = 32;
 
 /// A place in JSON. Each function but [`read`](Self::read) takes one value, and moves behind it.
@@ -236,8 +236,8 @@ impl<'a> JsonCursor<'a> {
     }
 }
 
-/// How many bytes from the first on are neither quote nor backslash nor control character. Strings are short: eight at
-/// a time are looked at together, without a call.
+/// The number of bytes from the first on that are neither quote nor backslash nor control character. Strings are
+/// short: eight at a time are looked at together, without a call.
 #[inline]
 fn plain_length(bytes: &[u8]) -> usize {
     const EACH: u64 = u64::from_ne_bytes([1; 8]);

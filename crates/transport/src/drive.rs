@@ -179,7 +179,7 @@ struct Chunks {
     state: Arc<StateCell>,
     phase: Phase,
     sink: ChunkSink,
-    /// What ends the stream once the sink is empty.
+    /// The item that ends the stream once the sink is empty.
     failure: Option<ProviderError>,
     handed_out: bool,
 }

@@ -1,4 +1,4 @@
-//! What every wire demands of a history: the order of calls and results, and ids that differ.
+//! The demands of every wire on a history: the order of calls and results, and ids that differ.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What attache's providers share on HTTP. For authors of provider crates.
+//! The common ground of attache's providers on HTTP. For authors of provider crates.
 //!
 //! A provider crate is a [`Codec`] without I/O: requests to HTTP, replies to chunks. This crate does the rest, and
 //! [`HttpModel`] makes a provider of a codec:

@@ -30,7 +30,7 @@ pub struct HttpModel<C> {
     settings: Mutex<Arc<ModelSettings>>,
     /// The counters of all clones.
     state: Arc<StateCell>,
-    /// What the caller wants, which the capabilities may forbid.
+    /// The options that the caller wants, which the capabilities may forbid.
     wanted: Option<Uploads>,
     uploads: Option<Switched>,
 }
@@ -39,7 +39,7 @@ pub struct HttpModel<C> {
 #[derive(Clone, Debug)]
 struct Switched {
     uploads: Uploads,
-    /// What the model takes, and that it uploads.
+    /// The capabilities of the model, and that it uploads.
     capabilities: Arc<ModelCapabilities>,
 }
 
@@ -150,11 +150,11 @@ impl<C: Codec> HttpModel<C> {
         &self.codec
     }
 
-    /// How many tokens the model would read of `request`, as its API counts them; `None` where it counts none. The
-    /// number is an estimate. Nothing is kept at the provider, and no document is uploaded.
+    /// The number of tokens that the model would read of `request`, as its API counts them; `None` where it counts
+    /// none. The number is an estimate. Nothing is kept at the provider, and no document is uploaded.
     ///
     /// # Errors
-    /// What is wrong with the request, as for [`Codec::encode`], and the provider's errors.
+    /// The faults of the request, as for [`Codec::encode`], and the provider's errors.
     ///
     /// # Cancellation
     /// Dropping the future aborts the request.
@@ -172,7 +172,7 @@ impl<C: Codec> HttpModel<C> {
         count.read(&reply.bytes(ANSWER_LIMIT).await?).map(Some)
     }
 
-    /// What calls reach the world through, for requests that are no model calls.
+    /// The network that calls reach the world through, for requests that are no model calls.
     pub fn network(&self) -> &Network {
         &self.network
     }

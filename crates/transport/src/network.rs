@@ -38,7 +38,7 @@ impl Network {
         self.retry = retry;
     }
 
-    /// What requests are authorized with. A key is for the codec to place.
+    /// The authorization of requests. A key is for the codec to place.
     pub fn auth(&self) -> &Auth {
         &self.auth
     }

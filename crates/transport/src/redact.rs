@@ -6,13 +6,13 @@ use std::fmt;
 
 use attache_core::ProviderError;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 pub(crate) const MASK: &str = "***";
 
 /// Secrets shorter than this are left alone, since removing them would blot out ordinary words.
 pub(crate) const SHORTEST_SECRET: usize = 6;
 
-/// How the keys and tokens of well-known services begin.
+/// The first letters of keys and tokens of well-known services.
 const KEY_PREFIXES: [&str; 22] = [
     "sk-",
     "sk_",

@@ -156,12 +156,12 @@ impl<'a> Refusals<'a> {
         Err(ProviderError::new(ErrorKind::Configuration, message).with_param(option.to_owned()))
     }
 
-    /// How many were recorded.
+    /// The number that was recorded.
     pub fn count(&self) -> usize {
         self.recorded.len()
     }
 
-    /// What was recorded.
+    /// The refusals that were recorded.
     pub fn into_recorded(self) -> Vec<Degradation> {
         self.recorded
     }

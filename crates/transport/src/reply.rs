@@ -130,8 +130,8 @@ pub trait Decoder: Send {
     /// Takes the next bytes of the body, cut anywhere. Not called again after [`StreamChunk::Done`].
     ///
     /// # Errors
-    /// What the provider reported, or what is wrong with the bytes. The reply has then ended. Before any chunk was
-    /// handed out a retryable error makes the driver ask again.
+    /// The error that the provider reported, or the fault of the bytes. The reply has then ended. Before any chunk
+    /// was handed out a retryable error makes the driver ask again.
     fn push(&mut self, bytes: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError>;
 
     /// Takes the end of the body. A reply that was complete but for its terminator ends with
@@ -141,7 +141,7 @@ pub trait Decoder: Send {
     /// As for [`push`](Self::push).
     fn finish(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError>;
 
-    /// What has come of a reply that broke off or failed.
+    /// The part that has come of a reply that broke off or failed.
     fn partial(&mut self) -> Completion;
 }
 
@@ -150,24 +150,24 @@ pub trait EventDecoder: Send {
     /// Takes one event. `[DONE]` comes as such. Events after [`StreamChunk::Done`] are not handed in.
     ///
     /// # Errors
-    /// What the provider reported inside the stream, or what is wrong with the event.
+    /// The error that the provider reported inside the stream, or the fault of the event.
     fn event(&mut self, event: SseEvent<'_>, out: &mut ChunkSink) -> Result<(), ProviderError>;
 
     /// Takes a whole body that is JSON: an unstreamed reply, or that of a server which ignored `stream`, or an
     /// error under status 200. It ends with [`StreamChunk::Done`] or an error.
     ///
     /// # Errors
-    /// What the provider reported, or what is wrong with the body.
+    /// The error that the provider reported, or the fault of the body.
     fn whole(&mut self, body: &[u8], out: &mut ChunkSink) -> Result<(), ProviderError>;
 
     /// Takes the end of the events. A reply that was complete but for its terminator ends with
     /// [`StreamChunk::Done`]; otherwise nothing is to be done.
     ///
     /// # Errors
-    /// What is wrong with the reply.
+    /// The fault of the reply.
     fn end(&mut self, out: &mut ChunkSink) -> Result<(), ProviderError>;
 
-    /// What has come of a reply that broke off or failed.
+    /// The part that has come of a reply that broke off or failed.
     fn partial(&mut self) -> Completion;
 }
 
@@ -212,7 +212,7 @@ pub struct ReplyDecoder<E> {
     received: usize,
 }
 
-/// How the body is framed, as far as it is known.
+/// The framing of the body, as far as it is known.
 #[derive(Debug)]
 enum Framing {
     Unknown,
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// What the codec is given, the same at every chunking.
+    /// The input of the codec, the same at every chunking.
     fn given(body: &str) -> Vec<String> {
         let runs = (1..=body.len().max(1)).map(|size| {
             let (mut decoder, mut out) = (ReplyDecoder::new(Notes::default()), ChunkSink::new());

@@ -103,7 +103,7 @@ impl RequestParts {
         })
     }
 
-    /// What takes the secrets of this request out of text.
+    /// The redaction of this request's secrets.
     pub fn redactor(&self) -> Redactor {
         let headers = self.headers.iter().filter_map(|(_, value)| match value {
             HeaderText::Secret { secret, .. } => Some(secret.expose()),

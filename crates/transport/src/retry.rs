@@ -6,7 +6,7 @@ use std::time::Duration;
 use attache_core::ProviderError;
 use tokio::time::Instant;
 
-/// How often and after what waits a request is repeated.
+/// The number of a request's attempts, and the waits between them.
 ///
 /// Only what [`ProviderError::is_retryable`] says, and only before the first chunk was handed out. The wait is the
 /// one that the server asked for, otherwise a random one between zero and `base · 2ⁿ`, at most `cap` (full jitter).
@@ -17,13 +17,13 @@ use tokio::time::Instant;
 pub struct RetryPolicy {
     /// Attempts in all, the first included; 3.
     pub attempts: u32,
-    /// What the first random wait is at most; 1 s.
+    /// The most that the first random wait takes; 1 s.
     pub base: Duration,
-    /// What any random wait is at most; 20 s.
+    /// The most that any random wait takes; 20 s.
     pub cap: Duration,
     /// The longest wait that a server may ask for; 120 s.
     pub longest_wait: Duration,
-    /// What all waits of a request may sum up to; 180 s.
+    /// The most that all waits of a request sum up to; 180 s.
     pub total_wait: Duration,
 }
 
@@ -95,12 +95,12 @@ impl Trying {
         self.end
     }
 
-    /// How many attempts have been made, the present one included.
+    /// The number of attempts that have been made, the present one included.
     pub fn attempt(&self) -> u32 {
         self.failed.saturating_add(1)
     }
 
-    /// How long to wait before the next attempt after `error`; `None` if there is to be none. Counts as an attempt.
+    /// The time to wait before the next attempt after `error`; `None` if there is to be none. Counts as an attempt.
     pub fn next_wait(&mut self, error: &ProviderError) -> Option<Duration> {
         if !error.is_retryable() || self.attempt() >= self.policy.attempts {
             return None;

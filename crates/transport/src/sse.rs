@@ -43,7 +43,7 @@ pub struct SseDecoder {
     limit: usize,
     /// The start of a line whose end has not come.
     line: Vec<u8>,
-    /// What earlier chunks held of the event, or its joined data lines.
+    /// The part of the event in earlier chunks, or its joined data lines.
     event: Buffered,
     /// The last byte was a CR, so that an LF now belongs to it.
     after_cr: bool,

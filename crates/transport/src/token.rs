@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(12 * 3_600);
 pub struct AccessToken {
     /// The token.
     pub secret: Secret,
-    /// How long it is good for.
+    /// The time for which it is good.
     pub lifetime: Duration,
 }
 

@@ -52,7 +52,7 @@ pub struct PlainRoot {
 }
 
 impl PlainRoot {
-    /// What is loosened, as a report says it of a tool.
+    /// The loosened keyword, as a report says it of a tool.
     pub fn loosened(&self, tool: &str) -> Vec<SchemaLoosening> {
         let why = |keyword: &str| match keyword {
             "anyOf" | "oneOf" | "allOf" => {

@@ -13,9 +13,9 @@ const MAX: usize = 100;
 pub struct Difference {
     /// The JSON pointer of the place.
     pub pointer: String,
-    /// What was expected there, `None` where nothing was.
+    /// The value that was expected there, `None` where nothing was.
     pub expected: Option<Value>,
-    /// What is there, `None` where nothing is.
+    /// The value that is there, `None` where nothing is.
     pub actual: Option<Value>,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Difference {
 
 /// Compares two JSON values; the order of members does not matter, the order of items does.
 ///
-/// What stands at or below an ignored pointer is not compared; a segment `*` of such a pointer stands for any
+/// A value at or below an ignored pointer is not compared; a segment `*` of such a pointer stands for any
 /// member or item. At most 100 differences are listed.
 pub fn json_differences(expected: &Value, actual: &Value, ignored: &[String]) -> Vec<Difference> {
     let ignored: Vec<Vec<String>> = ignored.iter().map(|pointer| segments(pointer)).collect();

@@ -46,7 +46,7 @@ pub struct Cassette {
     pub api: String,
     /// Requests and responses in order.
     pub interactions: Vec<Interaction>,
-    /// How many other interactions of the same recording were left out.
+    /// The number of other interactions of the same recording that were left out.
     pub dropped_interactions: u64,
 }
 
@@ -54,9 +54,9 @@ pub struct Cassette {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Interaction {
-    /// What the client sent.
+    /// The request of the client.
     pub request: RecordedCall,
-    /// What the provider answered.
+    /// The answer of the provider.
     pub response: RecordedResponse,
 }
 
@@ -137,7 +137,7 @@ impl fmt::Debug for RecordedBody {
 pub struct Elided {
     /// Its JSON pointer.
     pub pointer: String,
-    /// How many characters it had.
+    /// The number of its characters.
     pub chars: u64,
     /// The SHA-256 of all of it, in hexadecimal.
     pub sha256: String,
@@ -177,7 +177,7 @@ pub enum CassetteError {
     Invalid {
         /// The interaction's number, from 0.
         interaction: usize,
-        /// What is wrong.
+        /// The fault.
         problem: &'static str,
     },
 }

@@ -46,7 +46,7 @@ impl Connector {
         Self { route: Route::new(proxies, guard), tls: Arc::default(), limit, origins }
     }
 
-    /// What a proxy wants with each plain request that it forwards.
+    /// The header that a proxy wants with each plain request that it forwards.
     pub(super) fn proxy_authorization(&self, target: &Uri) -> Option<HeaderValue> {
         let is_plain = target.scheme_str() == Some("http");
         is_plain.then(|| self.route.proxies.of(target))??.basic_auth().cloned()

@@ -15,7 +15,7 @@ use super::timeouts::Timeouts;
 #[derive(Debug)]
 pub(super) struct Deadline {
     sleep: Pin<Box<Sleep>>,
-    /// What may pass without activity.
+    /// The time that may pass without activity.
     quiet: Duration,
     last_activity: Instant,
     end: Instant,

@@ -50,7 +50,7 @@ impl Broken {
         std::iter::successors(Some(first), |cause| (*cause).source())
     }
 
-    /// What went wrong before an answer came from `url`, on the way through `proxy`.
+    /// The failure before an answer came from `url`, on the way through `proxy`.
     pub(super) fn to_error(&self, url: &str, proxy: Option<String>) -> ProviderError {
         let host = host_of(url);
         let way = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();

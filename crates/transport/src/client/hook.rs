@@ -96,8 +96,8 @@ pub struct EndedExchange<'a> {
     pub received: u64,
     /// True if the body was read to its end. It is false where the caller dropped the reply.
     pub is_complete: bool,
-    /// What failed in the exchange: no connection, a time limit, a reply that broke off. It holds no secret. An answer
-    /// that says an error is no failure of the exchange; its status says so.
+    /// The failure of the exchange: no connection, a time limit, a reply that broke off. It holds no secret. An
+    /// answer that says an error is no failure of the exchange; its status says so.
     pub error: Option<&'a ProviderError>,
 }
 
@@ -162,7 +162,7 @@ impl Hooks {
         })
     }
 
-    /// What listens to an attempt that begins now.
+    /// The listener to an attempt that begins now.
     pub(super) fn listener(&self, request: RequestParts) -> Listener {
         let hooks = self.0.iter().map(|hook| (Arc::clone(hook), 0)).collect();
         Listener {

@@ -15,7 +15,7 @@ use hyper::rt::Executor;
 
 use super::under_way::UnderWay;
 
-/// How long a connection that is put back in the background counts as one that comes.
+/// The time for which a connection that is put back in the background counts as one that comes.
 const COMING: Duration = Duration::from_secs(1);
 
 type Task = BoxFuture<'static, ()>;

@@ -45,9 +45,9 @@ pub(super) struct Origin {
 #[derive(Debug, Default)]
 struct State {
     protocol: Protocol,
-    /// How many calls are on each lane. A lane is one connection.
+    /// The number of calls on each lane. A lane is one connection.
     calls: Vec<usize>,
-    /// How many calls the server allows on a connection, once it has said so.
+    /// The number of calls that the server allows on a connection, once it has said so.
     allowed: Option<usize>,
     /// The first connection can be shared.
     stands: bool,

@@ -49,7 +49,7 @@ use crate::error::{BODY_LIMIT, ErrorReader, ErrorResponse};
 use crate::request::RequestParts;
 use crate::retry::{RetryPolicy, Trying};
 
-/// How long the body of an error is waited for.
+/// The time for which the body of an error is awaited.
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// A cheap handle on connections, the built-in ones or those of a `reqwest::Client`.
@@ -146,8 +146,8 @@ impl HttpClient {
     /// Sends `request` until it is answered with a success status or `retry` gives up.
     ///
     /// # Errors
-    /// What `read_error` makes of an error status; [`ErrorKind::Configuration`] for a request that cannot be sent,
-    /// [`ErrorKind::Network`] and [`ErrorKind::Timeout`]. None of them contains a secret of the request.
+    /// The error that `read_error` makes of an error status; [`ErrorKind::Configuration`] for a request that cannot
+    /// be sent, [`ErrorKind::Network`] and [`ErrorKind::Timeout`]. None of them contains a secret of the request.
     ///
     /// # Cancellation
     /// Dropping the future aborts the request, or the wait before the next attempt.

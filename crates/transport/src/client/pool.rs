@@ -25,11 +25,12 @@ use crate::body::EncodedBody;
 const IDLE_CONNECTIONS: usize = 4096;
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
 
-/// What a guarded client takes of headers, in bytes, and keeps of idle connections for one host.
+/// The most that a guarded client takes of headers, in bytes, and keeps of idle connections for one host.
 const STRANGERS_HEADERS: usize = 64 << 10;
 const STRANGERS_CONNECTIONS: usize = 4;
 
-/// How often a silent HTTP/2 connection with a request on it is asked whether it lives, and how long it may take.
+/// The time after which a silent HTTP/2 connection with a request on it is asked whether it lives, and the time for
+/// its answer.
 const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_ANSWER: Duration = Duration::from_secs(20);
 

@@ -18,9 +18,9 @@ impl Proxies {
         Self { matcher: None }
     }
 
-    /// What the environment says, read with curl's rules: `http_proxy`, `https_proxy` and `all_proxy` name proxies,
-    /// `no_proxy` lists the hosts that are reached without: `*`, addresses, networks such as `10.0.0.0/8`, and names,
-    /// which stand for the hosts below them too. Capitals do as well.
+    /// The proxies of the environment, read with curl's rules: `http_proxy`, `https_proxy` and `all_proxy` name
+    /// proxies, `no_proxy` lists the hosts that are reached without: `*`, addresses, networks such as `10.0.0.0/8`,
+    /// and names, which stand for the hosts below them too. Capitals do as well.
     pub(super) fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let first = |names: [&str; 2]| {
             let set = names.into_iter().filter_map(&variable).find(|value| !value.trim().is_empty());

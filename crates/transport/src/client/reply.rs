@@ -18,7 +18,7 @@ use super::under_way::UnderWay;
 use crate::redact::Redactor;
 use crate::request::RequestParts;
 
-/// How much of a body that nobody wants is read, and for how long, so that its connection can be used again.
+/// The bytes of an unwanted body that are read, and the time for it, so that its connection can be used again.
 const DRAIN_BYTES: usize = 256 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
 

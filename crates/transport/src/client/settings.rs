@@ -1,4 +1,4 @@
-//! How many calls a server allows on a connection of HTTP/2: it says so in the first frame that it sends.
+//! The number of calls that a server allows on a connection of HTTP/2: it says so in the first frame that it sends.
 
 use std::io;
 use std::pin::Pin;

@@ -114,7 +114,7 @@ async fn a_socks_proxy_is_an_error_and_exceptions_are_kept() {
     assert!(!error.contains("proxies"), "{error}");
 }
 
-// What every call carries while it waits for its answer.
+// The state that every call carries while it waits for its answer.
 #[test]
 fn the_future_of_a_request_is_small() {
     let (client, request) = (HttpClient::new(Timeouts::new()), RequestParts::get("http://h/"));

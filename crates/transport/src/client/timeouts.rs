@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long each part of a request may take.
+/// The time that each part of a request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {

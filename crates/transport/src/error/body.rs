@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{kind_of_code, kind_of_status, shortened};
 
-/// What an error object in JSON says, however it is shaped: `{"error":{…}}`, `{"error":"…"}`, flat members,
+/// The facts of an error object in JSON, however it is shaped: `{"error":{…}}`, `{"error":"…"}`, flat members,
 /// `detail` lists, `base_resp`. (openai.md 0.3, D 28, anthropic.md 11)
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

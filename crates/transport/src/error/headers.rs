@@ -1,4 +1,4 @@
-//! What response headers say about errors.
+//! The words of response headers about errors.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// What the server itself says about asking again.
+/// The server's own word about asking again.
 pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match text(headers, "x-should-retry")? {
         "true" => Some(true),
@@ -19,8 +19,8 @@ pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
-/// How long the server asks to wait: `retry-after-ms`, then `retry-after` in seconds or as a date, then, for 429, the
-/// reset of a limit of which nothing is left. (openai.md 0.3)
+/// The time that the server asks to wait: `retry-after-ms`, then `retry-after` in seconds or as a date, then, for
+/// 429, the reset of a limit of which nothing is left. (openai.md 0.3)
 pub(super) fn retry_after(response: &ResponseInfo, status: StatusCode) -> Option<Duration> {
     let headers = response.headers();
     let number = |name| text(headers, name).and_then(|text| text.parse::<f64>().ok());

@@ -11,13 +11,13 @@ pub use self::body::ErrorBody;
 
 use crate::redact::Redactor;
 
-/// How a codec turns a response with an error status into an error; [`ErrorResponse::to_error`] is the default.
+/// A function that makes an error of a response with an error status; [`ErrorResponse::to_error`] is the default.
 pub type ErrorReader = fn(&ErrorResponse) -> ProviderError;
 
-/// How much of an error body is kept.
+/// The bytes of an error body that are kept.
 pub(crate) const BODY_LIMIT: usize = 64 << 10;
 
-/// How much of a provider's message is shown.
+/// The length of a provider's message that is shown.
 const MESSAGE_LIMIT: usize = 500;
 
 /// A response with an error status: bounded to 64 KiB and free of the request's secrets. Its `Debug` shows the
@@ -92,7 +92,7 @@ impl ErrorResponse {
             .with_request_id(common.request_id().map(str::to_owned))
     }
 
-    /// What a body that is no JSON says.
+    /// The message of a body that is no JSON.
     fn message_of_text(&self) -> String {
         let text = self.body.trim();
         if self.status.is_redirection() {

@@ -1,4 +1,4 @@
-//! What a server says that a document is.
+//! The type and name that a server gives a document.
 
 use attache_core::MediaType;
 use http::HeaderMap;

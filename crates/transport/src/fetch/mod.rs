@@ -25,7 +25,7 @@ use crate::retry::{RetryPolicy, Trying};
 
 /// Fetches documents from public `http` and `https` addresses.
 ///
-/// What it guarantees, for the address asked for and for each that it leads to:
+/// Its guarantees, for the address asked for and for each that it leads to:
 ///
 /// - The host is looked up, and only public addresses are connected to: nothing private, loopback, link-local, shared,
 ///   multicast, reserved or written in IPv6 to look otherwise. A connection goes to an address that was checked, so a
@@ -165,7 +165,7 @@ impl GuardedFetcher {
         self.rebuilt()
     }
 
-    /// What was connected under other rules must not be used under these.
+    /// A connection that was made under other rules must not be used under these.
     fn rebuilt(mut self) -> Self {
         self.client = OnceLock::new();
         self
@@ -234,7 +234,7 @@ impl GuardedFetcher {
         }
     }
 
-    /// What can be said of an address before its host is looked up.
+    /// The checks of an address before its host is looked up.
     fn check(&self, target: &Target) -> Result<(), FetchError> {
         let refused = |text: &str| Err(FetchError::new(FetchErrorKind::Refused, text));
         let host = target.host();

@@ -118,7 +118,7 @@ pub fn redirected(url: &str, location: &[u8]) -> Result<String, FetchError> {
     Ok(Target::parse(url)?.redirected(location)?.uri().to_string())
 }
 
-/// What stands before the first colon, if it is a scheme.
+/// The text before the first colon, if it is a scheme.
 fn scheme(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
     let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());

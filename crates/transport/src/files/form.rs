@@ -89,7 +89,8 @@ pub struct NewFile {
     pub media_type: MediaType,
     /// The content.
     pub content: Bytes,
-    /// How long it is to be kept; until it is deleted if nothing is said. An API takes the nearest that it knows.
+    /// The time for which it is to be kept; until it is deleted if nothing is said. An API takes the nearest that it
+    /// knows.
     pub lifetime: Option<Duration>,
     /// Of the content.
     hash: [u8; 32],

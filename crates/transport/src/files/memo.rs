@@ -1,4 +1,4 @@
-//! What is known to be kept at providers. Shared by all who share an [`Uploads`](super::Uploads).
+//! The files that are known to be kept at providers. Shared by all who share an [`Uploads`](super::Uploads).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,11 @@ use tokio::sync::watch;
 use super::RemoteFile;
 use super::owner::{Owner, Scope};
 
-/// What is about to end is not used: the request that names it has a way to go.
+/// A file that is about to end is not used: the request that names it has a way to go.
 const MARGIN: Duration = Duration::from_secs(300);
-/// How long a failure that may pass is taken for one that does not.
+/// The time for which a failure that may pass is taken for one that does not.
 const PAUSE: Duration = Duration::from_secs(60);
-/// How long what a provider refused is not tried again.
+/// The time for which a refused document is not tried again.
 const LASTING: Duration = Duration::from_secs(3_600);
 
 /// A file of an account.
@@ -30,7 +30,7 @@ pub(super) struct Memo {
 #[derive(Debug, Default)]
 struct State {
     entries: HashMap<Key, Entry>,
-    /// What was lost with another file, or so it seems: to be deleted with the rest.
+    /// The files that were lost with another one, or so it seems: to be deleted with the rest.
     lost: Vec<(Key, Kept)>,
     /// Accounts that take no files for now, until when, and why.
     paused: HashMap<Scope, (Instant, String)>,
@@ -68,7 +68,7 @@ pub(super) struct Kept {
     pub(super) ends: Option<Instant>,
 }
 
-/// What is to be done about a document before a request.
+/// The step to take about a document before a request.
 #[derive(Debug)]
 pub(super) enum Step {
     /// It is kept: this stands in the request.
@@ -96,7 +96,7 @@ impl Memo {
         Self { state: Mutex::default(), most: most.max(1) }
     }
 
-    /// What is to be done about a document.
+    /// The step to take about a document.
     pub(super) fn next_step(self: &Arc<Self>, key: Key, now: Instant) -> Step {
         let mut state = self.state();
         state.uses += 1;
@@ -159,7 +159,7 @@ impl Memo {
         kept.into_iter().map(|(_, key, kept)| (key, kept)).collect()
     }
 
-    /// What was lost and may be there after all.
+    /// The files that were lost and may be there after all.
     pub(super) fn lost(&self) -> Vec<(Key, Kept)> {
         self.state().lost.clone()
     }

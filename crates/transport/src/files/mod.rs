@@ -20,7 +20,8 @@ pub use self::time::seconds_between;
 pub use self::uploads::{UploadedFile, Uploads};
 use crate::request::RequestParts;
 
-/// How an API keeps files, without I/O: what is sent to upload a document and to delete it, and what the answers mean.
+/// The way in which an API keeps files, without I/O: the requests that upload and delete a document, and the meaning
+/// of the answers.
 ///
 /// A codec whose API has files implements it and hands it out as [`Codec::files`](crate::Codec::files); which documents
 /// may be named where is told by the capabilities, [`PlaceCapabilities::references`](attache_core::PlaceCapabilities).
@@ -32,10 +33,10 @@ pub trait FileApi: Send + Sync {
     /// The first request of an upload.
     ///
     /// # Errors
-    /// What is wrong with address and headers.
+    /// The faults of address and headers.
     fn upload(&self, ask: FileAsk<'_>, file: &NewFile) -> Result<RequestParts, ProviderError>;
 
-    /// What comes after a request of an upload that succeeded.
+    /// The step after a request of an upload that succeeded.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](attache_core::ErrorKind::Malformed) for an answer that is none of the API's, and
@@ -50,14 +51,14 @@ pub trait FileApi: Send + Sync {
     /// The request that deletes a file by its id.
     ///
     /// # Errors
-    /// What is wrong with address and headers.
+    /// The faults of address and headers.
     fn delete(&self, ask: FileAsk<'_>, id: &str) -> Result<RequestParts, ProviderError>;
 
     /// True if the error of a request may mean that a file which it refers to is no longer there.
     fn is_lost(&self, error: &ProviderError) -> bool;
 }
 
-/// What a request about files is made with.
+/// The parts that a request about files is made of.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FileAsk<'a> {
@@ -91,7 +92,7 @@ impl FileAnswer {
     }
 }
 
-/// What comes after an answer.
+/// The step after an answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FileStep {
@@ -109,9 +110,9 @@ pub enum FileStep {
 pub struct RemoteFile {
     /// The id by which it is deleted.
     pub id: String,
-    /// What stands in requests: the same id or an address.
+    /// The name that stands in requests: the same id or an address.
     pub reference: String,
-    /// How long it is kept from now on; until it is deleted if nothing is said.
+    /// The time for which it is kept from now on; until it is deleted if nothing is said.
     pub lifetime: Option<Duration>,
 }
 

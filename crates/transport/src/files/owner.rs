@@ -52,7 +52,7 @@ impl Owner {
         self.codec.files().ok_or_else(none)
     }
 
-    /// What tells its account at its address from others. Of secrets a hash remains.
+    /// The mark that tells its account at its address from others. Of secrets a hash remains.
     pub(super) fn scope(&self) -> Result<Scope, ProviderError> {
         let parts = self.api()?.delete(self.ask(), "any")?;
         let mut digest = Sha256::new();

@@ -17,16 +17,16 @@ use super::owner::Owner;
 use super::uploads::TIMEOUT;
 use super::{NewFile, RemoteFile, Uploads};
 
-/// How many documents of one request are uploaded at the same time.
+/// The number of documents of one request that are uploaded at the same time.
 const WIDTH: usize = 4;
 
-/// What is uploaded for one call, and what became of it.
+/// The uploads of one call, and their results.
 pub(crate) struct Uploading {
     uploads: Uploads,
-    /// What the model takes, and that it uploads.
+    /// The capabilities of the model, and that it uploads.
     capabilities: Arc<ModelCapabilities>,
     owner: Arc<Owner>,
-    /// What the caller referred to by himself.
+    /// The files that the caller referred to.
     given: FileReferences,
     used: Vec<Used>,
 }

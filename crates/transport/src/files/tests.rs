@@ -162,7 +162,7 @@ fn only_so_many_are_known() {
     assert!(matches!(memo.next_step(key(7), now), Step::Use(_)));
     upload(&memo, 10, None, now);
     assert_eq!(ids(), ["file-9", "file-7", "file-10"], "what was used last is forgotten last");
-    // What somebody is at is never forgotten.
+    // A file that somebody works on is never forgotten.
     let rights: Vec<_> = (20..30).map(|number| memo.next_step(key(number), now)).collect();
     assert!(rights.iter().all(|step| matches!(step, Step::Upload(_))));
     assert!((20..30).all(|number| matches!(memo.next_step(key(number), now), Step::Wait(_))));

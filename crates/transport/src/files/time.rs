@@ -1,4 +1,4 @@
-//! How long a file is kept, by the moments that an API tells.
+//! The life of a file, by the moments that an API tells.
 
 use attache_core::calendar::rfc3339;
 

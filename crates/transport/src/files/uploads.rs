@@ -8,14 +8,14 @@ use attache_core::{MediaType, ProviderError};
 
 use super::memo::Memo;
 
-/// How long a call waits for its uploads unless it is told otherwise.
+/// The time that a call waits for its uploads unless it is told otherwise.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// From which size on documents are uploaded by default.
 const FROM: u64 = 1 << 20;
-/// How long they are kept by default.
+/// The time for which they are kept by default.
 const LIFETIME: Duration = Duration::from_secs(24 * 3_600);
-/// How many files are known by default.
+/// The number of files that are known by default.
 const MOST: usize = 1_000;
 
 /// Tells models to upload large documents once, through the file API of their provider, and to name them in requests
@@ -139,11 +139,11 @@ impl Uploads {
     /// [`uploaded`](Self::uploaded).
     ///
     /// # Cancellation
-    /// What was not deleted by then is still [`uploaded`](Self::uploaded).
+    /// A file that was not deleted by then is still [`uploaded`](Self::uploaded).
     pub async fn delete_all(&self) -> Result<usize, ProviderError> {
         let (mut deleted, mut failure) = (0, None);
         let kept = self.memo.kept().into_iter().map(|file| (file, 1));
-        // What seems to be lost is tried too, but does not count.
+        // Files that seem to be lost are tried too, but do not count.
         let lost = self.memo.lost().into_iter().map(|file| (file, 0));
         for ((key, kept), count) in kept.chain(lost) {
             match kept.owner.delete(&kept.file.id).await {

@@ -11,7 +11,7 @@ use super::jwt::Signer;
 use super::jwt::TOKEN_URL;
 use super::source::{Federated, Source, Subject, SubjectFormat};
 
-/// How many files may stand in each other.
+/// The most files that may name each other in a row.
 const MAX_DEPTH: usize = 4;
 
 #[derive(Default, Deserialize)]

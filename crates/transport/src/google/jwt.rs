@@ -15,7 +15,7 @@ use super::error::configuration;
 pub(super) const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
 /// The scope of tokens.
 pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// How long an assertion is good for: the most that is taken.
+/// The life of an assertion: the most that is taken.
 const LIFETIME: u64 = 3_600;
 
 /// The key of a service account. Its `Debug` shows nothing of it.

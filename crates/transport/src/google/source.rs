@@ -18,11 +18,11 @@ use crate::request::{RequestParts, percent_encoded};
 use crate::retry::RetryPolicy;
 use crate::token::{AccessToken, TokenSource};
 
-/// How long a new token may take.
+/// The time that a new token may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes of an answer with a token.
 const ANSWER_LIMIT: usize = 64 << 10;
-/// How long a token of a service account is asked for.
+/// The life that is asked for a service account's token.
 const LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// A source of tokens. Its `Debug` says what kind it is.

@@ -26,7 +26,7 @@ impl RoleTag {
     }
 }
 
-/// What stands before, between and after the items of a log, by their roles.
+/// The bytes before, between and after the items of a log, by their roles.
 ///
 /// Chat Completions has a JSON message per item: `Envelope::new(|_| "", |_, _| ",", |_| "")`, which is
 /// [`Envelope::LIST`]. In the Messages API an item is the comma-separated content blocks of a message: it opens

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::body::Frames;
 
-/// How long the tail grows before it is sealed.
+/// The length to which the tail grows before it is sealed.
 pub(super) const CHUNK: usize = 64 << 10;
 
 /// Bytes under logical offsets that stay valid while chunks in front are given back.
@@ -46,7 +46,7 @@ impl Encoded {
     }
 }
 
-/// Whether two handles are on the same memory. Bytes are immutable and these are alive, so they are equal then.
+/// True if two handles are on the same memory. Bytes are immutable and these are alive, so they are equal then.
 fn is_same(a: &Bytes, b: &Bytes) -> bool {
     a.as_ptr() == b.as_ptr() && a.len() == b.len()
 }
@@ -127,7 +127,7 @@ impl Store {
         self.spare = Vec::new();
     }
 
-    /// How many bytes there are, documents not counted.
+    /// The number of bytes, documents not counted.
     pub(super) fn text_len(&self) -> u64 {
         let sealed = self.sealed.iter().filter(|chunk| chunk.content.is_none());
         sealed.map(|chunk| chunk.bytes.len() as u64).sum::<u64>() + self.tail.len() as u64

@@ -25,7 +25,7 @@ static BLOCKS: Envelope = Envelope::new(
     |_| "]}",
 );
 
-/// What a message of the tests renders to; the first character decides.
+/// The rendering of a message of the tests; the first character decides.
 #[derive(Clone, Debug)]
 enum Kind {
     Nothing,

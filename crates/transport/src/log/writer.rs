@@ -1,4 +1,4 @@
-//! What a codec writes an item with.
+//! The writer of a codec's items.
 
 use std::io;
 

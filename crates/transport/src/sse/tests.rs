@@ -13,7 +13,7 @@ fn reference(stream: &[u8]) -> Vec<Event> {
     let text = String::from_utf8_lossy(stream).replace("\r\n", "\n").replace('\r', "\n");
     let (mut events, mut name, mut data) = (Vec::new(), String::new(), Vec::<String>::new());
     let mut lines: Vec<&str> = text.split('\n').collect();
-    // What stands behind the last line feed is no line, unless it is the last line of a stream that just ended.
+    // Bytes behind the last line feed are no line, unless they are the last line of a stream that just ended.
     let last = lines.pop().unwrap_or_default();
     let finish = |name: &str, data: &[String], events: &mut Vec<Event>| {
         let data = data.join("\n");
