@@ -18,6 +18,7 @@ use crate::journal::{Journal, Origin, Place, ambient};
 use crate::limits::{EmptyReply, HistoryPolicy, Limits, Timing};
 use crate::manual::ToolManager;
 use crate::memory::look::Memory;
+use crate::observe::Observer;
 use crate::options::RunOptions;
 use crate::preflight::Preflight;
 use crate::price::{Money, Prices};
@@ -80,6 +81,7 @@ impl Agent {
                 streaming: true,
                 limits: Limits::default(),
                 hooks: Arc::default(),
+                observers: None,
                 prices: None,
                 timing: Timing::default(),
                 approval: None,
@@ -361,6 +363,13 @@ impl AgentBuilder {
     /// Adds a hook that looks at each run at fixed points; see [`RunHook`].
     pub fn hook(mut self, hook: impl RunHook + 'static) -> Self {
         Arc::make_mut(&mut self.inner.hooks).add(hook);
+        self
+    }
+
+    /// Adds one who looks on at each run; see [`Observer`].
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        let before = self.inner.observers.iter().flat_map(|observers| observers.iter().cloned());
+        self.inner.observers = Some(before.chain([Arc::new(observer) as Arc<dyn Observer>]).collect());
         self
     }
 

@@ -14,6 +14,7 @@ use crate::deliver::{SubmitError, fits, reply};
 use crate::journal::Place;
 use crate::keep::keep_of_result;
 use crate::log::{Asked, Decided, Decision, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::observe::Watched;
 use crate::output::OutputSpec;
 use crate::run::PendingCall;
 
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     store: Arc<dyn DocumentStore>,
     /// The value that the run is asked for, set before it starts.
     output: OnceLock<Box<OutputSpec>>,
+    /// There where somebody looks on.
+    watched: Option<Arc<Watched>>,
 }
 
 #[derive(Default)]
@@ -97,7 +100,7 @@ impl State {
 const INBOX_LIMIT: usize = 64;
 
 impl Control {
-    pub(crate) fn new(place: Place, store: Arc<dyn DocumentStore>) -> Self {
+    pub(crate) fn new(place: Place, store: Arc<dyn DocumentStore>, watched: Option<Arc<Watched>>) -> Self {
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::default(),
@@ -107,8 +110,14 @@ impl Control {
                 place,
                 store,
                 output: OnceLock::new(),
+                watched,
             }),
         }
+    }
+
+    /// The run, where somebody looks on.
+    pub(crate) fn watched(&self) -> Option<&Arc<Watched>> {
+        self.shared.watched.as_ref()
     }
 
     /// Asks the run for a value, if it has not started.

@@ -27,6 +27,7 @@ mod log;
 mod manual;
 mod memory;
 mod nested;
+mod observe;
 mod options;
 mod outcome;
 mod output;
@@ -62,6 +63,10 @@ pub use memory::{
     TokenCounter, TokenWindow,
 };
 pub use nested::{AgentTask, AgentTool};
+pub use observe::{
+    ModelCall, ModelCallObserver, ObservedRun, Observer, OpenedRun, RunObserver, ToolCallEnd,
+    ToolCallObserver, ToolCallStart,
+};
 pub use options::RunOptions;
 pub use outcome::{EndReason, Outcome, RunError};
 pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun};

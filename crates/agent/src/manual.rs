@@ -216,7 +216,8 @@ impl ToolManager {
         context.call_id = Some(call.id.clone());
         let limit = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout).min(LONGEST);
         let (pace, handling) = (Pace::default(), Arc::clone(&self.setup.handling));
-        let invocation = Invocation { entry, call, context, limit, pace, scope: None, handling };
+        let invocation =
+            Invocation { entry, call, context, limit, pace, scope: None, watched: None, handling };
         let deferred =
             ToolResult::error(&invocation.call, "the result comes later, and nobody waits for it here");
         Box::pin(async { invoke(invocation).await.map_or(deferred, |outcome| outcome.result) })

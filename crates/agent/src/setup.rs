@@ -14,6 +14,7 @@ use crate::hooks::Hooks;
 use crate::limits::{HistoryPolicy, Limits, Timing};
 use crate::log::FamilyTools;
 use crate::memory::look::Memory;
+use crate::observe::Observer;
 use crate::options::RunOptions;
 use crate::output::{OutputMode, OutputSpec, reasons};
 use crate::preflight::Screen;
@@ -38,6 +39,7 @@ pub(crate) struct Setup {
     pub(crate) streaming: bool,
     pub(crate) limits: Limits,
     pub(crate) hooks: Arc<Hooks>,
+    pub(crate) observers: Option<Arc<[Arc<dyn Observer>]>>,
     pub(crate) prices: Option<Arc<Prices>>,
     pub(crate) timing: Timing,
     /// The policy that says which calls run without asking; by default the tools say it.

@@ -21,6 +21,7 @@ use crate::event::{Event, EventKind};
 use crate::hooks::Hooks;
 use crate::journal::JournalError;
 use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::observe::{ToolCallEnd, Watching};
 use crate::output::ANSWERED;
 use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, told_of_change, unknown_outcome};
@@ -293,11 +294,15 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>, hooks: Opti
         (hooks, invocation.call.clone(), closed)
     });
     let scope = invocation.scope.clone();
+    let watching = Watching::new(invocation.watched.as_ref());
     let documents = invocation.context.documents.clone();
     let call_id = invocation.call.id.clone();
     let mut outcome = match invoke(invocation).await {
         Ok(outcome) => outcome,
-        Err(deferred) => return Answered::Deferred(call_id, deferred),
+        Err(deferred) => {
+            watching.end(&ToolCallEnd::Deferred);
+            return Answered::Deferred(call_id, deferred);
+        }
     };
     // Another document under a known id is another document.
     outcome.result = outcome.result.apart_from(|id| documents.get(id));
@@ -308,14 +313,20 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>, hooks: Opti
         outcome.result = told_of_change(outcome.result, &arguments);
     }
     if outcome.disposition == Disposition::Aborted {
+        watching.end(&ToolCallEnd::Result(&outcome));
         return Answered::Aborted(outcome);
     }
     let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
-    match scope {
+    let answered = match scope {
         Some(scope) if scope.was_broken_off() && !superseded => Answered::BrokenOff,
         Some(scope) if scope.was_paused() && !superseded => Answered::Paused,
         _ => Answered::Done(outcome, !superseded),
-    }
+    };
+    watching.end(&match &answered {
+        Answered::Done(outcome, true) => ToolCallEnd::Result(outcome),
+        _ => ToolCallEnd::Paused,
+    });
+    answered
 }
 
 /// The call that an event says to be started.
@@ -414,7 +425,10 @@ impl Driver {
             // There is time left for a last answer behind the tools.
             let left = interrupt.left().map(|left| left.saturating_sub(self.run.landing_room()));
             let limit = left.map_or(own, |left| own.min(left)).min(LONGEST);
+            let watched = self.control.watched();
+            let watched = watched.and_then(|watched| watched.tool(&call, &entry.spec, self.run.steps()));
             let invocation = Invocation {
+                watched,
                 scope: self.scope_of(&call, nests, limit),
                 entry,
                 context: self.context(&key, &call),

@@ -52,7 +52,7 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
-        let mut chunks = driver.setup.model.stream(request);
+        let mut chunks = driver.stream(&driver.setup.model, request);
         let mut said = String::new();
         let mut partial = driver.run.output().map(|output| Box::new(Partial::new(&output.spec)));
         let completion = loop {
@@ -97,7 +97,7 @@ pub(super) fn ask<'a>(
                                     yield Ok(driver.event(kind));
                                 }
                                 if let Some(request) = request {
-                                    chunks = driver.setup.model.stream(request);
+                                    chunks = driver.stream(&driver.setup.model, request);
                                     continue;
                                 }
                             }

@@ -16,6 +16,7 @@ use crate::driver::open::Task;
 use crate::event::{Event, EventKind};
 use crate::journal::Origin;
 use crate::log::Decision;
+use crate::observe::Watched;
 use crate::outcome::{EndReason, Outcome, RunError};
 use crate::pace::Pace;
 use crate::run::Run;
@@ -50,7 +51,10 @@ struct Read;
 
 impl AgentRun {
     pub(crate) fn new(setup: Arc<Setup>, origin: Origin, task: Task) -> Self {
-        let control = Control::new(origin.place(), Arc::clone(&setup.store));
+        let around = origin.scope().map(|scope| scope.shared());
+        let agents = setup.observers.as_ref().or_else(|| around?.observers.as_ref());
+        let watched = agents.map(|agents| Watched::new(agents, &task.observed(&setup)));
+        let control = Control::new(origin.place(), Arc::clone(&setup.store), watched);
         let pace = Pace::default();
         let stream = drive(setup, origin, task, control.clone(), pace.clone());
         Self { stream: Box::pin(stream), control, pace, observers: Vec::new() }
@@ -206,8 +210,12 @@ impl Stream for AgentRun {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         let run = self.get_mut();
-        let stream = run.stream.as_mut();
-        let polled = run.pace.poll(context, |context| stream.poll_next(context));
+        let (stream, pace) = (run.stream.as_mut(), &run.pace);
+        let poll = || pace.poll(context, |context| stream.poll_next(context));
+        let polled = match run.control.watched() {
+            None => poll(),
+            Some(watched) => watched.poll(poll),
+        };
         if let Poll::Ready(Some(event)) = &polled
             && !run.observers.is_empty()
         {
@@ -220,6 +228,11 @@ impl Stream for AgentRun {
 impl Drop for AgentRun {
     fn drop(&mut self) {
         self.control.abandon();
+        if let Some(watched) = self.control.watched() {
+            // The work inside ends before the run does.
+            self.stream = Box::pin(futures_util::stream::empty());
+            watched.end();
+        }
     }
 }
 

@@ -33,8 +33,9 @@ impl Driver {
             let account = self.budget.as_ref().map(|budget| Arc::clone(&budget.account));
             let outer = self.scope.as_ref().map(|scope| Arc::clone(scope.shared()));
             let (prices, control) = (self.prices.clone(), self.control.clone());
-            self.around =
-                Some(Arc::new(Around::new(account, prices, control, self.run.limits().max_depth, outer)));
+            let mut around = Around::new(account, prices, control, self.run.limits().max_depth, outer);
+            around.observers = self.control.watched().map(|watched| Arc::clone(watched.agents()));
+            self.around = Some(Arc::new(around));
         }
         let around = Arc::clone(self.around.as_ref()?);
         if nests && self.inside.is_none() {

@@ -28,7 +28,7 @@ mod wait;
 
 use std::sync::Arc;
 
-use attache_core::{Document, Extensions, RunValues, Transcript};
+use attache_core::{ChatRequest, ChunkStream, Document, Extensions, ModelHandle, RunValues, Transcript};
 use tokio::sync::mpsc::Receiver;
 
 use crate::account::Budget;
@@ -88,6 +88,14 @@ impl Driver {
     fn event(&mut self, kind: EventKind) -> Event {
         self.seq += 1;
         Event { seq: self.seq, step: self.run.steps(), kind }
+    }
+
+    /// Asks a model.
+    fn stream(&self, model: &ModelHandle, request: ChatRequest) -> ChunkStream {
+        match self.control.watched() {
+            None => model.stream(request),
+            Some(watched) => watched.ask(model, request, self.run.steps().saturating_add(1)),
+        }
     }
 
     /// Records an entry and folds in the one that stands under its key.

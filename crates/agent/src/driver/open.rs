@@ -23,6 +23,7 @@ use crate::limits::HistoryPolicy;
 use crate::log::{Entry, EntryKind, Key, Started, ToolRule};
 use crate::memory::mark::without_marks;
 use crate::memory::marks::Marks;
+use crate::observe::{ObservedRun, OpenedRun};
 use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::output::{OutputMode, OutputSpec};
@@ -43,6 +44,17 @@ impl Task {
         match self {
             Self::Start(input) => &input.options,
             Self::Resume(options) => options,
+        }
+    }
+
+    /// The run as observers learn of it.
+    pub(super) fn observed<'a>(&'a self, setup: &'a Setup) -> ObservedRun<'a> {
+        let options = self.options();
+        ObservedRun {
+            model: options.model.as_ref().unwrap_or(&setup.model),
+            is_resumed: matches!(self, Self::Resume(_)),
+            run_values: &options.extensions,
+            agent_values: &setup.extensions,
         }
     }
 
@@ -182,6 +194,11 @@ pub(super) async fn open(
             }
         }
     }
+    if let Some(watched) = driver.control.watched() {
+        let (run, setup) = (&driver.run, &driver.setup);
+        let (model, system) = (&setup.model, setup.system.as_deref());
+        watched.opened(&OpenedRun { run_id: run.id(), model, system, mark: run.mark() });
+    }
     events.insert(0, EventKind::RunStarted { run_id: driver.run.id().to_owned() });
     Ok((driver, events))
 }
@@ -253,6 +270,7 @@ impl Driver {
             options: input.options.number(),
             question: asked.as_ref().map(|(question, _)| *question),
             beside,
+            mark: self.control.watched().and_then(|watched| watched.mark()),
         };
         let mut entries = vec![Entry::new(Key::start(), EntryKind::Started(started))];
         entries.extend(stopped);

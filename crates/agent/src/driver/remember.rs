@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, Usage};
+use attache_core::{ChatRequest, Message, ModelHandle, Usage};
 
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
@@ -137,7 +137,9 @@ impl Driver {
             let mut summary = order.earlier.clone();
             for piece in order.pieces()? {
                 let request = order.request(&piece, summary.as_deref(), model);
-                let asked = tokio::time::timeout(order.timeout, model.complete(request)).await;
+                let asked =
+                    tokio::time::timeout(order.timeout, ModelHandle::collect(self.stream(model, request)))
+                        .await;
                 let completion = match asked {
                     Ok(Ok(completion)) => completion,
                     Ok(Err(error)) => return Err(error.to_string()),

@@ -157,6 +157,9 @@ pub struct Started {
     /// Those of the runs that its tool had started until then and no log tells of: some may never write one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) beside: Vec<u64>,
+    /// The mark by which an observer finds the run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mark: Option<Box<str>>,
 }
 
 /// The way in which a run treats one tool, where it is not the usual one.

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use crate::account::Account;
 use crate::control::Control;
 use crate::event::EventKind;
+use crate::observe::Observer;
 use crate::price::Prices;
 use crate::run::{Paused, Spent, Waiting};
 
@@ -22,6 +23,8 @@ pub(crate) struct Around {
     /// The number of runs that stand around this one.
     pub(crate) depth: u32,
     pub(crate) max_depth: u32,
+    /// Those who look on, for agents inside that nobody else looks on at.
+    pub(crate) observers: Option<Arc<[Arc<dyn Observer>]>>,
     /// The run around this one shares its own.
     outer: Option<Arc<Around>>,
     events: OnceLock<mpsc::Sender<Inside>>,
@@ -57,6 +60,7 @@ impl Around {
             control,
             depth,
             max_depth,
+            observers: None,
             outer,
             events: OnceLock::new(),
             state: Mutex::default(),

@@ -34,6 +34,7 @@ impl Run {
         self.direct.clone_from(&started.direct_tools);
         self.tallies.rules.clone_from(&started.rules);
         self.options = started.options;
+        self.mark.clone_from(&started.mark);
         self.families.clone_from(&started.families);
         self.output = started.output.clone().map(|spec| Box::new(Output::new(*spec)));
         self.history.clone_from(&started.messages);

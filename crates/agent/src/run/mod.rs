@@ -110,6 +110,8 @@ pub struct Run {
     external: Vec<String>,
     direct: Vec<String>,
     options: Option<u64>,
+    /// The mark by which an observer finds the run again.
+    mark: Option<Box<str>>,
     families: Vec<FamilyTools>,
     output: Option<Box<Output>>,
     /// The tools that were offered since the run began, by the times at which that happened.
@@ -448,6 +450,11 @@ impl Run {
     pub(crate) fn landing_room(&self) -> Duration {
         let all = self.deadline.map_or(0, |deadline| deadline.saturating_sub(self.began_at));
         Duration::from_millis((all / 10).min(30_000))
+    }
+
+    /// The mark by which an observer finds the run again.
+    pub(crate) fn mark(&self) -> Option<&str> {
+        self.mark.as_deref()
     }
 
     /// The number of what the run has otherwise than its agent.

@@ -24,6 +24,7 @@ fn started(max_steps: u32) -> Entry {
         grants: vec![],
         options: None,
         beside: vec![],
+        mark: None,
     };
     Entry::new(Key::start(), EntryKind::Started(started))
 }

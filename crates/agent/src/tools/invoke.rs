@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::journal::Scope;
 use crate::log::{Disposition, ToolOutcome};
+use crate::observe::WatchedTool;
 use crate::pace::Pace;
 use crate::run::UNKNOWN_OUTCOME;
 use crate::tools::family::{CHANGED, GONE, is_same};
@@ -30,6 +31,7 @@ pub(crate) struct Invocation {
     pub(crate) pace: Pace,
     /// Where the runs that the tool starts are recorded.
     pub(crate) scope: Option<Arc<Scope>>,
+    pub(crate) watched: Option<Arc<WatchedTool>>,
     pub(crate) handling: Arc<Handling>,
 }
 
@@ -38,13 +40,13 @@ pub(crate) struct Invocation {
 /// # Errors
 /// There is no result yet: it comes later.
 pub(crate) async fn invoke(invocation: Invocation) -> Result<ToolOutcome, Box<Deferred>> {
-    let Invocation { entry, call, mut context, limit, pace, scope, handling } = invocation;
+    let Invocation { entry, call, mut context, limit, pace, scope, watched, handling } = invocation;
     context.deadline = Some((Instant::now() + limit).into_std());
     let has_effect = entry.spec.metadata.effect != Effect::Read;
     // The driver reads in their results which tools were shown.
     let hook = handling.outcome.clone().filter(|_| !is_ours(&entry.spec));
     let hook = hook.map(|hook| (hook, entry.spec.clone()));
-    let work = AssertUnwindSafe(run(entry, call.clone(), context, scope)).catch_unwind();
+    let work = AssertUnwindSafe(run(entry, call.clone(), context, scope, watched)).catch_unwind();
     let came = match pace.within(limit, work).await {
         // It is no outcome, and passes by whoever changes outcomes.
         Some(Ok(Ok(ToolOutput { deferred: Some(deferred), .. }))) => return Err(deferred),
@@ -109,13 +111,17 @@ async fn run(
     call: ToolCall,
     context: ToolContext,
     scope: Option<Arc<Scope>>,
+    watched: Option<Arc<WatchedTool>>,
 ) -> Result<ToolOutput, ToolError> {
     let Ready { spec, work } = entry;
     let is_blocking = spec.metadata.blocking;
     match work {
-        Work::Tool(tool, arguments) => run_tool(tool, arguments, is_blocking, context, scope).await,
+        Work::Tool(tool, arguments) => run_tool(tool, arguments, is_blocking, context, scope, watched).await,
         Work::Family(Door::Handler(family)) => {
-            let work = async { family.call(&call.name, &call.arguments, context).await };
+            let work = async {
+                let begin = || family.call(&call.name, &call.arguments, context);
+                WatchedTool::around(watched.as_ref(), begin).await
+            };
             Scope::around(scope, work).await
         }
         Work::Family(Door::Catalog(catalog)) => {
@@ -129,7 +135,7 @@ async fn run(
                 return Err(ToolError::new(CHANGED).with_kind(ToolErrorKind::UnknownTool));
             }
             let arguments = tool.arguments(&call.arguments)?;
-            run_tool(tool, arguments, is_blocking, context, scope).await
+            run_tool(tool, arguments, is_blocking, context, scope, watched).await
         }
     }
 }
@@ -140,15 +146,18 @@ async fn run_tool(
     is_blocking: bool,
     context: ToolContext,
     scope: Option<Arc<Scope>>,
+    watched: Option<Arc<WatchedTool>>,
 ) -> Result<ToolOutput, ToolError> {
     if !is_blocking {
-        return Scope::around(scope, async { tool.run(arguments, context).await }).await;
+        let work = async { WatchedTool::around(watched.as_ref(), || tool.run(arguments, context)).await };
+        return Scope::around(scope, work).await;
     }
     let runtime = tokio::runtime::Handle::current();
     let fresh = fresh::Source::current();
     let work = move || {
         let _entered = fresh.enter();
-        runtime.block_on(Scope::around(scope, tool.run(arguments, context)))
+        let work = WatchedTool::around(watched.as_ref(), || tool.run(arguments, context));
+        runtime.block_on(Scope::around(scope, work))
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,

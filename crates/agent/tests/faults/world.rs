@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    Agent, AgentRun, Compaction, Disclosure, MessageWindow, OutputMode, OutputSpec, Tools, tool_fn,
+    Agent, AgentRun, Compaction, Disclosure, MessageWindow, ObservedRun, Observer, OpenedRun, OutputMode,
+    OutputSpec, RunObserver, Tools, tool_fn,
 };
 use attache_core::{
     Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
@@ -28,6 +29,25 @@ impl Random {
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         usize::try_from((bits ^ (bits >> 31)) % u64::try_from(end).unwrap()).unwrap()
+    }
+}
+
+/// Looks on, and marks the run in its log.
+struct Marking;
+
+impl Observer for Marking {
+    fn run(&self, _: &ObservedRun<'_>) -> Arc<dyn RunObserver> {
+        Arc::new(Self)
+    }
+}
+
+impl RunObserver for Marking {
+    fn mark(&self) -> Option<String> {
+        Some("a mark".to_owned())
+    }
+
+    fn opened(&self, run: &OpenedRun<'_>) {
+        assert_eq!(run.mark, Some("a mark"));
     }
 }
 
@@ -214,6 +234,7 @@ impl World {
         let builder = if self.compacts { builder.memory(memory) } else { builder.window(window) };
         builder
             .system("You are tested.")
+            .observer(Marking)
             .tool(self.tool("reads", Effect::Read))
             .tool(self.tool("repeats", Effect::Idempotent))
             .tool(self.tool("pays", Effect::SideEffect))

@@ -30,6 +30,7 @@ mod manual;
 mod memory;
 mod names;
 mod nested;
+mod observers;
 mod options;
 mod outcomes;
 mod outside;

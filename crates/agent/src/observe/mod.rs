@@ -1,0 +1,11 @@
+//! Those who look on while agents run.
+
+mod guarded;
+mod observer;
+mod watched;
+
+pub use observer::{
+    ModelCall, ModelCallObserver, ObservedRun, Observer, OpenedRun, RunObserver, ToolCallEnd,
+    ToolCallObserver, ToolCallStart,
+};
+pub(crate) use watched::{Watched, WatchedTool, Watching};
