@@ -49,7 +49,7 @@ pub struct Agent(Arc<Setup>);
 /// Builds an [`Agent`].
 #[must_use]
 pub struct AgentBuilder {
-    inner: Setup,
+    pub(crate) inner: Setup,
 }
 
 /// Why an agent cannot be built.
@@ -94,6 +94,7 @@ impl Agent {
                 converters: Vec::new(),
                 extensions: Extensions::default(),
                 principal: None,
+                handoffs: Vec::new(),
                 #[cfg(feature = "citations")]
                 citations: false,
             },
@@ -126,6 +127,10 @@ impl Agent {
     /// [`ToolsError`] if the tools cannot be offered.
     pub async fn tool_manager(&self) -> Result<ToolManager, ToolsError> {
         ToolManager::new(Arc::clone(&self.0)).await
+    }
+
+    pub(crate) fn setup(&self) -> &Arc<Setup> {
+        &self.0
     }
 
     /// The store that keeps its documents.
@@ -521,6 +526,7 @@ impl AgentBuilder {
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut inner = self.inner;
         inner.settle()?;
+        inner.settle_handoffs()?;
         inner.told = Arc::clone(&inner.known);
         let preflight = &inner.known.preflight;
         if !preflight.is_clean() {

@@ -62,6 +62,13 @@ pub enum EventKind {
         /// Their internal names, in order.
         names: Vec<String>,
     },
+    /// The conversation was handed over: another agent answers from now on.
+    HandedOff {
+        /// The agent that had it; none for the one with which the run began.
+        from: Option<String>,
+        /// The agent that has it now, by the name under which the one before knows it.
+        agent: String,
+    },
     /// The model is asked.
     StepStarted {
         /// The model, `provider/model`.

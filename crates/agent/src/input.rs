@@ -24,6 +24,8 @@ pub struct RunInput {
     pub leaves_approvals: bool,
     /// Leave to call tools without asking, from [`Outcome::grants`](crate::Outcome::grants) of earlier runs.
     pub grants: Vec<Grant>,
+    /// The agent that has the conversation from the start.
+    pub agent: Option<String>,
     /// The options of this run alone.
     pub options: RunOptions,
 }
@@ -79,6 +81,15 @@ impl RunInput {
         self
     }
 
+    /// Lets the agent of that name go on with the conversation, to which an earlier run
+    /// [handed it over](crate::Outcome::agent): it is one to which the agent may hand it over, or one of those further
+    /// on. Take it from an outcome, never from a client.
+    #[must_use]
+    pub fn with_agent(mut self, agent: impl Into<Option<String>>) -> Self {
+        self.agent = agent.into();
+        self
+    }
+
     /// Sets what the run has otherwise than its agent: a model, settings, tools, a principal. Values for tools that
     /// were added before are replaced.
     ///
@@ -110,6 +121,9 @@ impl RunInput {
                 let mut hash = StableHash::new().text("asked").text(system.unwrap_or_default());
                 if let Some(options) = self.options.number() {
                     hash = hash.text("options").bytes(&options.to_le_bytes());
+                }
+                if let Some(agent) = &self.agent {
+                    hash = hash.text("agent").text(agent);
                 }
                 let messages = self.history.iter().chain(&self.messages);
                 messages.fold(hash, |hash, message| with_message(hash, message)).finish()

@@ -18,6 +18,7 @@ mod details;
 mod driver;
 mod event;
 mod guard;
+mod handoff;
 mod hooks;
 mod input;
 mod journal;
@@ -48,14 +49,15 @@ pub use decide::{DecideError, decide};
 pub use deliver::{SubmitError, deliver};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
+pub use handoff::Handoff;
 pub use hooks::{CallVerdict, Draft, HookContext, HookError, InputVerdict, ReplyVerdict, RunHook};
 pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};
 pub use log::{
     ApprovalRequest, Asked, Begun, Compacted, Decided, Decision, DeferredCall, DeferredRequest, Disposition,
-    Ended, Entry, EntryKind, Grant, HookStop, Hooked, Key, Offered, Reply, SCHEMA_VERSION, Started,
-    SyntheticMessage, ToolOutcome, ToolRule,
+    Ended, Entry, EntryKind, Grant, HandedOff, Handoffs, HookStop, Hooked, Key, Offered, Reply,
+    SCHEMA_VERSION, Started, SyntheticMessage, ToolOutcome, ToolRule, Transfer,
 };
 pub use manual::{Round, ToolManager};
 pub use memory::{
@@ -72,7 +74,7 @@ pub use outcome::{EndReason, Outcome, RunError};
 pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun};
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
-pub use run::{Action, CallLimit, PendingCall, ReplayError, Run};
+pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run};
 pub use store::MemoryDocumentStore;
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, StepTools, StepView, ToolCatalog, ToolFunction,

@@ -38,6 +38,9 @@ pub struct Limits {
     /// Agents inside agents inside this one. 3 by default.
     #[serde(skip_serializing_if = "is_default_max_depth")]
     pub max_depth: u32,
+    /// Hand-offs from one agent to another; further ones are refused. 10 by default.
+    #[serde(skip_serializing_if = "is_default_max_handoffs")]
+    pub max_handoffs: u32,
     /// Tokens read and written in all steps, those of agents inside included; none by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
@@ -68,6 +71,7 @@ impl Default for Limits {
             go_on_without_tool: false,
             max_unknown_rounds: 3,
             max_depth: 3,
+            max_handoffs: 10,
             max_tokens: None,
             max_input_tokens: None,
             max_output_tokens: None,
@@ -105,6 +109,7 @@ is_default! {
     is_default_max_tool_retries = max_tool_retries;
     is_default_max_unknown_rounds = max_unknown_rounds;
     is_default_max_depth = max_depth;
+    is_default_max_handoffs = max_handoffs;
 }
 
 /// The meaning of a reply with neither text nor calls.

@@ -142,6 +142,9 @@ pub struct Outcome {
     pub detail: Option<String>,
     /// The answer, or what there was of it.
     pub text: String,
+    /// The name of the agent that answered, where the [conversation was handed over](crate::Agent::as_handoff); none if
+    /// it was the one with which the run began.
+    pub agent: Option<String>,
     /// The reasoning of the last reply, if it said nothing else; otherwise empty. Such a reply is not in `messages`.
     pub reasoning: String,
     /// The answer as a value of the schema that the run was asked for, or what of it does not fit. `None` if no value was

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use attache_core::{
-    Converter, DocumentStore, DocumentView, Extensions, Fetcher, ModelHandle, ModelSettings,
+    Converter, DocumentStore, DocumentView, Extensions, Fetcher, Message, ModelHandle, ModelSettings,
     ReasoningExcludes, ToolChoice, ToolSpec,
 };
 use attache_documents::RouteOptions;
@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use crate::approval::ApprovalPolicy;
 use crate::hooks::Hooks;
 use crate::limits::{HistoryPolicy, Limits, Timing};
-use crate::log::FamilyTools;
+use crate::log::{FamilyTools, Transfer};
 use crate::memory::look::Memory;
 use crate::observe::Observer;
 use crate::options::RunOptions;
@@ -54,12 +54,70 @@ pub(crate) struct Setup {
     pub(crate) converters: Vec<Arc<dyn Converter>>,
     pub(crate) extensions: Extensions,
     pub(crate) principal: Option<String>,
+    /// The agents to which it may hand the conversation over.
+    pub(crate) handoffs: Vec<Colleague>,
     /// True if answers are held against what the model was shown.
     #[cfg(feature = "citations")]
     pub(crate) citations: bool,
 }
 
+/// An agent to which another may hand the conversation over.
+#[derive(Clone)]
+pub(crate) struct Colleague {
+    pub(crate) transfer: Transfer,
+    pub(crate) setup: Arc<Setup>,
+    /// The choice of the messages that it is given; all of them without one.
+    pub(crate) history: Option<HistoryFilter>,
+    /// The hand-off to the agent before.
+    pub(crate) back: Option<Transfer>,
+}
+
+/// Makes the conversation that an agent is given of the one before.
+pub(crate) type HistoryFilter = Arc<dyn Fn(&[Arc<Message>]) -> Vec<Arc<Message>> + Send + Sync>;
+
 impl Setup {
+    /// Checks the tools of the agents that may hand the conversation back, which have one more than by themselves.
+    pub(crate) fn settle_handoffs(&mut self) -> Result<(), ToolsError> {
+        for colleague in self.handoffs.iter_mut().filter(|colleague| colleague.back.is_some()) {
+            Arc::make_mut(&mut colleague.setup).settle()?;
+        }
+        Ok(())
+    }
+
+    /// The setup of this agent in a run that another one began: the run stays what it is, and this agent answers.
+    pub(crate) fn within(
+        &self,
+        run: &Self,
+        approval: Option<Arc<dyn ApprovalPolicy>>,
+    ) -> Result<Self, ToolsError> {
+        let mut setup = self.clone();
+        setup.limits.clone_from(&run.limits);
+        setup.hooks = Arc::new(run.hooks.and(&self.hooks));
+        setup.prices = run.prices.clone().or(setup.prices);
+        setup.timing = Timing {
+            tool_timeout: self.timing.tool_timeout,
+            parallel_calls: self.timing.parallel_calls,
+            ..run.timing.clone()
+        };
+        setup.approval = approval;
+        setup.history = run.history;
+        setup.store = Arc::clone(&run.store);
+        setup.keeps = run.keeps;
+        setup.fetcher = setup.fetcher.or_else(|| run.fetcher.clone());
+        // What one of them could read is read still.
+        setup.converters.extend(run.converters.iter().cloned());
+        setup.extensions.extend(&run.extensions);
+        setup.principal.clone_from(&run.principal);
+        #[cfg(feature = "citations")]
+        {
+            setup.citations = run.citations;
+        }
+        setup.listed = Arc::default();
+        setup.settle()?;
+        setup.told = Arc::clone(&setup.known);
+        Ok(setup)
+    }
+
     /// Checks the tools that are known, and lets a tool that reads documents do it as the agent shows them.
     pub(crate) fn settle(&mut self) -> Result<(), ToolsError> {
         if let Some(reader) = self.tools.reader() {

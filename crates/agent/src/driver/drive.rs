@@ -85,6 +85,14 @@ pub(super) fn drive(
                     }
                     Err(stopped) => stop = Some(stopped),
                 },
+                Action::HandOver { .. } => match interrupt.attempt(Box::pin(driver.hand_over())).await {
+                    Ok(events) => {
+                        for kind in events {
+                            yield driver.event(kind);
+                        }
+                    }
+                    Err(stopped) => stop = Some(stopped),
+                },
                 Action::AnswerCalls { calls } => {
                     // Most runs wait for their models most of the time, and need no room for a round then.
                     let mut answering = Box::pin(answer::answer(&mut driver, &mut interrupt, calls));

@@ -8,6 +8,7 @@ mod cite;
 mod close;
 mod drive;
 mod gate;
+mod hand_over;
 mod handle;
 mod hooking;
 mod inside;
@@ -24,6 +25,7 @@ mod results;
 mod rules;
 mod shorten;
 mod stop;
+mod team;
 mod wait;
 
 use std::sync::Arc;
@@ -47,6 +49,7 @@ use interrupt::Interrupt;
 use library::Library;
 use offers::Offers;
 use stop::{Fault, Stop};
+use team::Team;
 
 pub use handle::AgentRun;
 pub(crate) use open::Task;
@@ -81,6 +84,8 @@ struct Driver {
     budget: Option<Box<Budget>>,
     /// The tools that change during the run, where some may.
     offers: Option<Box<Offers>>,
+    /// The agents to which the conversation may be handed over.
+    team: Option<Box<Team>>,
     seq: u64,
 }
 

@@ -42,7 +42,7 @@ impl Driver {
             }
         }
         let Some(toolbox) = self.offerable(&mut new, &mut events)? else { return Ok(events) };
-        let number = u32::try_from(self.run.offered().len()).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.run.offers()).unwrap_or(u32::MAX);
         let names = new.iter().map(|offered| offered.tool.name().to_owned()).collect();
         self.record(Key::offered(number), EntryKind::Offered(Offered { tools: new })).await?;
         self.toolbox = toolbox.into();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use attache_core::{
-    DocumentView, ErrorKind, Message, ProviderError, Repaired, Role, RunValues, StoreError, Transcript,
-    repair,
+    DocumentView, ErrorKind, Extensions, Message, ProviderError, Repaired, Role, RunValues, StoreError,
+    Transcript, repair,
 };
 
 use crate::account::{Account, Amount, Budget};
@@ -15,12 +15,13 @@ use crate::driver::budget::check_priced;
 use crate::driver::library::Library;
 use crate::driver::offers::Offers;
 use crate::driver::stop::Fault;
+use crate::driver::team::{Team, unknown};
 use crate::event::EventKind;
 use crate::input::RunInput;
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
-use crate::limits::HistoryPolicy;
-use crate::log::{Entry, EntryKind, Key, Started, ToolRule};
+use crate::limits::{HistoryPolicy, Limits};
+use crate::log::{Entry, EntryKind, Handoffs, Key, Started, ToolRule};
 use crate::memory::mark::without_marks;
 use crate::memory::marks::Marks;
 use crate::observe::{ObservedRun, OpenedRun};
@@ -28,7 +29,7 @@ use crate::options::RunOptions;
 use crate::outcome::{EndReason, Outcome};
 use crate::output::{OutputMode, OutputSpec};
 use crate::pace::Pace;
-use crate::run::{Action, ReplayError, Run, open_approvals, without_approvals};
+use crate::run::{AGENT, Action, ReplayError, Run, open_approvals, without_approvals};
 use crate::setup::Setup;
 use crate::tools::{Executor, ToolEntry, Toolbox};
 
@@ -124,6 +125,13 @@ pub(super) async fn open(
             Recorder::claim(&place, read).await?
         }
     };
+    let team = Team::of(setup, &options.extensions);
+    let led = match (run.path(), &team) {
+        ([], _) => None,
+        (path, Some(team)) => Some(team.in_charge(path)?),
+        (path, None) => return Err(unknown(&path.join("/"))),
+    };
+    let setup = led.as_ref().unwrap_or(setup);
     let output = match run.output() {
         Some(output) => Some(output.spec.clone()),
         None if matches!(run.next(), Action::Start) => {
@@ -138,16 +146,9 @@ pub(super) async fn open(
         None => None,
     };
     let setup = shaped.as_ref().unwrap_or(setup);
-    let mut extensions = setup.extensions.clone();
-    extensions.extend(&options.extensions);
-    // A run inside a tool is given the values of the run around it, and reads documents in its own way.
-    if let Some(view) = setup.extensions.get::<DocumentView>() {
-        // The limits of a run that is resumed are those of its log.
-        let mut view = view.clone();
-        let limits = if run.next() == Action::Start { &setup.limits } else { run.limits() };
-        view.max_result_chars = limits.max_result_chars;
-        extensions.insert(view);
-    }
+    // The limits of a run that is resumed are those of its log.
+    let limits = if run.next() == Action::Start { &setup.limits } else { run.limits() };
+    let extensions = values(setup, &options.extensions, limits);
     let mut driver = Driver {
         setup: Arc::clone(setup),
         recorder,
@@ -170,6 +171,7 @@ pub(super) async fn open(
         inside: None,
         budget: None,
         offers: Offers::of(setup),
+        team,
         seq: 0,
     };
     let mut events = Vec::new();
@@ -203,6 +205,59 @@ pub(super) async fn open(
     Ok((driver, events))
 }
 
+/// The values that tools find: a run inside a tool is given those of the run around it, and reads documents in its own
+/// way.
+pub(super) fn values(setup: &Setup, own: &Extensions, limits: &Limits) -> Extensions {
+    let mut values = setup.extensions.clone();
+    values.extend(own);
+    if let Some(view) = setup.extensions.get::<DocumentView>() {
+        let mut view = view.clone();
+        view.max_result_chars = limits.max_result_chars;
+        values.insert(view);
+    }
+    values
+}
+
+/// The things that a fold has to know of tools.
+pub(super) struct ToolFacts {
+    /// The tools whose calls the caller answers.
+    pub(super) external: Vec<String>,
+    /// Those whose output is the answer.
+    pub(super) direct: Vec<String>,
+    pub(super) rules: Vec<ToolRule>,
+}
+
+impl ToolFacts {
+    pub(super) fn of(toolbox: &Toolbox, output: Option<&OutputSpec>) -> Self {
+        let is_output = |entry: &ToolEntry| {
+            let name = entry.spec.definition.name();
+            output.is_some_and(|spec| spec.mode == OutputMode::Tool && spec.name == name)
+        };
+        let names = |wanted: &dyn Fn(&ToolEntry) -> bool| {
+            let wanted = toolbox.entries.values().filter(|entry| wanted(entry));
+            let mut names: Vec<String> =
+                wanted.map(|entry| entry.spec.definition.name().to_owned()).collect();
+            names.sort_unstable();
+            names
+        };
+        let mut rules: Vec<_> =
+            toolbox.entries.values().filter_map(|entry| ToolRule::of(&entry.spec)).collect();
+        rules.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        let is_external =
+            |entry: &ToolEntry| matches!(entry.executor, Executor::External) && !is_output(entry);
+        Self {
+            external: names(&is_external),
+            direct: names(&|entry| entry.spec.metadata.return_direct),
+            rules,
+        }
+    }
+}
+
+/// True if a system message holds the instructions of an agent to which an earlier run was handed over.
+fn is_handed(message: &Message) -> bool {
+    message.role() == Role::System && message.metadata().get(AGENT).is_some()
+}
+
 impl Driver {
     /// Records the beginning, with a conversation that every provider takes.
     async fn begin(
@@ -225,11 +280,11 @@ impl Driver {
         };
         let mut messages = Vec::with_capacity(input.history.len() + new.len() + 1);
         if let Some(system) = &setup.system
-            && !input.history.iter().any(|message| message.role() == Role::System)
+            && !input.history.iter().any(|message| message.role() == Role::System && !is_handed(message))
         {
             messages.push(Message::system(system.as_str()).shared());
         }
-        messages.extend(input.history.iter().chain(&new).cloned());
+        messages.extend(input.history.iter().filter(|message| !is_handed(message)).chain(&new).cloned());
         if input.leaves_approvals {
             without_approvals(&mut messages);
         }
@@ -249,12 +304,7 @@ impl Driver {
             messages.iter().rposition(|message| message.id() == first.id()).unwrap_or(messages.len())
         });
         let (beside, told) = asked.as_ref().map(|(_, scope)| scope.untold()).unwrap_or_default();
-        let is_output = |entry: &ToolEntry| {
-            let name = entry.spec.definition.name();
-            output.as_ref().is_some_and(|spec| spec.mode == OutputMode::Tool && spec.name == name)
-        };
-        let external_tools =
-            self.names(|entry| matches!(entry.executor, Executor::External) && !is_output(entry));
+        let facts = ToolFacts::of(&self.toolbox, output.as_ref());
         let started = Started {
             run_id,
             messages,
@@ -262,11 +312,12 @@ impl Driver {
             limits: setup.limits.clone(),
             deadline,
             families: self.toolbox.families.clone(),
-            external_tools,
+            external_tools: facts.external,
             output: output.map(Box::new),
-            direct_tools: self.names(|entry| entry.spec.metadata.return_direct),
-            rules: self.rules(),
+            direct_tools: facts.direct,
+            rules: facts.rules,
             grants: input.grants.clone(),
+            handoffs: self.handoffs(input.agent.as_deref())?,
             options: input.options.number(),
             question: asked.as_ref().map(|(question, _)| *question),
             beside,
@@ -288,7 +339,7 @@ impl Driver {
     fn open_account(&mut self) -> Result<(), Fault> {
         let limits = self.run.limits();
         let around = self.scope.as_ref().and_then(|scope| scope.shared().account.clone());
-        if limits.max_cost.is_some() || around.as_ref().is_some_and(|around| around.limits_cost()) {
+        if self.is_cost_limited() {
             check_priced(self.prices.as_deref(), self.setup.model.id())?;
         }
         if limits.limit_spending() || around.is_some() {
@@ -303,18 +354,22 @@ impl Driver {
         Ok(())
     }
 
-    fn rules(&self) -> Vec<ToolRule> {
-        let mut rules: Vec<_> =
-            self.toolbox.entries.values().filter_map(|entry| ToolRule::of(&entry.spec)).collect();
-        rules.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        rules
+    /// The hand-offs of a run that begins, with the agent that has the conversation from the start.
+    fn handoffs(&self, agent: Option<&str>) -> Result<Option<Box<Handoffs>>, Fault> {
+        let Some(team) = &self.team else {
+            return agent.map_or(Ok(None), |agent| Err(unknown(agent)));
+        };
+        let handoffs = Handoffs { transfers: team.transfers(&[])?, agent: agent.map(str::to_owned) };
+        if let Some(agent) = agent {
+            team.find(agent).ok_or_else(|| unknown(agent))?;
+        }
+        Ok(Some(Box::new(handoffs)))
     }
 
-    fn names(&self, wanted: impl Fn(&ToolEntry) -> bool) -> Vec<String> {
-        let wanted = self.toolbox.entries.values().filter(|entry| wanted(entry));
-        let mut names: Vec<String> = wanted.map(|entry| entry.spec.definition.name().to_owned()).collect();
-        names.sort_unstable();
-        names
+    /// True if the run's cost is limited, or that of the run around it.
+    pub(super) fn is_cost_limited(&self) -> bool {
+        let around = self.scope.as_ref().and_then(|scope| scope.shared().account.as_ref());
+        self.run.limits().max_cost.is_some() || around.is_some_and(|around| around.limits_cost())
     }
 
     /// A store that fails is a fault where the log refers to it. A run that cannot be resumed goes on, with a warning:

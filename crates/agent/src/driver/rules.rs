@@ -28,7 +28,8 @@ impl Driver {
         }
         let Some(decide) = &self.setup.handling.step else {
             // A choice that every step forces never ends.
-            let choice = if step == 1 { self.setup.tool_choice.clone() } else { ToolChoice::Auto };
+            let choice =
+                if self.run.is_first(step) { self.setup.tool_choice.clone() } else { ToolChoice::Auto };
             return Ok((all, choice));
         };
         let decided = decided(decide, StepView { number: step, history: self.run.history() });
@@ -67,7 +68,7 @@ impl Driver {
                     return Some(why);
                 }
             }
-            None if self.run.steps() == 1 && self.setup.tool_choice == ToolChoice::None => {
+            None if self.run.is_first(self.run.steps()) && self.setup.tool_choice == ToolChoice::None => {
                 return Some(TOOLS_OFF);
             }
             None => {}

@@ -30,7 +30,7 @@ pub(super) enum Answered {
     /// The tool ended the run; nothing is recorded yet.
     Aborted(ToolOutcome),
     /// The caller's result is there, or a person's decision.
-    Delivered(Entry),
+    Delivered(Box<Entry>),
     /// The tool says that the result comes later.
     Deferred(ToolCallId, Box<Deferred>),
     /// The result that was to come later did not come in time.
@@ -103,7 +103,7 @@ pub(super) fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer 
         match place.wait(&key, until).await {
             Ok(Some(mut entry)) => {
                 entry.key = key;
-                Answered::Delivered(entry)
+                Answered::Delivered(Box::new(entry))
             }
             Ok(None) => Answered::Late,
             Err(error) => Answered::Failed(error.into()),
@@ -118,7 +118,7 @@ pub(super) fn wait_decision(place: Place, approval: String, until: SystemTime) -
         match place.wait(&key, Some(until)).await {
             Ok(Some(mut entry)) => {
                 entry.key = key;
-                Answered::Delivered(entry)
+                Answered::Delivered(Box::new(entry))
             }
             Ok(None) => Answered::Undecided(approval),
             Err(error) => Answered::Failed(error.into()),
@@ -133,7 +133,7 @@ pub(super) fn wait_deferred(place: Place, call: ToolCallId, until: Option<System
         match place.wait(&key, until).await {
             Ok(Some(mut entry)) => {
                 entry.key = key;
-                Answered::Delivered(entry)
+                Answered::Delivered(Box::new(entry))
             }
             Ok(None) => Answered::Overdue(call),
             Err(error) => Answered::Failed(error.into()),

@@ -37,6 +37,11 @@ impl Hooks {
         self.0.push(Arc::new(hook));
     }
 
+    /// These, and those behind them.
+    pub(crate) fn and(&self, others: &Self) -> Self {
+        Self(self.0.iter().chain(&others.0).cloned().collect())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -117,6 +117,11 @@ impl Key {
         Self(Arc::from(format!("offered/{number}")))
     }
 
+    /// The `number`-th hand-off, from 0.
+    pub(crate) fn handed_off(number: u32) -> Self {
+        Self(Arc::from(format!("handoff/{number}")))
+    }
+
     /// The end of the run.
     pub(crate) fn end() -> Self {
         Self(Arc::from("end"))

@@ -3,15 +3,19 @@
 mod approval;
 mod deferred;
 mod entry;
+mod handed;
 mod hooked;
 mod key;
+mod tools;
 
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
 pub use deferred::{DeferredCall, DeferredRequest};
 pub use entry::{
-    Begun, Compacted, Disposition, Ended, Entry, EntryKind, Offered, Reply, SCHEMA_VERSION, Started,
-    SyntheticMessage, ToolOutcome, ToolRule,
+    Begun, Compacted, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
+    ToolOutcome,
 };
-pub(crate) use entry::{FamilyTools, OfferedTool};
+pub use handed::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};
 pub use key::Key;
+pub(crate) use tools::{FamilyTools, OfferedTool};
+pub use tools::{Offered, ToolRule};

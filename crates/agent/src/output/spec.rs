@@ -102,6 +102,16 @@ impl OutputSpec {
         self
     }
 
+    /// The same for a model that goes on in the place of another: the mode stays where that model can be asked so.
+    pub(crate) fn resettled(self, model: &ModelHandle, settings: &ModelSettings, has_tools: bool) -> Self {
+        let mode = match self.mode {
+            OutputMode::Tool if model.capabilities().tools => OutputMode::Tool,
+            OutputMode::Prompted => OutputMode::Prompted,
+            _ => OutputMode::Auto,
+        };
+        self.with_mode(mode).settled(model, settings, has_tools)
+    }
+
     fn mode_for(&self, model: &ModelHandle, settings: &ModelSettings, has_tools: bool) -> OutputMode {
         let capabilities = model.capabilities();
         let reasons = reasons(model, settings);

@@ -109,6 +109,9 @@ impl Run {
         if passes(place, limits.max_calls_per_reply) {
             return Some(CallLimit::Reply(limits.max_calls_per_reply));
         }
+        if let Some(limit) = self.beyond_handoffs(calls, place) {
+            return Some(limit);
+        }
         let limit =
             self.tallies.rule(name).and_then(|rule| rule.max_calls).unwrap_or(limits.max_calls_per_tool);
         let made = self.tallies.tools.iter().find(|tally| tally.name == *name)?.calls;

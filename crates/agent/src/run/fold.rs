@@ -12,6 +12,7 @@ use crate::log::{Disposition, Ended, Offered, Reply, Started, ToolOutcome, ToolR
 use crate::memory::turns::{NOTICE, PAUSED, TURN_ENDED};
 use crate::outcome::EndReason;
 use crate::output::Output;
+use crate::run::team::AGENT;
 use crate::run::{Phase, Run};
 
 /// The number of times that a provider which pauses is continued.
@@ -46,6 +47,9 @@ impl Run {
         self.task = started.task;
         if !started.grants.is_empty() {
             self.held.get_or_insert_default().grants.clone_from(&started.grants);
+        }
+        if let Some(handoffs) = &started.handoffs {
+            self.begin_handoffs(handoffs);
         }
         self.phase = self.before_model();
     }
@@ -185,6 +189,9 @@ impl Run {
         if message.parts.iter().any(says) {
             let mut message = message.clone();
             message.id = self.mint();
+            if let Some(agent) = self.agent() {
+                message.metadata = message.metadata.with(AGENT, agent);
+            }
             if continued {
                 message.metadata = message.metadata.with(PAUSED, true);
             }
@@ -367,6 +374,7 @@ impl Run {
         let unknown = calls.iter().zip(&outcomes).filter(|(_, outcome)| self.is_unknown(outcome));
         let unknown: Vec<ToolCall> = unknown.map(|(call, _)| call.clone()).collect();
         self.unknown.extend(unknown);
+        self.note_transfer(calls, &outcomes);
         let stop = self.observe(calls, &outcomes);
         self.begun.clear();
         self.let_go();

@@ -4,6 +4,7 @@ mod approvals;
 mod bounds;
 mod deferred;
 mod fold;
+mod handoff;
 mod held;
 mod hooked;
 mod output;
@@ -12,6 +13,7 @@ mod remember;
 mod repeat;
 mod results;
 mod tally;
+mod team;
 
 pub(crate) use fold::interrupted;
 pub(crate) use paused::{Paused, Waiting};
@@ -20,6 +22,8 @@ pub(crate) use results::{
 };
 pub use tally::CallLimit;
 pub(crate) use tally::Spent;
+pub use team::AGENT;
+pub(crate) use team::without_instructions;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -36,6 +40,7 @@ use crate::price::Cost;
 use held::{Held, HookVerdicts};
 use repeat::Repeats;
 use tally::Tallies;
+use team::Team;
 
 /// The next thing for a driver to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +56,13 @@ pub enum Action {
         step: u32,
         /// True if tools are off because the run is about to end.
         landing: bool,
+    },
+    /// Record that another agent has the conversation, with all that the run must know of it.
+    HandOver {
+        /// Where to record it.
+        key: Key,
+        /// The name of the agent.
+        agent: String,
     },
     /// Have these calls answered: run their tools, or wait for the caller.
     AnswerCalls {
@@ -114,6 +126,7 @@ pub struct Run {
     mark: Option<Box<str>>,
     families: Vec<FamilyTools>,
     output: Option<Box<Output>>,
+    team: Option<Box<Team>>,
     /// The tools that were offered since the run began, by the times at which that happened.
     offered: Vec<Vec<OfferedTool>>,
     /// The conversation without the synthetic messages of this run.
@@ -256,6 +269,9 @@ impl Run {
     pub fn next(&self) -> Action {
         match &self.phase {
             Phase::New => Action::Start,
+            Phase::Model { .. } if let Some(next) = self.handing_over() => {
+                Action::HandOver { key: self.handoff_key(), agent: next.agent.clone() }
+            }
             Phase::Model { landing } => {
                 let step = self.step.saturating_add(1);
                 Action::CallModel { key: Key::model(step), step, landing: landing.is_some() }
@@ -370,6 +386,12 @@ impl Run {
                 self.offer(offered);
             }
             (EntryKind::Offered(_), _) => return Err(misfit("the run was not asking the model")),
+            (EntryKind::HandedOff(handed), _) => {
+                if entry.key != self.handoff_key() {
+                    return Err(misfit("another hand-off comes first"));
+                }
+                self.hand_off(handed).map_err(misfit)?;
+            }
             (EntryKind::Found(message), _) => self.found.push((self.history.len(), Arc::clone(message))),
             (EntryKind::Compacted(compacted), Phase::Model { .. }) => {
                 if !entry.key.is(&format_args!("memory/{}", self.decisions())) {
@@ -410,6 +432,7 @@ impl Run {
             reason,
             detail: self.detail.clone(),
             text: self.text.clone(),
+            agent: self.agent().map(str::to_owned),
             reasoning: self.reasoning.clone(),
             structured: self.output().and_then(|output| output.structured.clone()).map(Box::new),
             citations: checked.citations,
@@ -464,11 +487,6 @@ impl Run {
 
     pub(crate) fn families(&self) -> &[FamilyTools] {
         &self.families
-    }
-
-    /// The tools that were offered since the run began, by the times at which that happened.
-    pub(crate) fn offered(&self) -> &[Vec<OfferedTool>] {
-        &self.offered
     }
 
     /// Where the run's own task begins in the history.

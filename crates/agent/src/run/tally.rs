@@ -20,6 +20,10 @@ pub enum CallLimit {
     Reply(u32),
     /// The run is at a limit, and only tools that end it are left.
     Landing,
+    /// The hand-offs of the run.
+    Handoffs(u32),
+    /// One hand-off for each reply.
+    SecondHandoff,
 }
 
 impl fmt::Display for CallLimit {
@@ -39,6 +43,15 @@ impl fmt::Display for CallLimit {
                 )
             }
             Self::Landing => f.write_str("not executed: tools are off"),
+            Self::Handoffs(limit) => {
+                write!(
+                    f,
+                    "not executed: this conversation was handed over {limit} times, and is not handed over again"
+                )
+            }
+            Self::SecondHandoff => f.write_str(
+                "not executed: a conversation is handed over to one agent at a time, and this reply names another before",
+            ),
         }
     }
 }

@@ -22,6 +22,7 @@ fn started(max_steps: u32) -> Entry {
         rules: vec![],
         question: None,
         grants: vec![],
+        handoffs: None,
         options: None,
         beside: vec![],
         mark: None,
@@ -50,6 +51,7 @@ fn drive(max_steps: u32, replies: Vec<EntryKind>) -> (Run, Vec<Entry>) {
     loop {
         let entry = match run.next() {
             Action::Start => started(max_steps),
+            Action::HandOver { .. } => panic!("nobody hands over"),
             Action::CallModel { key, .. } => match replies.next() {
                 Some(reply) => Entry::new(key, reply),
                 None => return (run, log),

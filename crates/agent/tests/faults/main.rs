@@ -38,7 +38,7 @@ fn script(random: &mut Random) -> Script {
         (0..rounds).map(|_| (0..=random.below(3)).map(|_| random.below(TOOLS.len() - 1)).collect()).collect();
     // The document inside a mail is read one step later.
     script[0][0] = 3;
-    script.push(vec![8]);
+    script.push(vec![9]);
     script
 }
 
@@ -171,6 +171,9 @@ async fn one_run(seed: u64) {
         compacts: random.below(3) == 0,
         typed: random.below(2) == 0,
         layered: random.below(3) == 0,
+        nests: random.below(2) == 0,
+        hooked: random.below(3) == 0,
+        chooses: random.below(2) == 0,
         store: Arc::new(FaultyStore::new([0, 2, 3, 5][random.below(4)])),
         ..World::default()
     });
@@ -327,7 +330,7 @@ fn random_faults_lose_and_repeat_nothing() {
 // Invariant 13: at each cut, the rest of the run asks what the uncut run asked, byte for byte.
 #[test]
 fn a_run_cut_at_every_entry_asks_the_same() {
-    let mut compacted = 0;
+    let (mut compacted, mut handed, mut nested) = (0, 0, 0);
     for seed in 0..16 {
         let mut random = Random(seed);
         let (script, slow) = (script(&mut random), random.below(6));
@@ -338,6 +341,9 @@ fn a_run_cut_at_every_entry_asks_the_same() {
                 narrow: seed % 2 == 0,
                 compacts: seed % 3 == 1,
                 layered: seed % 4 > 1,
+                nests: seed % 2 == 1,
+                hooked: seed % 5 == 2,
+                chooses: seed % 4 == 1,
                 typed: seed % 3 == 0,
                 store,
                 ..World::default()
@@ -352,7 +358,10 @@ fn a_run_cut_at_every_entry_asks_the_same() {
             let outcome = drive(run, &journal, &seen, true).await.unwrap();
             assert!(is_final(&outcome), "seed {seed}: {:?}", outcome.reason);
             let entries = log.entries();
-            compacted += entries.iter().filter(|entry| entry.key.as_str().starts_with("memory/")).count();
+            let count = |part: &str| entries.iter().filter(|entry| entry.key.as_str().contains(part)).count();
+            compacted += count("memory/");
+            handed += count("handoff/");
+            nested += count(">model/");
             let mut asked = 0;
             for cut in 1..entries.len() {
                 let text = serde_json::to_string(&entries[..cut]).unwrap();
@@ -376,4 +385,5 @@ fn a_run_cut_at_every_entry_asks_the_same() {
         });
     }
     assert!(compacted > 3, "{compacted} decisions of the memory");
+    assert!(handed > 3 && nested > 3, "{handed} hand-offs, {nested} replies inside");
 }

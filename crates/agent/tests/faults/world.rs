@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    Agent, AgentRun, Compaction, Disclosure, MessageWindow, ObservedRun, Observer, OpenedRun, OutputMode,
-    OutputSpec, RunObserver, Tools, tool_fn,
+    Agent, AgentBuilder, AgentRun, Compaction, Disclosure, Draft, HookContext, HookError, MessageWindow,
+    ObservedRun, Observer, OpenedRun, OutputMode, OutputSpec, RunHook, RunObserver, Tools, tool_fn,
 };
 use attache_core::{
     Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
@@ -52,8 +52,18 @@ impl RunObserver for Marking {
 }
 
 /// The tools that a script may call.
-pub(crate) const TOOLS: [&str; 9] =
-    ["reads", "repeats", "pays", "mails", "asks", "delegates", "approved", "deferred", "reads_inside"];
+pub(crate) const TOOLS: [&str; 10] = [
+    "reads",
+    "repeats",
+    "pays",
+    "mails",
+    "asks",
+    "delegates",
+    "approved",
+    "deferred",
+    "transfers",
+    "reads_inside",
+];
 
 /// The tool that takes the answer of a run that is asked for a value.
 const ANSWER: &str = "final_answer";
@@ -78,6 +88,12 @@ pub(crate) struct World {
     pub(crate) compacts: bool,
     /// True if most tools of the outer run are shown when they are asked for.
     pub(crate) layered: bool,
+    /// True if the agent inside is a tool itself; a closure runs it otherwise.
+    pub(crate) nests: bool,
+    /// True if hooks look at the outer run and add remarks.
+    pub(crate) hooked: bool,
+    /// True if the agent that takes over is given the conversation by a choice.
+    pub(crate) chooses: bool,
     /// True if the outer run is asked for a value: the model gives one that does not fit, then one that does.
     pub(crate) typed: bool,
 }
@@ -159,9 +175,17 @@ impl LlmProvider for Scripted {
                     "reads_inside" => {
                         json!({"id": document("outer_0_0", "", "").id().inside(1).as_str()})
                     }
+                    "delegates" if self.world.nests => json!({"task": "pay it"}),
                     _ => json!({}),
                 };
-                let name = if name == "reads_inside" { "read_document" } else { name };
+                // The two agents have a tool each that leads to the other.
+                let name = match name {
+                    "reads_inside" => "read_document",
+                    "transfers" if request.tools.get("transfer_to_second").is_some() => "transfer_to_second",
+                    "transfers" => "transfer_to_first",
+                    "delegates" if self.world.nests => "agent",
+                    name => name,
+                };
                 parts.push(ToolCall::new(name, Arguments::new(arguments.to_string())).with_id(id).into());
             }
         }
@@ -211,11 +235,43 @@ impl Converter for Mails {
     }
 }
 
+/// Adds a remark at every second step.
+struct Remarks;
+
+impl RunHook for Remarks {
+    fn before_model<'a>(
+        &'a self,
+        draft: &'a mut Draft<'_>,
+        context: &'a HookContext<'_>,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        if context.steps % 2 == 1 {
+            let remark = format!("remark {}", context.steps);
+            draft.append(UserMessage::new([attache_core::UserPart::text(remark)]));
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
 impl World {
-    /// The agent of one process.
+    /// The agent of one process: two that hand the conversation over to one another.
     pub(crate) fn agent(self: &Arc<Self>) -> Agent {
+        let second = self.one(MessageWindow::default()).system("You are the second.").build().unwrap();
+        let handoff = second.as_handoff("second", "").with_return("first", "");
+        let handoff = if self.chooses { handoff.with_history(<[_]>::to_vec) } else { handoff };
+        let window =
+            if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
+        let memory = Compaction::new().with_threshold(400).with_recent(200).with_ceiling(300);
+        let first = self.one(window).system("You are tested.").handoff(handoff);
+        let first = first.citations(true).observer(Marking);
+        let first = if self.compacts { first.memory(memory) } else { first };
+        let first = if self.hooked { first.hook(Remarks) } else { first };
+        first.store(self.store.clone()).max_result_chars(120).build().unwrap()
+    }
+
+    fn one(self: &Arc<Self>, window: MessageWindow) -> AgentBuilder {
         let asks = ToolDefinition::new("asks", "", json!({"type": "object", "properties": {}}));
         let inner = self.inner();
+        let nested = inner.as_tool("agent", "").with_documents(false);
         let delegates = tool_fn("delegates", "", move |_: attache_agent::NoArguments| {
             let run = inner.run("pay it");
             async move {
@@ -226,15 +282,7 @@ impl World {
             }
         })
         .with_effect(Effect::Idempotent);
-        let window =
-            if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
-        let memory = Compaction::new().with_threshold(400).with_recent(200).with_ceiling(300);
-        let builder =
-            Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())));
-        let builder = if self.compacts { builder.memory(memory) } else { builder.window(window) };
-        builder
-            .system("You are tested.")
-            .observer(Marking)
+        Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())))
             .tool(self.tool("reads", Effect::Read))
             .tool(self.tool("repeats", Effect::Idempotent))
             .tool(self.tool("pays", Effect::SideEffect))
@@ -245,15 +293,12 @@ impl World {
             )
             .tool(self.deferred())
             .tool(delegates)
+            .tool(nested)
             .tool_set(Tools::new().with_external(asks))
             .converter(Mails)
             .tool(ReadDocument::new().with_metadata(|metadata| metadata.always_visible = true))
-            .store(self.store.clone())
-            .max_result_chars(120)
-            .citations(true)
+            .window(window)
             .disclosure(self.layered.then(|| Disclosure::default().with_max_tools(0)))
-            .build()
-            .unwrap()
     }
 
     /// The run, asked for a value if the world is so.

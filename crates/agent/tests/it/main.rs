@@ -17,6 +17,8 @@ mod common;
 mod deferred;
 mod entering;
 mod gates;
+mod handoffs;
+mod handoffs_hold;
 mod hooks;
 mod ids;
 mod interrupting;
