@@ -154,6 +154,10 @@ impl Api {
             .with_tool_choice(scenario.tool_choice.clone())
             .with_settings(scenario.options.clone());
         request.streaming = scenario.stream;
+        if let Some(names) = &scenario.allowed_tools {
+            request = request.with_allowed_tools(names.iter().copied());
+            request.narrow(&capabilities);
+        }
         request.transcript = transcript.cloned();
         // Metadata that users attach to a request has another name on every API.
         if let Some(metadata) = request.settings.extra_body.remove("metadata") {

@@ -24,6 +24,8 @@ pub struct Scenario {
     pub tools: Vec<ToolDefinition>,
     /// The choice of tools: none, any, or the one that must be called.
     pub tool_choice: ToolChoice,
+    /// The tools that may be called, if not all.
+    pub allowed_tools: Option<Vec<&'static str>>,
     /// The options.
     pub options: ModelSettings,
     /// The options of routing.
@@ -39,6 +41,7 @@ impl Scenario {
             messages: numbered(messages),
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
+            allowed_tools: None,
             options: ModelSettings::new(),
             routing: RouteOptions::new(),
             stream: false,
@@ -253,6 +256,7 @@ fn with_options() -> Vec<Scenario> {
                 ModelSettings::new().with_parallel_tool_calls(false).with_unsupported(Unsupported::Degrade),
             )
         },
+        Scenario { allowed_tools: Some(vec!["now"]), ..with("allowed_tool", ModelSettings::new()) },
         Scenario { tool_choice: ToolChoice::None, ..with("tools_off", ModelSettings::new()) },
         with("structured_output", ModelSettings::new().with_response_format(format)),
         with(

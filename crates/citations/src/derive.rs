@@ -2,7 +2,7 @@
 
 use attache_core::citation::Derivation;
 
-use crate::number::{ONE, Reading};
+use crate::reading::{ONE, Reading};
 use crate::units::{self, Unit};
 
 /// The most figures of a paragraph that are reckoned with.

@@ -6,7 +6,8 @@ use crate::answer::Parts;
 use crate::derive::{Operand, derivation};
 use crate::index::{Index, Text, words_near};
 use crate::names::Names;
-use crate::number::{Kind, Number, ONE, Reading, numbers};
+use crate::number::{Kind, Number, numbers};
+use crate::reading::{ONE, Reading};
 use crate::shown::Options;
 use crate::tables::{Sum, sums};
 

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use attache_core::citation::{Citation, How, Source, Span};
 
 use crate::dates::Date;
-use crate::number::{Kind, Number, ONE, Reading, numbers, parts};
+use crate::number::{Kind, Number, numbers, parts};
 use crate::place::Layout;
+use crate::reading::{ONE, Reading};
 use crate::search::is_word;
 use crate::units::{self, Unit};
 

@@ -25,11 +25,13 @@
 
 mod altered;
 mod answer;
+mod beside;
 mod check;
 mod dates;
 mod derive;
 mod figures;
 mod fuzzy;
+mod identifier;
 mod index;
 mod myers;
 mod names;
@@ -37,6 +39,7 @@ mod normal;
 mod number;
 mod place;
 mod quotes;
+mod reading;
 mod search;
 mod shown;
 mod tables;

@@ -11,6 +11,7 @@ use crate::capability::ModelCapabilities;
 use crate::chunk::{Completion, StreamChunk};
 use crate::error::{ErrorKind, ProviderError};
 use crate::files::FileReferences;
+use crate::future::BoxFuture;
 use crate::message::Message;
 use crate::settings::{ModelSettings, ToolChoice};
 use crate::tool::{SchemaReport, ToolSet};
@@ -49,6 +50,16 @@ pub trait LlmProvider: Send + Sync + 'static {
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         let _ = (tools, options);
         SchemaReport::new()
+    }
+
+    /// Has the provider count the tokens that the model would read of a request; nothing where it counts none, as by
+    /// default. The request is not answered, and nothing is kept at the provider.
+    ///
+    /// # Cancellation
+    /// Dropping the future aborts the request.
+    fn count_tokens(&self, request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        let _ = request;
+        None
     }
 
     /// Asks the model. The stream is `'static` and lazy; its first item may be an error.
@@ -93,6 +104,14 @@ impl ModelHandle {
     /// Says what becomes of the schemas of `tools` in the provider's dialect; see [`LlmProvider::check_tools`].
     pub fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.0.check_tools(tools, options)
+    }
+
+    /// Has the provider count the tokens of a request; see [`LlmProvider::count_tokens`].
+    pub fn count_tokens(
+        &self,
+        request: ChatRequest,
+    ) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        self.0.count_tokens(request)
     }
 
     /// Asks the model and streams the reply.
@@ -152,6 +171,9 @@ pub struct ChatRequest {
     pub tools: Arc<ToolSet>,
     /// True if and which tool it must call.
     pub tool_choice: ToolChoice,
+    /// The tools, by internal name, that it may call now; `None` for all. Those that it may not call are offered all the
+    /// same, so that the prefix with them stays in the provider's cache.
+    pub allowed_tools: Option<Arc<[String]>>,
     /// Settings; each one that is set wins over the provider's.
     pub settings: ModelSettings,
     /// False if the wire answers in one piece instead of streaming. The chunks are the same either way.
@@ -168,6 +190,7 @@ impl Default for ChatRequest {
             messages: Vec::new(),
             tools: Arc::default(),
             tool_choice: ToolChoice::default(),
+            allowed_tools: None,
             settings: ModelSettings::default(),
             streaming: true,
             transcript: None,
@@ -194,6 +217,22 @@ impl ChatRequest {
     pub fn with_tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = choice;
         self
+    }
+
+    /// Says which of the tools may be called now, by internal name.
+    #[must_use]
+    pub fn with_allowed_tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Leaves out the tools that may not be called, where the model's API takes no list of allowed ones.
+    pub fn narrow(&mut self, capabilities: &ModelCapabilities) {
+        if !capabilities.allowed_tools
+            && let Some(allowed) = self.allowed_tools.take()
+        {
+            self.tools = Arc::new(self.tools.subset(|name| allowed.iter().any(|allowed| allowed == name)));
+        }
     }
 
     /// Sets settings.

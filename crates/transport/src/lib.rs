@@ -103,7 +103,7 @@ pub use log::{EncodedLog, Envelope, ItemWriter, Marker, RoleTag};
 pub use made::{made_document, made_document_of_uri, note, note_made_documents};
 pub use model::HttpModel;
 pub use network::Network;
-pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, set_member};
+pub use options::{budget_for, can_reason, check_choice, forces_tool, knows, refuse_allowed, set_member};
 pub use reading::Reading;
 pub use redact::{Redactor, shown_url};
 pub use refusals::{ANY, Refusals};

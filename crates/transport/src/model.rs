@@ -159,17 +159,25 @@ impl<C: Codec> HttpModel<C> {
     /// # Cancellation
     /// Dropping the future aborts the request.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<Option<u64>, ProviderError> {
+        match self.counting(request.clone()) {
+            Some(counting) => counting.await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn counting(&self, mut request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
         let mut settings = self.options().merged(&request.settings);
         settings.cache = Some(CachePolicy::Off);
-        let mut request = request.clone();
         // The transcript is for calls.
         request.transcript = None;
-        let Some(count) = self.codec.count(&request, &settings, self.network.auth().key()) else {
-            return Ok(None);
-        };
-        let count = count?;
-        let reply = self.network.send(&count.parts, self.codec.error_reader()).await?;
-        count.read(&reply.bytes(ANSWER_LIMIT).await?).map(Some)
+        request.narrow(self.codec.capabilities());
+        let count = self.codec.count(&request, &settings, self.network.auth().key())?;
+        let (network, read_error) = (self.network.clone(), self.codec.error_reader());
+        Some(Box::pin(async move {
+            let count = count?;
+            let reply = network.send(&count.parts, read_error).await?;
+            count.read(&reply.bytes(ANSWER_LIMIT).await?)
+        }))
     }
 
     /// The network that calls reach the world through, for requests that are no model calls.
@@ -234,7 +242,12 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
         self.codec.check_tools(tools, &self.options().merged(options))
     }
 
-    fn stream(&self, request: ChatRequest) -> ChunkStream {
+    fn count_tokens(&self, request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        self.counting(request)
+    }
+
+    fn stream(&self, mut request: ChatRequest) -> ChunkStream {
+        request.narrow(self.codec.capabilities());
         let settings = self.options().merged(&request.settings);
         let (codec, network) = (Arc::clone(&self.codec), self.network.clone());
         let uploading = self.uploads.as_ref().map(|switched| {

@@ -1,9 +1,11 @@
 //! The wishes of a request, held against the abilities of a model. Codecs name the members.
 
 use attache_core::{
-    Effort, ErrorKind, ModelCapabilities, ProviderError, ReasoningReplay, ToolChoice, ToolSet,
+    ChatRequest, Effort, ErrorKind, ModelCapabilities, ProviderError, ReasoningReplay, ToolChoice, ToolSet,
 };
 use serde_json::{Map, Value};
+
+use crate::refusals::Refusals;
 
 /// True if the model knows a way of reasoning: `adaptive`, `budget`, `effort`, `off`.
 pub fn knows(capabilities: &ModelCapabilities, way: &str) -> bool {
@@ -35,6 +37,17 @@ pub fn set_member(members: &mut Map<String, Value>, name: &str, value: Option<im
 /// True if a call of a tool is demanded.
 pub fn forces_tool(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Required | ToolChoice::Tool(_))
+}
+
+/// Refuses a list of allowed tools, which [`ChatRequest::narrow`] leaves to the APIs that take one.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if there is one, unless the caller allows it.
+pub fn refuse_allowed(request: &ChatRequest, refusals: &mut Refusals<'_>) -> Result<(), ProviderError> {
+    match &request.allowed_tools {
+        None => Ok(()),
+        Some(_) => refusals.refuse("allowed_tools", "the API takes no such list", "it may call all of them"),
+    }
 }
 
 /// Checks that a demanded tool is offered, and that the model calls tools at all where it is offered some.

@@ -122,6 +122,7 @@ impl Driver {
             result_chars: self.run.limits().max_result_chars,
             reader: self.setup.routing.read_tool.as_deref(),
             read_tokens: None,
+            counted: None,
             failed_at: None,
             is_full: false,
         };

@@ -6,6 +6,7 @@ mod budget;
 #[cfg(feature = "citations")]
 mod cite;
 mod close;
+mod count;
 mod drive;
 mod gate;
 mod hand_over;

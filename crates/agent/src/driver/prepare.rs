@@ -6,6 +6,7 @@ use attache_core::{ChatRequest, Message, MessageId, UserMessage, UserOrigin, Use
 use attache_documents::{Routing, gather, route};
 
 use crate::driver::Driver;
+use crate::driver::rules::Offered;
 use crate::driver::stop::Fault;
 use crate::event::EventKind;
 use crate::log::{Entry, EntryKind, Key, SyntheticMessage};
@@ -21,6 +22,9 @@ impl Driver {
         let setup = Arc::clone(&self.setup);
         let mut events = Vec::new();
         self.library.catch_up(&self.run);
+        if let Some(messages) = self.messages_to_count() {
+            Box::pin(self.count(messages, &mut events)).await?;
+        }
         let mut messages = match self.look(false) {
             Look::Show { messages, evicted } => self.shown(messages, evicted, &mut events),
             decision => Box::pin(self.remember(decision, &mut events)).await?,
@@ -30,15 +34,18 @@ impl Driver {
         if self.library.has_documents() {
             messages = Box::pin(self.route(messages, &mut events)).await?;
         }
-        let (tools, choice) = self.tools_of_step(step, landing, &mut events)?;
+        let offered = self.tools_of_step(step, landing, &mut events)?;
+        let count = offered.len();
+        let Offered { tools, choice, allowed } = offered;
         let choice = match self.run.output() {
-            Some(output) => output.choice(choice, landing, tools.len(), setup.forces_tools()),
+            Some(output) => output.choice(choice, landing, count, setup.forces_tools()),
             None => choice,
         };
         let mut request = ChatRequest::default();
         request.messages = messages;
         request.tools = tools;
         request.tool_choice = choice;
+        request.allowed_tools = allowed;
         request.settings = setup.settings.clone();
         request.transcript = Some(self.transcript.clone());
         request.streaming = setup.streaming;

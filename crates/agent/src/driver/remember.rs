@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{ChatRequest, Message, ModelHandle, Usage};
+use attache_core::{ChatRequest, Message, ModelHandle, ToolSet, Usage};
 
 use crate::driver::Driver;
 use crate::driver::stop::Fault;
@@ -13,7 +13,8 @@ use crate::memory::mark::Mark;
 use crate::memory::past::Past;
 use crate::memory::summary::Summarise;
 use crate::price::Money;
-use crate::run::Spent;
+use crate::run::{Run, Spent};
+use crate::setup::Setup;
 
 /// Decisions before one model call. A memory of ours makes two at most: a summary that fails, and what is left then.
 const MAX_DECISIONS: u32 = 4;
@@ -24,18 +25,17 @@ impl Driver {
         let Some(memory) = &self.setup.memory else {
             return Look::Show { messages: self.run.history().to_vec(), evicted: 0 };
         };
-        let past = Past {
-            history: self.run.history(),
-            task: self.run.task(),
-            tools: &self.toolbox.set,
-            capabilities: self.setup.model.capabilities(),
-            result_chars: self.run.limits().max_result_chars,
-            reader: self.setup.routing.read_tool.as_deref(),
-            read_tokens: self.run.read_tokens(),
-            failed_at: self.run.summary_failed_at(),
-            is_full,
-        };
+        let past = past(&self.setup, &self.run, &self.toolbox.set, is_full);
         memory.look(&past, &mut self.marks)
+    }
+
+    /// The messages that the memory wants counted before it decides, if it does.
+    pub(super) fn messages_to_count(&mut self) -> Option<Vec<Arc<Message>>> {
+        let memory = self.setup.memory.as_ref()?;
+        if self.run.read_tokens().is_some() || self.run.counted().is_some() {
+            return None;
+        }
+        memory.asks_for_count(&past(&self.setup, &self.run, &self.toolbox.set, false), &mut self.marks)
     }
 
     /// The messages that the memory shows.
@@ -169,6 +169,22 @@ impl Driver {
             cost,
             model: Some(model.id().to_owned()),
         }
+    }
+}
+
+/// The conversation as the memory looks at it.
+fn past<'a>(setup: &'a Setup, run: &'a Run, tools: &'a Arc<ToolSet>, is_full: bool) -> Past<'a> {
+    Past {
+        history: run.history(),
+        task: run.task(),
+        tools,
+        capabilities: setup.model.capabilities(),
+        result_chars: run.limits().max_result_chars,
+        reader: setup.routing.read_tool.as_deref(),
+        read_tokens: run.read_tokens(),
+        counted: run.counted().and_then(|(until, tokens)| Some((until, tokens?))),
+        failed_at: run.summary_failed_at(),
+        is_full,
     }
 }
 

@@ -13,24 +13,24 @@ use crate::tools::{StepHook, StepTools, StepView, TOOLS_OFF, ToolsError};
 const ONE_CALL: &str = "not executed: one call at a time; make it again by itself if it is still needed";
 
 impl Driver {
-    /// The tools of a step, and whether the model must call one.
+    /// The tools of a step, whether the model must call one, and which of them it may call, if not all.
     pub(super) fn tools_of_step(
         &mut self,
         step: u32,
         landing: bool,
         events: &mut Vec<EventKind>,
-    ) -> Result<(Arc<ToolSet>, ToolChoice), ToolsError> {
+    ) -> Result<Offered, ToolsError> {
         let all = Arc::clone(&self.toolbox.set);
         // Tools stay in a request without their use: the conversation has calls of them.
         if landing {
             let choice = if self.run.has_finish_tools() { ToolChoice::Auto } else { ToolChoice::None };
-            return Ok((all, choice));
+            return Ok(Offered::all(all, choice));
         }
         let Some(decide) = &self.setup.handling.step else {
             // A choice that every step forces never ends.
             let choice =
                 if self.run.is_first(step) { self.setup.tool_choice.clone() } else { ToolChoice::Auto };
-            return Ok((all, choice));
+            return Ok(Offered::all(all, choice));
         };
         let decided = decided(decide, StepView { number: step, history: self.run.history() });
         let StepTools { choice, only } = decided.unwrap_or_else(|| {
@@ -39,11 +39,14 @@ impl Driver {
             events.push(EventKind::Warning { code: "step_tools_failed", message });
             no_tools()
         });
-        let Some(only) = only else { return Ok((all, choice)) };
-        let kept = all.iter().map(|(_, definition)| definition).filter(|definition| {
-            only.iter().any(|name| name == definition.name()) || self.finishes(definition.name())
-        });
-        let kept = ToolSet::named_as(&all, kept.cloned())?.with_validation(true);
+        let Some(only) = only else { return Ok(Offered::all(all, choice)) };
+        let is_kept = |name: &str| only.iter().any(|only| only == name) || self.finishes(name);
+        if self.setup.model.capabilities().allowed_tools
+            && let Some(offered) = Offered::among(&all, &choice, is_kept)
+        {
+            return Ok(offered);
+        }
+        let kept = all.subset(is_kept);
         if let Some(offers) = &mut self.offers
             && !offers.warned_of_subset
             && kept.len() < all.len()
@@ -52,7 +55,7 @@ impl Driver {
             let message = "a step has a part of the tools, so that prompt caches miss".to_owned();
             events.push(EventKind::Warning { code: "tools_subset", message });
         }
-        Ok((Arc::new(kept), choice))
+        Ok(Offered::all(Arc::new(kept), choice))
     }
 
     /// The reason why a call of the last reply is not executed although there is such a tool.
@@ -89,6 +92,40 @@ impl Driver {
     fn takes_one_call(&self) -> bool {
         let asked = self.setup.settings.parallel_tool_calls;
         asked.or_else(|| self.setup.model.settings().parallel_tool_calls) == Some(false)
+    }
+}
+
+/// The tools of a request.
+pub(super) struct Offered {
+    pub(super) tools: Arc<ToolSet>,
+    pub(super) choice: ToolChoice,
+    /// Those that may be called, if not all.
+    pub(super) allowed: Option<Arc<[String]>>,
+}
+
+impl Offered {
+    fn all(tools: Arc<ToolSet>, choice: ToolChoice) -> Self {
+        Self { tools, choice, allowed: None }
+    }
+
+    /// All tools, of which some may be called; `None` for a choice that no API is told this way.
+    fn among(all: &Arc<ToolSet>, choice: &ToolChoice, is_kept: impl Fn(&str) -> bool) -> Option<Self> {
+        let names = all.iter().map(|(_, definition)| definition.name());
+        let kept: Arc<[String]> = names.filter(|name| is_kept(name)).map(str::to_owned).collect();
+        let (choice, allowed) = match choice {
+            _ if kept.len() == all.len() => (choice.clone(), None),
+            ToolChoice::Auto if kept.is_empty() => (ToolChoice::None, None),
+            ToolChoice::None => (ToolChoice::None, None),
+            ToolChoice::Tool(name) if kept.contains(name) => (choice.clone(), None),
+            ToolChoice::Auto | ToolChoice::Required if !kept.is_empty() => (choice.clone(), Some(kept)),
+            _ => return None,
+        };
+        Some(Self { tools: Arc::clone(all), choice, allowed })
+    }
+
+    /// The number of tools that may be called.
+    pub(super) fn len(&self) -> usize {
+        self.allowed.as_ref().map_or(self.tools.len(), |allowed| allowed.len())
     }
 }
 

@@ -109,6 +109,8 @@ pub enum EntryKind {
     Found(Arc<Message>),
     /// The memory decided what the model is shown from now on.
     Compacted(Compacted),
+    /// The model's API was asked for the tokens of the conversation.
+    Counted(Counted),
     /// The run ended.
     Ended(Ended),
 }
@@ -293,6 +295,19 @@ pub struct Compacted {
     /// The model that was asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+/// The tokens of a conversation before the first reply, as the model's API counts them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Counted {
+    /// The tokens; none if they could not be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The reason why they could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// The end of a run.

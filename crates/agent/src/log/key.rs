@@ -112,6 +112,11 @@ impl Key {
         Self(Arc::from(format!("memory/{number}")))
     }
 
+    /// The tokens of the conversation before the first reply.
+    pub(crate) fn counted() -> Self {
+        Self(Arc::from("counted"))
+    }
+
     /// The tools that are offered from then on, at the `number`-th time, from 0.
     pub(crate) fn offered(number: u32) -> Self {
         Self(Arc::from(format!("offered/{number}")))

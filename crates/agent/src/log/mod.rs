@@ -11,8 +11,8 @@ mod tools;
 pub use approval::{ApprovalRequest, Asked, Decided, Decision, Grant};
 pub use deferred::{DeferredCall, DeferredRequest};
 pub use entry::{
-    Begun, Compacted, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started, SyntheticMessage,
-    ToolOutcome,
+    Begun, Compacted, Counted, Disposition, Ended, Entry, EntryKind, Reply, SCHEMA_VERSION, Started,
+    SyntheticMessage, ToolOutcome,
 };
 pub use handed::{HandedOff, Handoffs, Transfer};
 pub use hooked::{HookStop, Hooked};

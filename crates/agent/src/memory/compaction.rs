@@ -56,6 +56,7 @@ pub struct Compaction {
     timeout: Duration,
     instructions: Option<String>,
     counter: Arc<dyn TokenCounter>,
+    exact: bool,
 }
 
 /// Documents that a summary names at most.
@@ -80,6 +81,7 @@ impl Compaction {
             timeout: Duration::from_secs(120),
             instructions: None,
             counter: Arc::new(EstimatedTokens),
+            exact: false,
         }
     }
 
@@ -135,6 +137,20 @@ impl Compaction {
     pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
         self.counter = Arc::new(counter);
         self
+    }
+
+    /// Has the model's API count the conversation at the beginning of a run that may have too many tokens, where the API
+    /// counts: Anthropic, Gemini, Bedrock, OpenAI's Responses. It is one more request, which bills no tokens. Where it
+    /// fails, the estimate counts, and a warning (`count_failed`) says so.
+    pub fn with_exact_counts(mut self, exact: bool) -> Self {
+        self.exact = exact;
+        self
+    }
+
+    /// The tokens above which it acts on a conversation with this model.
+    fn threshold_of(&self, past: &Past<'_>) -> u64 {
+        let window = past.capabilities.context_window;
+        window.map_or(self.threshold, |window| self.threshold.min(window / 5 * 4))
     }
 
     /// The mark or the summary that brings the request under the ceiling, if there is one.
@@ -216,7 +232,7 @@ impl Memory for Compaction {
         let now = ledger.now(past);
         let window = past.capabilities.context_window;
         let fits = !past.is_full && window.is_none_or(|window| now < window);
-        let threshold = window.map_or(self.threshold, |window| self.threshold.min(window / 5 * 4));
+        let threshold = self.threshold_of(past);
         // Whatever was done last must be outgrown by a quarter, so that nothing is done over and over.
         let settled = ledger.after_mark(past).into_iter().chain(past.failed_at).max().unwrap_or(0);
         let is_due = now > threshold && now > settled.saturating_mul(5) / 4;
@@ -228,6 +244,15 @@ impl Memory for Compaction {
             Some(decision) => decision,
             None => shown(ledger.show(past)),
         }
+    }
+
+    fn asks_for_count(&self, past: &Past<'_>, marks: &mut Marks) -> Option<Vec<Arc<Message>>> {
+        if !self.exact {
+            return None;
+        }
+        let ledger = marks.ledger.get_or_insert_default();
+        ledger.catch_up(past, &*self.counter);
+        ledger.to_count(past, self.threshold_of(past))
     }
 
     fn clears_above(&self) -> Option<usize> {

@@ -161,11 +161,15 @@ impl Ledger {
 
     /// The tokens of `frame` now, by the estimate that the provider's count of the last request corrects.
     fn corrected(&self, tokens: u64, past: &Past<'_>) -> u64 {
-        let (Some(read), Some(replied)) = (past.read_tokens, self.replied) else { return tokens };
-        let asked = self.frames.iter().rev().find(|frame| frame.since < replied).unwrap_or(&self.none);
-        let counted = self.total(asked, replied).max(1);
+        let (until, read, is_exact) = match (past.read_tokens, self.replied, past.counted) {
+            (Some(read), Some(replied), _) => (replied, read, false),
+            (None, _, Some((until, read))) => (until, read, true),
+            _ => return tokens,
+        };
+        let asked = self.frames.iter().rev().find(|frame| frame.since < until).unwrap_or(&self.none);
+        let counted = self.total(asked, until).max(1);
         // A provider that counts something else must not mislead by more than this.
-        let read = read.clamp(counted / 2, counted.saturating_mul(2));
+        let read = if is_exact { read } else { read.clamp(counted / 2, counted.saturating_mul(2)) };
         tokens.saturating_mul(read) / counted
     }
 
@@ -254,6 +258,19 @@ impl Ledger {
 
     /// The messages that the newest mark shows, and how many have left since the last look.
     pub(super) fn show(&mut self, past: &Past<'_>) -> (Vec<Arc<Message>>, usize) {
+        let messages = self.messages(past);
+        let left = self.newest().mark.left;
+        let evicted = left.saturating_sub(self.told);
+        self.told = left;
+        (messages, evicted)
+    }
+
+    /// The messages that a memory with such a limit wants counted: half of it is far enough from it for an estimate.
+    pub(super) fn to_count(&self, past: &Past<'_>, limit: u64) -> Option<Vec<Arc<Message>>> {
+        (self.now(past) > limit / 2).then(|| self.messages(past))
+    }
+
+    fn messages(&self, past: &Past<'_>) -> Vec<Arc<Message>> {
         let (frame, history) = (self.newest(), past.history);
         let mut messages = Vec::with_capacity(frame.head.len() + history.len().saturating_sub(frame.rest));
         messages.extend(frame.head.iter().cloned());
@@ -263,10 +280,7 @@ impl Ledger {
             from = mark + 1;
         }
         messages.extend(history.get(from..).unwrap_or_default().iter().cloned());
-        let left = frame.mark.left;
-        let evicted = left.saturating_sub(self.told);
-        self.told = left;
-        (messages, evicted)
+        messages
     }
 }
 

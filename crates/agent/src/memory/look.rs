@@ -38,6 +38,14 @@ pub trait Memory: Send + Sync + 'static {
     /// resumed asks again. `marks` belong to one run and may be empty at any look; they save work.
     fn look(&self, past: &Past<'_>, marks: &mut Marks) -> Look;
 
+    /// The messages whose tokens it wants the model's API to count before it decides; `None` where its own count is good
+    /// enough, as by default. Asked before the first reply of a run; what was counted comes back as
+    /// [`Past::counted`].
+    fn asks_for_count(&self, past: &Past<'_>, marks: &mut Marks) -> Option<Vec<Arc<Message>>> {
+        let _ = (past, marks);
+        None
+    }
+
     /// True if it shows a conversation by its newest [`Mark`]. Marks of another memory are taken out when a run begins
     /// that has none which reads them; their summaries stay.
     fn reads_marks(&self) -> bool {

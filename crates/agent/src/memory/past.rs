@@ -22,6 +22,9 @@ pub struct Past<'a> {
     pub reader: Option<&'a str>,
     /// The tokens that the provider counted in the request of the last reply of this run.
     pub read_tokens: Option<u64>,
+    /// The tokens that the model's API counted before the first reply of this run, if it did, and the number of messages
+    /// that the history had then.
+    pub counted: Option<(usize, u64)>,
     /// The tokens of the request at which a summary failed, if none was made since.
     pub failed_at: Option<u64>,
     /// True if the provider has refused the request as too long.

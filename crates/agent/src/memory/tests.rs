@@ -79,6 +79,7 @@ impl World {
             result_chars: 50_000,
             reader: None,
             read_tokens: None,
+            counted: None,
             failed_at: self.failed_at,
             is_full,
         };

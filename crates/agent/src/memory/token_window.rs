@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use attache_core::Message;
+
 use crate::memory::look::{Look, Memory, shown};
 use crate::memory::marks::Marks;
 use crate::memory::past::Past;
@@ -27,13 +29,14 @@ pub struct TokenWindow {
     limit: u64,
     low_mark: u64,
     counter: Arc<dyn TokenCounter>,
+    exact: bool,
 }
 
 impl TokenWindow {
     /// A window of at most `max_tokens`, which is cut down to three quarters.
     pub fn new(max_tokens: u64) -> Self {
         let limit = max_tokens.max(1);
-        Self { limit, low_mark: (limit / 4 * 3).max(1), counter: Arc::new(EstimatedTokens) }
+        Self { limit, low_mark: (limit / 4 * 3).max(1), counter: Arc::new(EstimatedTokens), exact: false }
     }
 
     /// Sets the tokens down to which it is cut.
@@ -45,6 +48,14 @@ impl TokenWindow {
     /// Counts tokens with `counter`, in place of the estimate.
     pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
         self.counter = Arc::new(counter);
+        self
+    }
+
+    /// Has the model's API count the conversation at the beginning of a run that may have too many tokens, where the API
+    /// counts: Anthropic, Gemini, Bedrock, OpenAI's Responses. It is one more request, which bills no tokens. Where it
+    /// fails, the estimate counts, and a warning (`count_failed`) says so.
+    pub fn with_exact_counts(mut self, exact: bool) -> Self {
+        self.exact = exact;
         self
     }
 }
@@ -63,6 +74,15 @@ impl Memory for TokenWindow {
             return shown(ledger.show(past));
         }
         Look::Move(Box::new(ledger.mark(from, from, past)))
+    }
+
+    fn asks_for_count(&self, past: &Past<'_>, marks: &mut Marks) -> Option<Vec<Arc<Message>>> {
+        if !self.exact {
+            return None;
+        }
+        let ledger = marks.ledger.get_or_insert_default();
+        ledger.catch_up(past, &*self.counter);
+        ledger.to_count(past, self.limit)
     }
 }
 

@@ -179,6 +179,8 @@ struct Remembered {
     count: u32,
     /// The tokens at which the last summary failed.
     failed_at: Option<u64>,
+    /// The messages of the history when the API was asked for its tokens, and its answer.
+    counted: Option<(usize, Option<u64>)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -399,7 +401,10 @@ impl Run {
                 }
                 self.remember(compacted);
             }
-            (EntryKind::Compacted(_), _) => return Err(misfit("the run was not asking the model")),
+            (EntryKind::Counted(counted), Phase::Model { .. }) => self.note_count(counted),
+            (EntryKind::Counted(_) | EntryKind::Compacted(_), _) => {
+                return Err(misfit("the run was not asking the model"));
+            }
             (EntryKind::Ended(ended), _) => self.end(ended),
         }
         if !matches!(entry.kind, EntryKind::Reply(_)) {

@@ -51,8 +51,8 @@ impl StepTools {
         Self::default()
     }
 
-    /// Tools of these names alone. The others are not sent in this step, so that prompt caches miss, and calls of them
-    /// are not executed.
+    /// Tools of these names alone. Calls of the others are not executed. Where the model's API takes a list of allowed
+    /// tools, the others are sent all the same; elsewhere they are left out in this step, so that prompt caches miss.
     pub fn subset(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { only: Some(names.into_iter().map(Into::into).collect()), ..Self::default() }
     }

@@ -9,9 +9,9 @@ use attache_agent::{
 };
 use attache_core::{
     Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
-    ConvertedText, Converter, Deferred, Document, DocumentId, Effect, FinishReason, LlmProvider, Matrix,
-    MediaType, Message, ModelCapabilities, ModelSettings, ProviderState, StreamChunk, Tool, ToolCall,
-    ToolCallId, ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
+    ConvertedText, Converter, Deferred, Document, DocumentId, Effect, ErrorKind, FinishReason, LlmProvider,
+    Matrix, MediaType, Message, ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk,
+    Tool, ToolCall, ToolCallId, ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
 };
 use attache_tools::ReadDocument;
 use bytes::Bytes;
@@ -139,6 +139,17 @@ impl LlmProvider for Scripted {
         ProviderState::default()
     }
 
+    fn count_tokens(&self, request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        let count = u64::try_from(request.messages.len()).unwrap();
+        Some(Box::pin(async move {
+            tokio::task::yield_now().await;
+            match count % 5 {
+                0 => Err(ProviderError::new(ErrorKind::Network, "the network is away")),
+                _ => Ok(count * 60),
+            }
+        }))
+    }
+
     fn stream(&self, request: ChatRequest) -> ChunkStream {
         if matches!(&*request.messages[0], Message::System(system) if system.parts[0].text().starts_with("You keep the record"))
         {
@@ -260,7 +271,8 @@ impl World {
         let handoff = if self.chooses { handoff.with_history(<[_]>::to_vec) } else { handoff };
         let window =
             if self.narrow { MessageWindow::new(7).with_low_mark(4) } else { MessageWindow::default() };
-        let memory = Compaction::new().with_threshold(400).with_recent(200).with_ceiling(300);
+        let memory =
+            Compaction::new().with_threshold(400).with_recent(200).with_ceiling(300).with_exact_counts(true);
         let first = self.one(window).system("You are tested.").handoff(handoff);
         let first = first.citations(true).observer(Marking);
         let first = if self.compacts { first.memory(memory) } else { first };

@@ -14,6 +14,7 @@ mod catalogs;
 mod chat_loop;
 mod citing;
 mod common;
+mod counting;
 mod deferred;
 mod entering;
 mod gates;

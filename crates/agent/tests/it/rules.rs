@@ -38,6 +38,35 @@ async fn a_step_calls_the_tools_of_its_subset_alone() {
     assert_eq!(warnings(&events), ["tools_subset"]);
 }
 
+// A model that takes a list of allowed tools is sent the same tools in each step, so that its prefix stays.
+#[tokio::test]
+async fn a_subset_is_a_list_of_allowed_tools_where_the_model_takes_one() {
+    let (read, paid) = (Counter::default(), Counter::default());
+    let both = || Turn::call("read", json!({"n": 1})).and_call("pay", json!({"n": 2}));
+    let model = ScriptedModel::new([both(), both(), both(), Turn::text("done")])
+        .unverified()
+        .with_capabilities_of("openai-responses", "gpt-5.1");
+    let agent = Agent::builder(model.clone())
+        .tool(counting("read", Effect::Read, &read))
+        .tool(counting("pay", Effect::SideEffect, &paid))
+        .step_tools(|step| match step.number {
+            1 => StepTools::subset(["read"]).with_choice(ToolChoice::Required),
+            2 => StepTools::subset(["none of them"]),
+            _ => StepTools::subset(["read", "pay"]),
+        })
+        .build()
+        .unwrap();
+    let events = all(&mut agent.run("x")).await;
+    assert_eq!((read.get(), paid.get()), (2, 1));
+    let requests = model.requests();
+    assert!(requests.iter().all(|request| request.tools == requests[0].tools && request.tools.len() == 2));
+    let allowed: Vec<_> = requests.iter().map(|request| request.allowed_tools.as_deref()).collect();
+    assert_eq!(allowed, [Some(&["read".to_owned()][..]), None, None, None]);
+    let choices: Vec<_> = requests.iter().map(|request| request.tool_choice.clone()).collect();
+    assert_eq!(choices, [ToolChoice::Required, ToolChoice::None, ToolChoice::Auto, ToolChoice::Auto]);
+    assert_eq!(warnings(&events), Vec::<&str>::new());
+}
+
 #[tokio::test]
 async fn a_rule_that_panics_bars_all_tools_and_the_run_goes_on() {
     let paid = Counter::default();

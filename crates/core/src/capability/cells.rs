@@ -122,6 +122,7 @@ impl ModelCapabilities {
         Some(match name {
             "tools" => &mut self.tools,
             "parallel_tools" => &mut self.parallel_tools,
+            "allowed_tools" => &mut self.allowed_tools,
             "parallel_choice" => &mut self.parallel_choice,
             "forced_tools" => &mut self.forced_tools,
             "strict_tools" => &mut self.strict_tools,

@@ -45,6 +45,7 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
         penalties,
         stop,
         system,
+        allowed_tools,
         parallel_choice,
         strict_tools,
         json_beside_tools,
@@ -96,6 +97,9 @@ fn of(capabilities: &ModelCapabilities) -> u64 {
         hash = hash.bytes(&[u8::from(*is_set)]);
     }
     hash = hash.text(api.as_deref().unwrap_or_default());
+    if *allowed_tools {
+        hash = hash.text("allowed_tools");
+    }
     if wire.is_empty() {
         return hash.finish();
     }

@@ -297,6 +297,8 @@ pub struct ModelCapabilities {
     pub stop: bool,
     /// True if instructions have a place of their own; otherwise they stand in the first prompt.
     pub system: bool,
+    /// True if it may be told which of the tools it may call now, without taking the others away.
+    pub allowed_tools: bool,
     /// True if it may be chosen whether several calls come in one reply, where its API has the option.
     pub parallel_choice: bool,
     /// True if it can be held to the schemas of tools, where its API does that.
@@ -359,6 +361,7 @@ impl ModelCapabilities {
             penalties: true,
             stop: true,
             system: true,
+            allowed_tools: false,
             parallel_choice: true,
             strict_tools: true,
             json_beside_tools: true,

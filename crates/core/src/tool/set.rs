@@ -75,6 +75,18 @@ impl ToolSet {
         Ok(set)
     }
 
+    /// The tools that `keep` is true for, by internal name, with the names on the wire that they have here.
+    #[must_use]
+    pub fn subset(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut set = Self { validated: self.validated, ..Self::default() };
+        for (wire, definition) in self.tools.iter().filter(|(_, definition)| keep(definition.name())) {
+            set.by_wire.insert(wire.clone(), set.tools.len());
+            set.by_name.insert(definition.name().to_owned(), set.tools.len());
+            set.tools.push((wire.clone(), definition.clone()));
+        }
+        set
+    }
+
     /// The wire name of a tool that is not in the set yet. A name that is taken gets a digest; so does that one, should
     /// a tool be called like it.
     fn free_wire_name(&self, known: &Self, name: &str) -> String {
@@ -196,6 +208,9 @@ mod tests {
         let part = ["a:b", "a;b"].map(|name| ToolDefinition::new(name, "", json!({})));
         let part = ToolSet::named_as(&all, part).unwrap();
         assert_eq!(part.wire_name("a:b"), all.wire_name("a:b"));
+        let subset = all.subset(|name| name == "a:b");
+        assert_eq!((subset.len(), subset.wire_name("a:b")), (1, all.wire_name("a:b")));
+        assert_eq!(subset.internal_name(&all.wire_name("a:b")), "a:b");
         assert_eq!(
             all.internal_name(&part.wire_name("a;b")),
             part.wire_name("a;b"),

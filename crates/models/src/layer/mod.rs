@@ -13,8 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use attache_core::{
-    ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings, ProviderState,
-    SchemaReport, ToolSet,
+    BoxFuture, ChatRequest, ChunkStream, LlmProvider, ModelCapabilities, ModelHandle, ModelSettings,
+    ProviderError, ProviderState, SchemaReport, ToolSet,
 };
 
 pub use self::concurrency::ConcurrencyLimit;
@@ -40,6 +40,15 @@ pub trait Layer: fmt::Debug + Send + Sync + 'static {
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         inner.check_tools(tools, options)
     }
+
+    /// Has the provider count the tokens of a request, [`LlmProvider::count_tokens`]. By default `inner` does.
+    fn count_tokens(
+        &self,
+        inner: &ModelHandle,
+        request: ChatRequest,
+    ) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        inner.count_tokens(request)
+    }
 }
 
 impl<L: Layer + ?Sized> Layer for Arc<L> {
@@ -53,6 +62,14 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
 
     fn check_tools(&self, inner: &ModelHandle, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         (**self).check_tools(inner, tools, options)
+    }
+
+    fn count_tokens(
+        &self,
+        inner: &ModelHandle,
+        request: ChatRequest,
+    ) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        (**self).count_tokens(inner, request)
     }
 }
 
@@ -103,6 +120,10 @@ impl<L: Layer> LlmProvider for Layered<L> {
 
     fn check_tools(&self, tools: &ToolSet, options: &ModelSettings) -> SchemaReport {
         self.layer.check_tools(&self.inner, tools, options)
+    }
+
+    fn count_tokens(&self, request: ChatRequest) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        self.layer.count_tokens(&self.inner, request)
     }
 
     fn stream(&self, request: ChatRequest) -> ChunkStream {

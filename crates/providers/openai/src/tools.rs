@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use attache_core::schema::{Strict, Subset};
 use attache_core::{
-    ModelCapabilities, ModelSettings, OutputSchema, ProviderError, SchemaLoosening, SchemaReport,
-    StructuredOutput, ToolDefinition, ToolSet, Unsupported,
+    ChatRequest, ModelCapabilities, ModelSettings, OutputSchema, ProviderError, SchemaLoosening,
+    SchemaReport, StructuredOutput, ToolChoice, ToolDefinition, ToolSet, Unsupported,
 };
 use attache_transport::{
-    Refusals, StrictForms, check_tools, described, extra_tools, plain_root, strict_answer, strict_loosened,
+    Refusals, StrictForms, check_tools, described, extra_tools, plain_root, refuse_allowed, strict_answer,
+    strict_loosened,
 };
 use serde_json::{Map, Value, json};
 
@@ -100,6 +101,45 @@ pub(crate) fn write_hosted(hosted: &[&Value], are_first: bool, head: &mut String
         head.push_str(if are_first && at == 0 { ",\"tools\":[" } else { "," });
         head.push_str(&tool.to_string());
     }
+}
+
+/// The mode of a choice among allowed tools (openai.md A.3, B.4), if that is to be sent: a choice of none, or of one, says
+/// all there is to say.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] where no such list is known, unless the caller allows it.
+pub(crate) fn allowed(
+    request: &ChatRequest,
+    capabilities: &ModelCapabilities,
+    refusals: &mut Refusals<'_>,
+) -> Result<Option<&'static str>, ProviderError> {
+    if !capabilities.allowed_tools {
+        return refuse_allowed(request, refusals).map(|()| None);
+    }
+    let mode = match request.tool_choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::Required if capabilities.forced_tools => "required",
+        _ => return Ok(None),
+    };
+    Ok((request.allowed_tools.is_some() && !request.tools.is_empty()).then_some(mode))
+}
+
+/// The names on the wire of the allowed tools, in the order of the tools.
+pub(crate) fn allowed_functions(request: &ChatRequest) -> impl Iterator<Item = &str> {
+    let is_allowed =
+        |name: &str| request.allowed_tools.iter().flat_map(|names| &**names).any(|allowed| allowed == name);
+    request.tools.iter().filter(move |(_, tool)| is_allowed(tool.name())).map(|(wire, _)| wire)
+}
+
+/// A tool of the server's own as a choice among tools names it.
+pub(crate) fn reference(hosted: &Value) -> Value {
+    let kind = hosted.get("type").and_then(Value::as_str).unwrap_or_default();
+    let named = hosted.get(kind).and_then(|tool| tool.get("name")).map(|name| json!({"name": name}));
+    let members = ["type", "name", "server_label"].into_iter();
+    let mut reference: Map<String, Value> =
+        members.filter_map(|member| Some((member.to_owned(), hosted.get(member)?.clone()))).collect();
+    reference.extend(named.map(|named| (kind.to_owned(), named)));
+    Value::Object(reference)
 }
 
 /// Refuses schemas that would lose something, unless calls are held to it here or the caller allows it.
@@ -228,6 +268,24 @@ mod tests {
         let definition = ToolDefinition::new("t", "", schema);
         let (schema, loosened) = compile(&definition, ToolSchemas::OpenAi);
         (schema.into_owned(), loosened.len())
+    }
+
+    // openai.md B.4
+    #[test]
+    fn tools_of_the_server_stay_allowed() {
+        for (hosted, named) in [
+            (json!({"type": "web_search", "filters": {}}), json!({"type": "web_search"})),
+            (
+                json!({"type": "mcp", "server_label": "wiki", "server_url": "https://wiki.example"}),
+                json!({"type": "mcp", "server_label": "wiki"}),
+            ),
+            (
+                json!({"type": "custom", "custom": {"name": "sql", "format": {"type": "text"}}}),
+                json!({"type": "custom", "custom": {"name": "sql"}}),
+            ),
+        ] {
+            assert_eq!(reference(&hosted), named);
+        }
     }
 
     // openai.md A.3: `invalid_function_parameters`

@@ -15,10 +15,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use attache_core::{
-    Arguments, AssistantMessage, AssistantPart, ChatRequest, ChunkStream, Completion, Degradation,
-    FinishReason, Message, ModelCapabilities, ModelHandle, ModelSettings, PlaceCapabilities, SchemaReport,
-    StreamChunk, StructuredOutput, ToolCall, ToolCallId, ToolChoice, ToolSet, Usage, UserMessage, UserOrigin,
-    UserPart,
+    Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion, Degradation,
+    FinishReason, Message, ModelCapabilities, ModelHandle, ModelSettings, PlaceCapabilities, ProviderError,
+    SchemaReport, StreamChunk, StructuredOutput, ToolCall, ToolCallId, ToolChoice, ToolSet, Usage,
+    UserMessage, UserOrigin, UserPart,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -162,6 +162,7 @@ impl Layer for TextTools {
             capabilities.tools = true;
             capabilities.parallel_tools = false;
             capabilities.forced_tools = false;
+            capabilities.allowed_tools = false;
             capabilities.strict_tools = false;
             capabilities.structured_output = StructuredOutput::None;
             capabilities.tool_result = text.clone();
@@ -176,6 +177,21 @@ impl Layer for TextTools {
             true => SchemaReport::new(),
             false => inner.check_tools(tools, options),
         }
+    }
+
+    fn count_tokens(
+        &self,
+        inner: &ModelHandle,
+        request: ChatRequest,
+    ) -> Option<BoxFuture<'static, Result<u64, ProviderError>>> {
+        let request = match self.asks_in_text(inner) {
+            true => {
+                let stops = self.takes_stop.load(Ordering::Relaxed);
+                request_in_text(inner, &allowed_alone(request), &self.options, stops)
+            }
+            false => request,
+        };
+        inner.count_tokens(request)
     }
 
     fn stream(&self, inner: &ModelHandle, request: ChatRequest) -> ChunkStream {
@@ -223,6 +239,7 @@ fn in_text(
     takes_stop: Arc<AtomicBool>,
     note: Option<String>,
 ) -> ChunkStream {
+    let request = allowed_alone(request);
     let asked = request_in_text(&inner, &request, options, takes_stop.load(Ordering::Relaxed));
     if request.tools.is_empty() {
         return inner.stream(asked);
@@ -382,6 +399,14 @@ fn in_text(
             return;
         }
     })
+}
+
+/// The request without the tools that may not be called: a text has no other way to say so.
+fn allowed_alone(mut request: ChatRequest) -> ChatRequest {
+    if let Some(allowed) = request.allowed_tools.take() {
+        request.tools = Arc::new(request.tools.subset(|name| allowed.iter().any(|allowed| allowed == name)));
+    }
+    request
 }
 
 fn request_in_text(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use attache_core::schema::{Strict, Subset};
 use attache_core::{ModelSettings, ProviderError, SchemaReport, ToolChoice, ToolSet};
 use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
-use attache_transport::{Codec as _, Refusals, StrictForms, forces_tool, strict_loosened};
+use attache_transport::{Codec as _, Refusals, StrictForms, forces_tool, refuse_allowed, strict_loosened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -75,6 +75,7 @@ pub(super) fn choice(
     refusals: &mut Refusals<'_>,
 ) -> Result<Option<Value>, ProviderError> {
     let Ask { request, settings, codec } = ask;
+    refuse_allowed(request, refusals)?;
     let mut member = Map::new();
     let kind = match &request.tool_choice {
         ToolChoice::Auto => "auto",

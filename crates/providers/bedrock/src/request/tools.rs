@@ -7,7 +7,7 @@ use attache_core::{
     ModelSettings, ProviderError, SchemaLoosening, SchemaReport, ToolChoice, ToolDefinition, ToolSet,
 };
 use attache_transport::claude::{check_claude_tools, force_refused, plain_tool};
-use attache_transport::{Codec as _, Refusals, StrictForms, described, strict_loosened};
+use attache_transport::{Codec as _, Refusals, StrictForms, described, refuse_allowed, strict_loosened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -162,6 +162,7 @@ pub(super) fn choice(
 ) -> Result<Choice, ProviderError> {
     let Ask { request, settings, codec } = ask;
     let (capabilities, family) = (codec.capabilities(), codec.family());
+    refuse_allowed(request, refusals)?;
     let forced = match &request.tool_choice {
         ToolChoice::Auto | ToolChoice::None => None,
         ToolChoice::Required => Some(None),

@@ -5,7 +5,9 @@ use attache_core::{
     CachePolicy, ChatRequest, ModelCapabilities, ModelSettings, ProviderError, Reasoning, ResponseFormat,
     StructuredOutput, ToolChoice,
 };
-use attache_transport::{Codec as _, Refusals, can_reason, check_choice, forbid, knows, set_member};
+use attache_transport::{
+    Codec as _, Refusals, can_reason, check_choice, forbid, knows, refuse_allowed, set_member,
+};
 use serde_json::{Map, Value, json};
 
 use super::tools::loosened;
@@ -62,6 +64,7 @@ impl Options<'_> {
         request: &ChatRequest,
         refusals: &mut Refusals<'_>,
     ) -> Result<(), ProviderError> {
+        refuse_allowed(request, refusals)?;
         check_choice(&request.tool_choice, &request.tools, self.has_tools, self.capabilities)?;
         let choice = match &request.tool_choice {
             ToolChoice::None => self.has_tools.then_some("NONE"),

@@ -4,7 +4,7 @@ use attache_core::{
     ModelSettings, ProviderError, SchemaLoosening, SchemaReport, StructuredOutput, ToolChoice,
     ToolDefinition, ToolSet,
 };
-use attache_transport::{Codec as _, Refusals, check_tools, described, forces_tool};
+use attache_transport::{Codec as _, Refusals, check_tools, described, forces_tool, refuse_allowed};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -93,6 +93,16 @@ fn may_be_loose(definition: &ToolDefinition, refusals: &mut Refusals<'_>) -> Res
     refusals.refuse("tools", &why, "it is not")
 }
 
+/// The mode of a choice among some of the tools: `AUTO` takes no list of names, and `VALIDATED` is the same with the
+/// arguments held to their schemas.
+fn mode_among(choice: &ToolChoice) -> Option<&'static str> {
+    match choice {
+        ToolChoice::Auto => Some("VALIDATED"),
+        ToolChoice::Required => Some("ANY"),
+        _ => None,
+    }
+}
+
 /// The member `toolConfig`, if one is to be sent.
 pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option<Value>, ProviderError> {
     let Ask { request, settings, codec } = ask;
@@ -132,6 +142,15 @@ pub(super) fn choice(ask: Ask<'_>, refusals: &mut Refusals<'_>) -> Result<Option
         } else if !request.tools.is_validated() {
             strict.try_for_each(|(_, definition)| may_be_loose(definition, refusals))?;
         }
+    }
+    if !codec.capabilities().allowed_tools {
+        refuse_allowed(request, refusals)?;
+    } else if let Some(allowed) = &request.allowed_tools
+        && let Some(mode) = mode_among(&request.tool_choice)
+    {
+        let names = request.tools.iter().filter(|(_, tool)| allowed.iter().any(|name| name == tool.name()));
+        let names: Vec<&str> = names.map(|(wire, _)| wire).collect();
+        return Ok(Some(json!({"functionCallingConfig": {"mode": mode, "allowedFunctionNames": names}})));
     }
     let choice = match &request.tool_choice {
         ToolChoice::Auto => return Ok(choice_of_model),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::reasons::Reasons;
 use crate::options::{Writer, any_object};
 use crate::profile::{JsonObject, NamedTool, Profile, ToolsOff};
-use crate::tools;
+use crate::tools::{self, allowed, allowed_functions, reference};
 
 /// What a request asks for beside its messages.
 #[derive(Debug)]
@@ -41,18 +41,18 @@ pub(crate) enum Offered {
 const SHORT_MARKER: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const LONG_MARKER: &str = r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#;
 
-/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One
+/// Turns options into members. `hosted` are the tools of the server's own that are offered beside the request's. One
 /// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
     settings: &ModelSettings,
-    has_hosted: bool,
+    hosted: &[&Value],
     forms: Option<StrictForms>,
 ) -> Result<Options, ProviderError> {
     let dropped = request.tool_choice == ToolChoice::None && profile.tools_off == ToolsOff::Dropped;
-    let has_tools = (!request.tools.is_empty() || has_hosted) && !dropped;
+    let has_tools = (!request.tools.is_empty() || !hosted.is_empty()) && !dropped;
     let mut writer = Writer::new(profile, capabilities, settings, has_tools);
     writer.members = profile.extra_body.clone();
     let mut reasons = Reasons::new(capabilities, settings, &mut writer.refusals)?;
@@ -73,7 +73,7 @@ pub(super) fn options(
     let why = stop.and_then(|_| (!capabilities.stop).then_some("the model does not know it"));
     let stop = writer.refusals.keep("stop", stop, why)?;
     set_member(&mut writer.members, "stop", stop);
-    let offered = tool_choice(&mut writer, reasons, request)?;
+    let offered = tool_choice(&mut writer, reasons, request, hosted)?;
     let instruction = response_format(&mut writer, reasons)?;
     let marker = caching(&mut writer, request)?;
     merge_members(&mut writer.members, &settings.extra_body);
@@ -154,6 +154,7 @@ fn tool_choice(
     writer: &mut Writer<'_>,
     reasons: Reasons<'_>,
     request: &ChatRequest,
+    hosted: &[&Value],
 ) -> Result<Offered, ProviderError> {
     let (profile, capabilities) = (writer.profile, writer.capabilities);
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, capabilities)?;
@@ -169,6 +170,15 @@ fn tool_choice(
         }
         ToolChoice::Required => Some(Value::from("required")),
         _ => None,
+    };
+    let choice = match allowed(request, capabilities, &mut writer.refusals)? {
+        None => choice,
+        Some(mode) => {
+            let own = allowed_functions(request)
+                .map(|name| json!({"type": "function", "function": {"name": name}}));
+            let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
+            Some(json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}))
+        }
     };
     // openai.md D 2
     let thinks = reasons.exclude(ReasoningExcludes::ForcedTools);

@@ -71,8 +71,7 @@ impl ChatCodec {
         let hosted = tools::hosted(self.profile(), settings)?;
         let subset = tools::subset(self.capabilities(), self.profile().tool_schemas);
         let forms = StrictForms::of_tools(&request.tools, subset, None);
-        let has_hosted = !hosted.is_empty();
-        let mut options = options(self.profile(), self.capabilities(), request, settings, has_hosted, forms)?;
+        let mut options = options(self.profile(), self.capabilities(), request, settings, &hosted, forms)?;
         let is_known = Arc::ptr_eq(&state.tools, &request.tools)
             && state.offered == options.offered
             && state.marker == options.marker;

@@ -4,7 +4,7 @@ use attache_core::{
     CachePolicy, ChatRequest, Degradation, ErrorKind, ModelCapabilities, ModelSettings, ProviderError,
     ResponseFormat, StructuredOutput, ToolChoice, merge_members,
 };
-use attache_transport::{ANY, Refusals, set_member};
+use attache_transport::{ANY, Refusals, refuse_allowed, set_member};
 use serde_json::{Map, Value, json};
 
 use crate::chat::Reasons;
@@ -88,6 +88,7 @@ fn tools(
     settings: &ModelSettings,
     refusals: &mut Refusals<'_>,
 ) -> Result<bool, ProviderError> {
+    refuse_allowed(request, refusals)?;
     let has_tools = !request.tools.is_empty();
     if has_tools && !capabilities.tools {
         let text = format!("{} does not call tools", capabilities.model);

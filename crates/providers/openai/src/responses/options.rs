@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::options::{Writer, any_object};
 use crate::profile::Profile;
-use crate::tools;
+use crate::tools::{self, allowed, allowed_functions, reference};
 
 /// The members of a request body that follow the items, in order.
 #[derive(Debug)]
@@ -20,18 +20,18 @@ pub(super) struct Options {
     pub(super) degradations: Vec<Degradation>,
 }
 
-/// Turns options into members. `has_hosted` says that tools of the server's own are offered beside the request's. One
+/// Turns options into members. `hosted` are the tools of the server's own that are offered beside the request's. One
 /// that cannot be honoured is an error, or recorded where the caller allowed to leave it out (invariant 12).
 pub(super) fn options(
     profile: &Profile,
     capabilities: &ModelCapabilities,
     request: &ChatRequest,
     settings: &ModelSettings,
-    has_hosted: bool,
+    hosted: &[&Value],
     forms: Option<&StrictForms>,
     cache_key: impl FnOnce() -> String,
 ) -> Result<Options, ProviderError> {
-    let has_tools = !request.tools.is_empty() || has_hosted;
+    let has_tools = !request.tools.is_empty() || !hosted.is_empty();
     let mut writer = Writer::new(profile, capabilities, settings, has_tools);
     tools::may_loosen(capabilities, &request.tools, profile.tool_schemas, forms, &mut writer.refusals)?;
     // Nothing is kept at the server, so reasoning comes to us, encrypted, and goes back (openai.md B.7, D 24).
@@ -47,7 +47,7 @@ pub(super) fn options(
     limits(&mut writer)?;
     let reasons = reasoning(&mut writer)?;
     sampling(&mut writer, reasons)?;
-    tool_choice(&mut writer, request)?;
+    tool_choice(&mut writer, request, hosted)?;
     format(&mut writer)?;
     writer.caching(|| Value::from(cache_key()))?;
     merge_members(&mut writer.members, &profile.extra_body);
@@ -127,13 +127,25 @@ fn sampling(writer: &mut Writer<'_>, reasons: bool) -> Result<(), ProviderError>
     Ok(())
 }
 
-fn tool_choice(writer: &mut Writer<'_>, request: &ChatRequest) -> Result<(), ProviderError> {
+fn tool_choice(
+    writer: &mut Writer<'_>,
+    request: &ChatRequest,
+    hosted: &[&Value],
+) -> Result<(), ProviderError> {
     check_choice(&request.tool_choice, &request.tools, writer.has_tools, writer.capabilities)?;
     let choice = match &request.tool_choice {
         ToolChoice::None => writer.has_tools.then(|| Value::from("none")),
         ToolChoice::Required => Some(Value::from("required")),
         ToolChoice::Tool(name) => Some(json!({"type": "function", "name": request.tools.wire_name(name)})),
         _ => None,
+    };
+    let choice = match allowed(request, writer.capabilities, &mut writer.refusals)? {
+        None => choice,
+        Some(mode) => {
+            let own = allowed_functions(request).map(|name| json!({"type": "function", "name": name}));
+            let tools: Vec<Value> = own.chain(hosted.iter().map(|tool| reference(tool))).collect();
+            Some(json!({"type": "allowed_tools", "mode": mode, "tools": tools}))
+        }
     };
     if forces_tool(&request.tool_choice) && !writer.capabilities.forced_tools {
         // openai.md D 2

@@ -115,9 +115,8 @@ impl ResponsesCodec {
             return Err(invalid("there is no message to send"));
         }
         let key = || head.cache_key.clone();
-        let has_hosted = !hosted.is_empty();
         let mut options =
-            options(self.profile(), self.capabilities(), request, settings, has_hosted, forms.as_ref(), key)?;
+            options(self.profile(), self.capabilities(), request, settings, &hosted, forms.as_ref(), key)?;
         options.members.remove("model");
         forbid(&options.members, &["input", "instructions"])?;
         let tail = tail(&options.members)?;
