@@ -36,6 +36,7 @@ mod pace;
 mod preflight;
 mod price;
 mod run;
+mod session;
 mod setup;
 mod store;
 mod tools;
@@ -75,6 +76,10 @@ pub use output::{OutputMode, OutputSpec, Typed, TypedError, TypedItem, TypedRun}
 pub use preflight::{DeclaredMedia, MediaFate, Preflight, UncheckedKeyword};
 pub use price::{Cost, Money, Price, Prices};
 pub use run::{AGENT, Action, CallLimit, PendingCall, ReplayError, Run};
+pub use session::{
+    Append, Beginning, Busy, Cleared, Idle, MemorySessions, OpenSession, Opened, RunInfo, Session,
+    SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions, StoredRun, Take,
+};
 pub use store::MemoryDocumentStore;
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, StepTools, StepView, ToolCatalog, ToolFunction,

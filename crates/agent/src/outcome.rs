@@ -12,6 +12,7 @@ use crate::decide::DecideError;
 use crate::journal::JournalError;
 use crate::log::{ApprovalRequest, DeferredRequest, Grant};
 use crate::price::Cost;
+use crate::session::SessionError;
 
 /// The one reason why a run ended, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -247,6 +248,11 @@ impl RunError {
 
     /// The journal's error, if that is why the run could not go on.
     pub fn journal_error(&self) -> Option<&JournalError> {
+        self.inner.source.as_ref().and_then(|source| source.downcast_ref())
+    }
+
+    /// The session's error, if that is why a run of a session did not begin.
+    pub fn session_error(&self) -> Option<&SessionError> {
         self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }
 

@@ -18,7 +18,7 @@ use crate::pace::Pace;
 use crate::run::Action;
 use crate::setup::Setup;
 
-pub(super) fn drive(
+pub(crate) fn drive(
     setup: Arc<Setup>,
     origin: Origin,
     task: Task,

@@ -57,7 +57,16 @@ impl AgentRun {
         let control = Control::new(origin.place(), Arc::clone(&setup.store), watched);
         let pace = Pace::default();
         let stream = drive(setup, origin, task, control.clone(), pace.clone());
-        Self { stream: Box::pin(stream), control, pace, observers: Vec::new() }
+        Self::over(Box::pin(stream), control, pace)
+    }
+
+    /// A run whose stream does more than drive it.
+    pub(crate) fn over(
+        stream: Pin<Box<dyn Stream<Item = Event> + Send>>,
+        control: Control,
+        pace: Pace,
+    ) -> Self {
+        Self { stream, control, pace, observers: Vec::new() }
     }
 
     /// Shows each event to `observer`, too, before whoever polls the run gets it; exactly one of them is

@@ -52,6 +52,7 @@ use offers::Offers;
 use stop::{Fault, Stop};
 use team::Team;
 
+pub(crate) use drive::drive;
 pub use handle::AgentRun;
 pub(crate) use open::Task;
 

@@ -66,7 +66,7 @@ impl Task {
     }
 
     /// The outcome of a run that could not be opened: the conversation as it was given.
-    pub(super) fn outcome(&self, reason: EndReason) -> Outcome {
+    pub(crate) fn outcome(&self, reason: EndReason) -> Outcome {
         let mut outcome = Run::new().outcome();
         outcome.reason = reason;
         if let Self::Start(input) = self {

@@ -132,7 +132,7 @@ impl Journal for MemoryJournal {
 }
 
 /// The first value that `look` finds, looking again at each change, until the time is up.
-pub(super) async fn wait_until<T>(
+pub(crate) async fn wait_until<T>(
     until: Option<SystemTime>,
     changed: &Notify,
     look: impl Fn() -> Option<T>,

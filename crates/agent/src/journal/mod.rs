@@ -13,6 +13,7 @@ use attache_core::{BoxFuture, fresh};
 
 pub use error::JournalError;
 pub use memory::MemoryJournal;
+pub(crate) use memory::wait_until;
 pub(crate) use place::{Place, in_time, is_over, runs_inside};
 pub(crate) use scope::{Origin, Recorder, Scope, ambient};
 

@@ -1,0 +1,42 @@
+//! The failures of sessions.
+
+use attache_core::StoreError;
+
+use crate::journal::JournalError;
+use crate::run::ReplayError;
+
+/// A session cannot be had, or takes no run now.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// There is no such session, or it is another principal's.
+    #[error("there is no such session")]
+    NotFound,
+    /// A run is under way in the session.
+    #[error("the run {run} is under way in the session")]
+    Busy {
+        /// The run.
+        run: String,
+    },
+    /// As many runs wait for the session as may.
+    #[error("{depth} runs wait for the session already")]
+    QueueFull {
+        /// The most runs that wait.
+        depth: usize,
+    },
+    /// The id is empty, too long or not of one line.
+    #[error("the id of a session must have 1 to 200 bytes and no control characters")]
+    InvalidId,
+    /// The session's store or log failed.
+    #[error("the session's log failed")]
+    Journal(#[from] JournalError),
+    /// The session's log is not one of a run.
+    #[error("the session's log is not one of a run")]
+    Replay(#[from] ReplayError),
+}
+
+impl From<StoreError> for SessionError {
+    fn from(error: StoreError) -> Self {
+        Self::Journal(error.into())
+    }
+}

@@ -1,0 +1,257 @@
+//! The journal of a run of a session.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use attache_core::{BoxFuture, DocumentId, Message, StoreError, StoreErrorKind, ToolResult, UserPart};
+
+use super::guard::Lease;
+use super::id::SessionId;
+use super::store::{Append, Beginning, SessionStore, StoredRun};
+use super::weave::{Woven, unweave};
+use crate::journal::{Fence, Journal, JournalError};
+use crate::log::{Entry, EntryKind, Key};
+
+/// The most characters of a session's title.
+const TITLE: usize = 80;
+
+/// The log of a run that stands in a session's store, where the conversation before it is not repeated.
+pub(super) struct SessionJournal {
+    store: Arc<dyn SessionStore>,
+    session: SessionId,
+    run: OnceLock<Arc<str>>,
+    /// The right to write, which a run under way has.
+    turn: OnceLock<Turn>,
+    /// True if documents are noted that entries refer to.
+    notes_documents: bool,
+}
+
+/// What a run under way knows of its session.
+pub(super) struct Turn {
+    pub(super) lease: Arc<Lease>,
+    /// The messages of the session when the run took the lease.
+    pub(super) woven: Woven,
+    /// The log of the run at that time, until somebody reads it: nobody else writes.
+    pub(super) entries: Mutex<Option<Vec<Entry>>>,
+    /// The run before it that did not come to its end, and the end that it is given.
+    pub(super) closes: Option<(String, Entry)>,
+    /// The number of appends.
+    pub(super) appends: AtomicU64,
+    /// Until when the session must not expire.
+    pub(super) kept_until: Mutex<u64>,
+}
+
+impl SessionJournal {
+    pub(super) fn new(store: Arc<dyn SessionStore>, session: SessionId, notes_documents: bool) -> Self {
+        Self { store, session, run: OnceLock::new(), turn: OnceLock::new(), notes_documents }
+    }
+
+    /// The journal of that run, for whoever decides about its calls or delivers their results.
+    pub(super) fn of_run(self, run: &str) -> Self {
+        let _ = self.run.set(Arc::from(run));
+        self
+    }
+
+    /// Lets a run write.
+    pub(super) fn begin(&self, run: &str, turn: Turn) {
+        let _ = self.run.set(Arc::from(run));
+        let _ = self.turn.set(turn);
+    }
+
+    fn run(&self) -> Result<&str, JournalError> {
+        self.run.get().map(|run| &**run).ok_or(JournalError::Empty)
+    }
+
+    async fn load_all(&self) -> Result<Vec<Entry>, JournalError> {
+        let Some(run) = self.run.get() else { return Ok(Vec::new()) };
+        match self.store.load(&self.session, Some(run)).await? {
+            Some(stored) => whole(stored).map(|(entries, _)| entries),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn write(&self, fence: Fence, mut entries: Vec<Entry>) -> Result<Vec<Entry>, JournalError> {
+        let turn = self.turn.get().ok_or_else(read_only)?;
+        if fence.number() != turn.lease.fence {
+            return Err(JournalError::Fenced);
+        }
+        let mut documents = Vec::new();
+        if self.notes_documents {
+            entries.iter().for_each(|entry| note_documents(entry, &mut documents));
+        }
+        let mut given = None;
+        let mut begins = None;
+        for entry in entries.iter_mut().filter(|entry| entry.key == Key::start()) {
+            if let EntryKind::Started(started) = &mut entry.kind {
+                let messages = std::mem::take(&mut started.messages);
+                let (ranges, new) = turn.woven.weave(&messages);
+                begins = Some(Box::new(Beginning {
+                    title: title(messages.get(started.task..).unwrap_or_default()),
+                    first: u64::try_from(turn.woven.len()).unwrap_or(u64::MAX),
+                    messages: new,
+                    ranges,
+                    closes: turn.closes.clone(),
+                }));
+                given = Some(messages);
+            }
+        }
+        let ends = entries.iter().any(|entry| entry.key == Key::end());
+        let kept_until = turn.keep(&entries, ends);
+        let append = Append {
+            session: &self.session,
+            run: self.run()?,
+            fence: turn.lease.fence,
+            number: turn.appends.fetch_add(1, Ordering::Relaxed) + 1,
+            now: turn.lease.now(),
+            until: if ends { 0 } else { turn.lease.until() },
+            entries,
+            begins,
+            ends,
+            documents,
+            kept_until,
+        };
+        let mut stand = self.store.append(append).await?;
+        if ends {
+            turn.lease.released();
+        }
+        if let Some(messages) = given {
+            for entry in stand.iter_mut().filter(|entry| entry.key == Key::start()) {
+                if let EntryKind::Started(started) = &mut entry.kind {
+                    started.messages.clone_from(&messages);
+                }
+            }
+        }
+        Ok(stand)
+    }
+}
+
+impl Turn {
+    /// The time until which the session must not expire, if the entries move it.
+    fn keep(&self, entries: &[Entry], ends: bool) -> Option<u64> {
+        let mut kept_until = self.kept_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *kept_until;
+        for entry in entries {
+            match &entry.kind {
+                EntryKind::Asked(asked) => *kept_until = asked.expires_at.max(*kept_until),
+                EntryKind::Deferred(call) => {
+                    *kept_until = call.expires_at.unwrap_or(u64::MAX).max(*kept_until)
+                }
+                _ => {}
+            }
+        }
+        if ends {
+            *kept_until = 0;
+        }
+        (*kept_until != before || ends).then_some(*kept_until)
+    }
+}
+
+/// The log of a run with the messages that it began with, and all messages of the session.
+pub(super) fn whole(stored: StoredRun) -> Result<(Vec<Entry>, Vec<Arc<Message>>), JournalError> {
+    let StoredRun { id, ranges, mut entries, messages } = stored;
+    for entry in entries.iter_mut().filter(|entry| entry.key == Key::start()) {
+        if let EntryKind::Started(started) = &mut entry.kind {
+            started.messages = unweave(&messages, &ranges).ok_or_else(|| JournalError::Unreadable {
+                problem: format!("the run {id} refers to messages that its session does not have"),
+            })?;
+        }
+    }
+    Ok((entries, messages))
+}
+
+fn read_only() -> JournalError {
+    let text = "a run of a session is driven by `Session::resume`";
+    StoreError::new(StoreErrorKind::Conflict, text).into()
+}
+
+/// The first words of a question.
+fn title(question: &[Arc<Message>]) -> String {
+    let texts = question.iter().filter_map(|message| match &**message {
+        Message::User(user) => user.parts.iter().find_map(|part| match part {
+            UserPart::Text(part) => Some(part.text()),
+            _ => None,
+        }),
+        _ => None,
+    });
+    let mut words = texts.flat_map(str::split_whitespace);
+    let mut title = String::new();
+    for word in words.by_ref() {
+        let space = usize::from(!title.is_empty());
+        let left = TITLE.saturating_sub(title.chars().count() + space);
+        if left == 0 {
+            break;
+        }
+        if space > 0 {
+            title.push(' ');
+        }
+        title.extend(word.chars().take(left));
+    }
+    title
+}
+
+fn note_documents(entry: &Entry, into: &mut Vec<DocumentId>) {
+    let of_result = |result: &ToolResult, into: &mut Vec<DocumentId>| {
+        let documents = result.tree.documents().iter().chain(&result.documents);
+        into.extend(documents.map(|document| document.id().clone()));
+    };
+    let of_messages = |messages: &[Arc<Message>], into: &mut Vec<DocumentId>| {
+        let documents = messages.iter().flat_map(|message| message.documents());
+        into.extend(documents.map(|document| document.id().clone()));
+    };
+    match &entry.kind {
+        EntryKind::Started(started) => of_messages(&started.messages, into),
+        EntryKind::Inbox(messages) => of_messages(messages, into),
+        EntryKind::Found(message) => of_messages(std::slice::from_ref(message), into),
+        EntryKind::Ended(ended) => of_messages(&ended.unread, into),
+        EntryKind::ToolOutcome(outcome) | EntryKind::Receipt(outcome) => of_result(&outcome.result, into),
+        _ => {}
+    }
+    let mut seen = HashSet::new();
+    into.retain(|id| seen.insert(id.clone()));
+}
+
+impl fmt::Debug for SessionJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionJournal").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+impl Journal for SessionJournal {
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        let read = |turn: &Turn| turn.entries.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match self.turn.get().and_then(read) {
+            Some(entries) => Box::pin(std::future::ready(Ok(entries))),
+            None => Box::pin(self.load_all()),
+        }
+    }
+
+    fn claim(&self, _entries: usize) -> BoxFuture<'_, Result<Fence, JournalError>> {
+        let claimed = self.turn.get().map(|turn| Fence::new(turn.lease.fence)).ok_or_else(read_only);
+        Box::pin(std::future::ready(claimed))
+    }
+
+    fn append(&self, fence: Fence, entries: Vec<Entry>) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        Box::pin(self.write(fence, entries))
+    }
+
+    fn deliver(&self, entry: Entry) -> BoxFuture<'_, Result<Entry, JournalError>> {
+        Box::pin(async move {
+            let mut documents = Vec::new();
+            if self.notes_documents {
+                note_documents(&entry, &mut documents);
+            }
+            self.store.deliver(&self.session, self.run()?, entry, documents).await
+        })
+    }
+
+    fn wait<'a>(
+        &'a self,
+        key: &'a Key,
+        until: Option<SystemTime>,
+    ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>> {
+        Box::pin(async move { self.store.wait(&self.session, self.run()?, key, until).await })
+    }
+}

@@ -1,0 +1,24 @@
+//! Sessions: conversations of principals that go on over many runs, each kept in a store.
+
+mod clock;
+mod error;
+mod guard;
+mod id;
+mod journal;
+mod live;
+mod memory;
+mod one;
+mod sessions;
+mod store;
+mod turn;
+mod weave;
+
+pub use error::SessionError;
+pub use id::SessionId;
+pub use memory::MemorySessions;
+pub use one::Session;
+pub use sessions::{Busy, Sessions};
+pub use store::{
+    Append, Beginning, Cleared, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState, SessionStore,
+    StoredRun, Take,
+};

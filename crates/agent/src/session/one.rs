@@ -1,0 +1,151 @@
+//! One session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use attache_core::Message;
+
+use super::error::SessionError;
+use super::id::SessionId;
+use super::journal::{SessionJournal, whole};
+use super::sessions::Sessions;
+use super::store::{RunInfo, SessionState};
+use super::turn::turn;
+use crate::control::Control;
+use crate::driver::{AgentRun, Task};
+use crate::input::RunInput;
+use crate::journal::{Journal, Place};
+use crate::options::RunOptions;
+use crate::outcome::Outcome;
+use crate::pace::Pace;
+use crate::run::Run;
+
+/// A conversation of one principal. Cloning shares it.
+#[derive(Clone)]
+pub struct Session {
+    pub(super) sessions: Sessions,
+    pub(super) id: SessionId,
+    pub(super) principal: Arc<str>,
+    pub(super) state: SessionState,
+}
+
+impl Session {
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// On whose behalf its runs work.
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// Whether it was there when it was opened.
+    pub fn state(&self) -> SessionState {
+        self.state
+    }
+
+    /// A run that goes on with the conversation. It is lazy: polled for the first time it takes the session, which it
+    /// has until it ends or is dropped. The history, the principal and the grants come from the session; a history of the
+    /// input is left out.
+    ///
+    /// If another run is under way, it fails, see [`RunError::session_error`](crate::RunError::session_error), or
+    /// [waits](crate::Sessions::with_busy). A run that did not come to its end, because it failed or its process died, is
+    /// closed: the model reads what there was of it. One whose calls wait for approval refuses the next, see
+    /// [`RunInput::with_leaves_approvals`].
+    ///
+    /// Memory decides again in each run: what earlier runs decided about the conversation stands in its history.
+    pub fn run(&self, input: impl Into<RunInput>) -> AgentRun {
+        let mut input = input.into();
+        self.own(&mut input.options);
+        self.driven(Task::Start(Box::new(input)))
+    }
+
+    /// Goes on with the last run, from where it stopped; one that has ended is told again. See
+    /// [`Agent::resume`](crate::Agent::resume).
+    pub fn resume(&self) -> AgentRun {
+        self.resume_with(RunOptions::default())
+    }
+
+    /// The same for a run that has something otherwise than the agent, which no log keeps.
+    pub fn resume_with(&self, mut options: RunOptions) -> AgentRun {
+        self.own(&mut options);
+        self.driven(Task::Resume(options))
+    }
+
+    fn own(&self, options: &mut RunOptions) {
+        let agent = self.sessions.agent.setup();
+        options.principal =
+            (agent.principal.as_deref() != Some(&*self.principal)).then(|| self.principal.to_string());
+    }
+
+    fn driven(&self, task: Task) -> AgentRun {
+        let journal = Arc::new(self.log());
+        let place = Place::of(Arc::clone(&journal) as Arc<dyn Journal>);
+        let control = Control::new(place, Arc::clone(&self.sessions.agent.setup().store));
+        let pace = Pace::default();
+        let stream = turn(self.clone(), journal, task, control.clone(), pace.clone());
+        AgentRun::over(Box::pin(stream), control, pace)
+    }
+
+    fn log(&self) -> SessionJournal {
+        let documents = self.sessions.documents.is_some();
+        SessionJournal::new(Arc::clone(&self.sessions.store), self.id.clone(), documents)
+    }
+
+    /// The conversation so far, synthetic messages included: what a run that begins now goes on from.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if the session was cleared, [`SessionError::Journal`] if its log cannot be read.
+    pub async fn history(&self) -> Result<Vec<Arc<Message>>, SessionError> {
+        Ok(self.last().await?.map(|outcome| outcome.messages).unwrap_or_default())
+    }
+
+    /// The outcome of the last run, or what there is of it: also the approvals and results for which it waits.
+    ///
+    /// # Errors
+    /// See [`history`](Self::history).
+    pub async fn last(&self) -> Result<Option<Outcome>, SessionError> {
+        self.touch().await?;
+        let Some(stored) = self.sessions.store.load(&self.id, None).await? else { return Ok(None) };
+        let (entries, _) = whole(stored)?;
+        Ok(Some(Run::replay(&entries)?.outcome()))
+    }
+
+    /// The runs in the order in which they began.
+    ///
+    /// # Errors
+    /// See [`history`](Self::history).
+    pub async fn runs(&self) -> Result<Vec<RunInfo>, SessionError> {
+        self.touch().await?;
+        Ok(self.sessions.store.runs(&self.id).await?)
+    }
+
+    /// The journal of the last run, for whoever [decides](crate::decide) about its calls or [delivers](crate::deliver)
+    /// their results, in any process. It is not for a driver: [`resume`](Self::resume) goes on with the run.
+    ///
+    /// # Errors
+    /// See [`history`](Self::history).
+    pub async fn journal(&self) -> Result<Option<Arc<dyn Journal>>, SessionError> {
+        let runs = self.runs().await?;
+        Ok(runs.last().map(|run| self.journal_of(&run.id)))
+    }
+
+    /// The journal of that run.
+    pub fn journal_of(&self, run: &str) -> Arc<dyn Journal> {
+        Arc::new(self.log().of_run(run))
+    }
+
+    async fn touch(&self) -> Result<(), SessionError> {
+        self.sessions.touch(&self.principal, &self.id, false).await.map(drop)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.id)
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,276 @@
+//! The sessions of an agent.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use attache_core::DocumentStore;
+
+use super::clock::{Clock, length};
+use super::error::SessionError;
+use super::id::SessionId;
+use super::live::Live;
+use super::one::Session;
+use super::store::{Cleared, Idle, OpenSession, SessionInfo, SessionStore};
+use crate::agent::Agent;
+
+/// How long a session lives that nobody uses.
+const EXPIRY: Duration = Duration::from_secs(60 * 60);
+/// How often expired sessions are deleted.
+const CLEANUP: Duration = Duration::from_secs(10 * 60);
+/// How long the lease of a session lasts without renewal.
+const LEASE: Duration = Duration::from_secs(30);
+/// How many sessions are deleted at a time.
+const BATCH: usize = 100;
+
+/// The fate of a run whose session another run is under way in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Busy {
+    /// It fails with [`SessionError::Busy`].
+    #[default]
+    Refuse,
+    /// It waits, behind those of this process that wait already. One beyond `depth` fails with
+    /// [`SessionError::QueueFull`].
+    Queue {
+        /// The most runs that wait.
+        depth: usize,
+    },
+}
+
+/// The sessions of an agent: conversations that go on over many runs, each of one principal. Cloning shares them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use attache_agent::{Agent, MemorySessions, Sessions};
+/// # use attache_testkit::{ScriptedModel, Turn};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let model = ScriptedModel::new([Turn::text("Hello, Ann."), Turn::text("Your name is Ann.")]);
+/// let agent = Agent::builder(model).build()?;
+/// let sessions = Sessions::new(agent, Arc::new(MemorySessions::new()));
+/// let session = sessions.open("ann@example.org", None).await?;
+/// session.run("I am Ann.").outcome().await?;
+/// let outcome = session.run("Who am I?").outcome().await?;
+/// assert_eq!(outcome.messages.len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A session takes one run at a time: a lease in its store says which, in whichever process that is. The lease lasts 30
+/// seconds, is renewed while the run is polled, and ends with the run; after a crash the session is free once it is over.
+/// A writer that lost it can append no more.
+#[derive(Clone)]
+#[must_use]
+pub struct Sessions {
+    pub(super) agent: Agent,
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) live: Arc<Live>,
+    pub(super) clock: Clock,
+    pub(super) busy: Busy,
+    pub(super) lease: Duration,
+    pub(super) documents: Option<Arc<dyn DocumentStore>>,
+    expiry: Option<Duration>,
+    cleanup: Duration,
+}
+
+impl Sessions {
+    /// The sessions of `agent` that `store` keeps.
+    pub fn new(agent: Agent, store: Arc<dyn SessionStore>) -> Self {
+        Self {
+            agent,
+            store,
+            live: Arc::default(),
+            clock: Clock::default(),
+            busy: Busy::default(),
+            lease: LEASE,
+            documents: None,
+            expiry: Some(EXPIRY),
+            cleanup: CLEANUP,
+        }
+    }
+
+    /// The same sessions for another agent: the conversations go on with its model, instructions and tools.
+    pub fn with_agent(&self, agent: Agent) -> Self {
+        Self { agent, ..self.clone() }
+    }
+
+    /// Sets how long a session lives that nobody uses: 60 minutes by default, for ever with `None`.
+    pub fn with_expiry(mut self, idle: impl Into<Option<Duration>>) -> Self {
+        self.expiry = idle.into();
+        self
+    }
+
+    /// Sets how often [`keep_clean`](Self::keep_clean) looks for sessions that have expired. Every 10 minutes by default.
+    pub fn with_cleanup_every(mut self, every: Duration) -> Self {
+        self.cleanup = every;
+        self
+    }
+
+    /// Says what becomes of a run whose session another run is under way in. It is refused by default.
+    pub fn with_busy(mut self, busy: Busy) -> Self {
+        self.busy = busy;
+        self
+    }
+
+    /// Sets how long a lease lasts without renewal: so long is a session taken after a crash. 30 seconds by default. It
+    /// is renewed after a third of that. The clocks of processes that share a store should agree to within that third.
+    pub fn with_lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Deletes the documents of sessions that are deleted from `documents`, those that no other session refers to. Give
+    /// it the agent's [store](crate::AgentBuilder::store), and before the first run.
+    pub fn with_documents(mut self, documents: Arc<dyn DocumentStore>) -> Self {
+        self.documents = Some(documents);
+        self
+    }
+
+    /// Sets the clock, for tests.
+    pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Clock::new(clock);
+        self
+    }
+
+    /// The session of that id, which goes on, or a new one of that id or a random one.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if the session is another principal's, [`SessionError::InvalidId`],
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn open(&self, principal: &str, id: Option<&str>) -> Result<Session, SessionError> {
+        let id = id.map_or_else(|| Ok(SessionId::fresh()), SessionId::parse)?;
+        self.opened(principal, id, true).await
+    }
+
+    /// The session of that id, which must be there.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if there is none, or it is another principal's; [`SessionError::Journal`] if the store
+    /// fails.
+    pub async fn get(&self, principal: &str, id: &str) -> Result<Session, SessionError> {
+        let id = SessionId::parse(id).map_err(|_| SessionError::NotFound)?;
+        self.opened(principal, id, false).await
+    }
+
+    async fn opened(&self, principal: &str, id: SessionId, make: bool) -> Result<Session, SessionError> {
+        let opened = self.touch(principal, &id, make).await?;
+        Ok(Session { sessions: self.clone(), id, principal: Arc::from(principal), state: opened })
+    }
+
+    pub(super) async fn touch(
+        &self,
+        principal: &str,
+        id: &SessionId,
+        make: bool,
+    ) -> Result<super::store::SessionState, SessionError> {
+        let now = self.clock.now();
+        let open = OpenSession { id, principal, make, now, expired_before: self.expired_before(now) };
+        Ok(self.store.open(open).await?.state)
+    }
+
+    fn expired_before(&self, now: u64) -> Option<u64> {
+        self.expiry.map(|idle| now.saturating_sub(length(idle)))
+    }
+
+    /// The sessions of a principal, the one that was used last first.
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn list(&self, principal: &str) -> Result<Vec<SessionInfo>, SessionError> {
+        Ok(self.store.list(principal).await?)
+    }
+
+    /// The number of sessions of a principal.
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if the store fails.
+    pub async fn count(&self, principal: &str) -> Result<usize, SessionError> {
+        Ok(self.store.count(principal).await?)
+    }
+
+    /// Deletes a session for good: its messages, runs, calls that wait, and documents. A run under way in it is cancelled,
+    /// at once in this process and when it next writes in another.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if there is none, or it is another principal's; [`SessionError::Journal`] if a store
+    /// fails.
+    pub async fn clear(&self, principal: &str, id: &str) -> Result<(), SessionError> {
+        let id = SessionId::parse(id).map_err(|_| SessionError::NotFound)?;
+        let cleared = self.store.clear(principal, Some(&id)).await?;
+        if cleared.sessions.is_empty() {
+            return Err(SessionError::NotFound);
+        }
+        self.cleared(cleared).await.map(drop)
+    }
+
+    /// Deletes all sessions of a principal as [`clear`](Self::clear) does, and says how many there were.
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if a store fails.
+    pub async fn clear_all(&self, principal: &str) -> Result<usize, SessionError> {
+        let cleared = self.store.clear(principal, None).await?;
+        self.cleared(cleared).await
+    }
+
+    async fn cleared(&self, cleared: Cleared) -> Result<usize, SessionError> {
+        for session in &cleared.sessions {
+            self.live.cancel(session, "the session was cleared");
+        }
+        tracing::info!(sessions = cleared.sessions.len(), "sessions were cleared");
+        self.delete_documents(&cleared).await?;
+        Ok(cleared.sessions.len())
+    }
+
+    async fn delete_documents(&self, cleared: &Cleared) -> Result<(), SessionError> {
+        let Some(store) = &self.documents else { return Ok(()) };
+        let mut failure = None;
+        for document in &cleared.documents {
+            if let Err(error) = store.delete(document).await {
+                failure.get_or_insert(error);
+            }
+        }
+        failure.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Deletes the sessions of all principals that have expired, and says how many. One in which a run is under way, or
+    /// a call waits for an approval or a result that is still taken, is left. Expired sessions are deleted a hundred at a
+    /// time.
+    ///
+    /// # Errors
+    /// [`SessionError::Journal`] if a store fails. Those that are deleted by then stay so.
+    pub async fn cleanup(&self) -> Result<usize, SessionError> {
+        let mut count = 0;
+        loop {
+            let now = self.clock.now();
+            let Some(before) = self.expired_before(now) else { return Ok(0) };
+            let cleared = self.store.clean(Idle { before, now, limit: BATCH }).await?;
+            count += cleared.sessions.len();
+            self.delete_documents(&cleared).await?;
+            if cleared.sessions.len() < BATCH {
+                tracing::info!(sessions = count, "expired sessions were deleted");
+                return Ok(count);
+            }
+        }
+    }
+
+    /// Deletes sessions that have expired, at once and then every 10 minutes, for as long as it is polled. It never ends:
+    /// spawn it, and drop it to stop. A failure is logged, and the next round tries again.
+    pub async fn keep_clean(&self) {
+        loop {
+            if let Err(error) = self.cleanup().await {
+                tracing::warn!(%error, "expired sessions could not be deleted");
+            }
+            tokio::time::sleep(self.cleanup).await;
+        }
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions")
+            .field("agent", &self.agent)
+            .field("expiry", &self.expiry)
+            .field("busy", &self.busy)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,302 @@
+//! The seam between sessions and the place where they are kept.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use attache_core::{BoxFuture, DocumentId, Message, StoreError};
+
+use super::error::SessionError;
+use super::id::SessionId;
+use crate::journal::JournalError;
+use crate::log::{Entry, Key};
+
+/// Keeps sessions: whose they are, their messages, and the logs of their runs.
+///
+/// Each message of a session is kept once, in the order in which it came; a run begins with ranges of them, so that its
+/// log does not repeat the conversation. Ids of sessions are unique among all principals. Times are milliseconds since
+/// 1970, and come from the caller.
+///
+/// There is one writer of a session: [`take`](Self::take) yields a fencing number that is greater each time, and an
+/// [`append`](Self::append) under an older one is refused, however late it comes. Each method does all or nothing, a
+/// caller may drop its future at any time, and none waits for longer than a time limit of its own.
+pub trait SessionStore: Send + Sync {
+    /// The session of that id, touched. It is made if there is none and `make` says so, and made anew if it has expired.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if it is another principal's, or if there is none and none is to be made.
+    fn open<'a>(&'a self, open: OpenSession<'a>) -> BoxFuture<'a, Result<Opened, SessionError>>;
+
+    /// The sessions of a principal, the one that was used last first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn list<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<Vec<SessionInfo>, StoreError>>;
+
+    /// The number of sessions of a principal.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn count<'a>(&'a self, principal: &'a str) -> BoxFuture<'a, Result<usize, StoreError>>;
+
+    /// Takes the lease of a session, and yields its fencing number.
+    ///
+    /// # Errors
+    /// [`SessionError::Busy`] while somebody else holds it, [`SessionError::NotFound`] if there is no such session,
+    /// [`JournalError::Occupied`] if the run is to begin and its id was used in the session before.
+    fn take<'a>(&'a self, take: Take<'a>) -> BoxFuture<'a, Result<u64, SessionError>>;
+
+    /// Holds the lease until then. False if somebody else has taken it since, or the session is cleared.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn renew<'a>(
+        &'a self,
+        session: &'a SessionId,
+        fence: u64,
+        until: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Lets the lease go. Until `kept_until` the session does not expire.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn release<'a>(
+        &'a self,
+        session: &'a SessionId,
+        fence: u64,
+        kept_until: u64,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Notes that a holder uses its lease no more, or will not if it is still to get it, as far as that can be done at
+    /// once: the next [`take`](Self::take) of this process does not wait for its end. For a run that was dropped.
+    fn abandon(&self, session: &SessionId, holder: &str);
+
+    /// A run of a session, the last one where none is named, with all messages of the session; `None` if there is none.
+    /// It changes nothing.
+    ///
+    /// # Errors
+    /// [`JournalError::Unreadable`] if something in it is damaged or of a version that this program does not know.
+    fn load<'a>(
+        &'a self,
+        session: &'a SessionId,
+        run: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<StoredRun>, JournalError>>;
+
+    /// The runs of a session in the order in which they began.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn runs<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Result<Vec<RunInfo>, StoreError>>;
+
+    /// Appends entries to the log of a run as [`Journal::append`](crate::Journal::append) does, and holds the lease on.
+    ///
+    /// # Errors
+    /// [`JournalError::Fenced`] if somebody else has taken the lease since, or the session is cleared.
+    fn append<'a>(&'a self, append: Append<'a>) -> BoxFuture<'a, Result<Vec<Entry>, JournalError>>;
+
+    /// Leaves an entry for the driver of a run; see [`Journal::deliver`](crate::Journal::deliver). The session keeps
+    /// `documents`.
+    ///
+    /// # Errors
+    /// [`JournalError::Empty`] if there is no such run.
+    fn deliver<'a>(
+        &'a self,
+        session: &'a SessionId,
+        run: &'a str,
+        entry: Entry,
+        documents: Vec<DocumentId>,
+    ) -> BoxFuture<'a, Result<Entry, JournalError>>;
+
+    /// Waits for an entry of a run; see [`Journal::wait`](crate::Journal::wait).
+    ///
+    /// # Errors
+    /// [`JournalError`] if the store fails.
+    fn wait<'a>(
+        &'a self,
+        session: &'a SessionId,
+        run: &'a str,
+        key: &'a Key,
+        until: Option<SystemTime>,
+    ) -> BoxFuture<'a, Result<Option<Entry>, JournalError>>;
+
+    /// Deletes the session of that id, or all of the principal's, whatever is under way in them.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn clear<'a>(
+        &'a self,
+        principal: &'a str,
+        session: Option<&'a SessionId>,
+    ) -> BoxFuture<'a, Result<Cleared, StoreError>>;
+
+    /// Deletes sessions that have expired, some at a time.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    fn clean(&self, idle: Idle) -> BoxFuture<'_, Result<Cleared, StoreError>>;
+}
+
+/// The sessions that have expired: nobody has used them since `before`, no run holds their lease at `now`, and no
+/// approval or result that is still taken keeps them.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Idle {
+    /// The time since which nobody has used them.
+    pub before: u64,
+    /// The time.
+    pub now: u64,
+    /// The most sessions to delete.
+    pub limit: usize,
+}
+
+/// A session to open.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct OpenSession<'a> {
+    /// Its id.
+    pub id: &'a SessionId,
+    /// The principal who opens it.
+    pub principal: &'a str,
+    /// True if it is made where there is none.
+    pub make: bool,
+    /// The time.
+    pub now: u64,
+    /// A session that nobody has used since then has expired; none has where nothing is said.
+    pub expired_before: Option<u64>,
+}
+
+/// The lease to take.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Take<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// The run that begins; `None` if the last one goes on.
+    pub run: Option<&'a str>,
+    /// A name for whoever takes it, which nobody else has.
+    pub holder: &'a str,
+    /// The time.
+    pub now: u64,
+    /// The end of the lease.
+    pub until: u64,
+}
+
+/// A session that was opened.
+#[derive(Clone, Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Opened {
+    /// Whether it was there.
+    pub state: SessionState,
+}
+
+/// Whether a session was there when it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionState {
+    /// It was made.
+    New,
+    /// It was there.
+    Continued,
+    /// It was there and had expired: it begins anew.
+    Expired,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// The first words of its first question.
+    pub title: String,
+    /// When it was made, in milliseconds since 1970.
+    pub created: u64,
+    /// When it was used last, in milliseconds since 1970.
+    pub accessed: u64,
+    /// The number of its runs.
+    pub runs: u64,
+    /// The run that is under way, or was when its process died, or waits for somebody.
+    pub open_run: Option<String>,
+}
+
+/// A run of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct RunInfo {
+    /// Its id.
+    pub id: String,
+    /// When it began, in milliseconds since 1970.
+    pub began: u64,
+    /// When it ended, in milliseconds since 1970; `None` if it has not.
+    pub ended: Option<u64>,
+}
+
+/// A run as it is kept.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::exhaustive_structs)]
+pub struct StoredRun {
+    /// Its id.
+    pub id: String,
+    /// The messages that it began with, as ranges of `messages`.
+    pub ranges: Vec<Range<u64>>,
+    /// Its log. The messages are left out of its beginning.
+    pub entries: Vec<Entry>,
+    /// All messages of the session.
+    pub messages: Vec<Arc<Message>>,
+}
+
+/// Entries to append.
+#[derive(Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Append<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// The run.
+    pub run: &'a str,
+    /// The number of the lease under which they are written.
+    pub fence: u64,
+    /// The number of this append under the lease, from 1. One that comes behind a later one is refused: its caller has
+    /// given it up.
+    pub number: u64,
+    /// The time, with which they are stamped.
+    pub now: u64,
+    /// The end of the lease from now on; a time that is over lets it go.
+    pub until: u64,
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// The beginning of the run, if it begins with them.
+    pub begins: Option<Box<Beginning>>,
+    /// True if the run ends with them.
+    pub ends: bool,
+    /// Documents that they refer to.
+    pub documents: Vec<DocumentId>,
+    /// The session does not expire before then, if they say so.
+    pub kept_until: Option<u64>,
+}
+
+/// The beginning of a run.
+#[derive(Debug)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Beginning {
+    /// The first words of the question.
+    pub title: String,
+    /// The place of the first of `messages` among those of the session: how many it had.
+    pub first: u64,
+    /// The messages that are new to the session.
+    pub messages: Vec<Arc<Message>>,
+    /// The messages that the run begins with, as ranges of those of the session.
+    pub ranges: Vec<Range<u64>>,
+    /// A run that did not come to its end, and the end that its log is given.
+    pub closes: Option<(String, Entry)>,
+}
+
+/// Sessions that were deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs)]
+pub struct Cleared {
+    /// The sessions.
+    pub sessions: Vec<SessionId>,
+    /// Their documents that no other session refers to.
+    pub documents: Vec<DocumentId>,
+}

@@ -1,0 +1,202 @@
+//! A run of a session: it takes the lease, goes on from what the session holds, and lets the lease go.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_stream::stream;
+use attache_core::{Message, fresh};
+use futures_core::Stream;
+use futures_util::future::{Either, select};
+
+use super::error::SessionError;
+use super::guard::Lease;
+use super::journal::{SessionJournal, Turn, whole};
+use super::live::Queued;
+use super::one::Session;
+use super::sessions::Busy;
+use super::weave::Woven;
+use crate::control::Control;
+use crate::driver::{Task, drive};
+use crate::event::{Event, EventKind};
+use crate::journal::{JournalError, Origin, Place};
+use crate::log::{Ended, Entry, EntryKind, Key};
+use crate::outcome::{EndReason, Outcome};
+use crate::pace::Pace;
+use crate::run::Run;
+
+/// How often a run that waits looks whether another process has let the session go.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A run that was closed because another one began.
+const CLOSED: &str = "another run of the session began";
+
+/// The stream of a run. It holds the lease while it is polled.
+pub(super) fn turn(
+    session: Session,
+    journal: Arc<SessionJournal>,
+    mut task: Task,
+    control: Control,
+    pace: Pace,
+) -> impl Stream<Item = Event> + Send {
+    stream! {
+        let mut queued: Option<Queued> = None;
+        let opened = {
+            let opening = pin!(open(&session, &journal, &mut task, &mut queued));
+            match select(opening, pin!(control.cancelled())).await {
+                Either::Left((opened, _)) => opened.map(Some),
+                Either::Right(_) => Ok(None),
+            }
+        };
+        let lease = match opened {
+            Ok(Some(lease)) => lease,
+            failed => {
+                let (reason, cause) = match failed {
+                    Err(error) => (EndReason::InternalError, Some(Arc::new(error) as _)),
+                    Ok(_) => (EndReason::Cancelled, None),
+                };
+                let mut outcome = task.outcome(reason);
+                outcome.unread.extend(control.close());
+                yield Event { seq: 1, step: 0, kind: EventKind::Finished(outcome.judged(cause)) };
+                return;
+            }
+        };
+        let sessions = &session.sessions;
+        let _known = sessions.live.enter(&session.id, control.clone());
+        let origin = Origin::Place(Place::of(journal));
+        let setup = Arc::clone(sessions.agent.setup());
+        let mut inner = Box::pin(drive(setup, origin, task, control.clone(), pace));
+        let held = Arc::clone(&lease);
+        let mut holding = Box::pin(async move { held.hold().await });
+        let mut is_held = true;
+        loop {
+            let event = poll_fn(|context| {
+                if is_held && holding.as_mut().poll(context).is_ready() {
+                    is_held = false;
+                    if !lease.is_released() {
+                        control.cancel_because("the session was cleared, or another process has taken it over");
+                    }
+                }
+                inner.as_mut().poll_next(context)
+            });
+            let Some(event) = event.await else { return };
+            if let EventKind::Finished(result) = &event.kind {
+                let outcome = match result {
+                    Ok(outcome) => outcome,
+                    Err(error) => error.partial(),
+                };
+                if let Err(error) = lease.release(kept_until(outcome)).await {
+                    tracing::warn!(session = %session.id, %error, "the lease could not be let go");
+                }
+                drop(queued.take());
+            }
+            yield event;
+        }
+    }
+}
+
+/// Until when a run that waits for somebody keeps its session.
+fn kept_until(outcome: &Outcome) -> u64 {
+    let approvals = outcome.approvals.iter().map(|approval| approval.expires_at);
+    let deferred = outcome.deferred.iter().map(|request| request.deferred.expires_at.unwrap_or(u64::MAX));
+    let others = match outcome.reason {
+        EndReason::PendingExternal => Some(u64::MAX),
+        _ => None,
+    };
+    approvals.chain(deferred).chain(others).max().unwrap_or(0)
+}
+
+/// Takes the lease and what the session holds.
+async fn open(
+    session: &Session,
+    journal: &SessionJournal,
+    task: &mut Task,
+    queued: &mut Option<Queued>,
+) -> Result<Arc<Lease>, SessionError> {
+    let sessions = &session.sessions;
+    if let Busy::Queue { depth } = sessions.busy {
+        *queued = Some(sessions.live.turn(&session.id, depth).await?);
+    }
+    let run = match task {
+        Task::Start(input) => Some(input.run_id.get_or_insert_with(|| fresh::uuid().to_string()).clone()),
+        Task::Resume(_) => None,
+    };
+    let lease = loop {
+        let store = Arc::clone(&sessions.store);
+        let taken =
+            Lease::take(store, &session.id, run.as_deref(), sessions.clock.clone(), sessions.lease).await;
+        match taken {
+            Err(SessionError::Busy { .. }) if queued.is_some() => tokio::time::sleep(LOOK).await,
+            taken => break Arc::new(taken?),
+        }
+    };
+    match begin(session, journal, task, run, &lease).await {
+        Ok(()) => Ok(lease),
+        Err(error) => {
+            // What the run did not use is free at once; where that fails, when its time is up.
+            let _ = lease.release(0).await;
+            Err(error)
+        }
+    }
+}
+
+/// Gives the run what the session holds.
+async fn begin(
+    session: &Session,
+    journal: &SessionJournal,
+    task: &mut Task,
+    run: Option<String>,
+    lease: &Arc<Lease>,
+) -> Result<(), SessionError> {
+    let stored = session.sessions.store.load(&session.id, None).await?;
+    let mut turn = Turn {
+        lease: Arc::clone(lease),
+        woven: Woven::default(),
+        entries: Mutex::new(Some(Vec::new())),
+        closes: None,
+        appends: AtomicU64::new(0),
+        kept_until: Mutex::new(0),
+    };
+    let input = match task {
+        Task::Resume(_) => {
+            let stored = stored.ok_or(JournalError::Empty)?;
+            let id = stored.id.clone();
+            let (entries, messages) = whole(stored)?;
+            (turn.entries, turn.woven) = (Mutex::new(Some(entries)), Woven::new(messages));
+            journal.begin(&id, turn);
+            return Ok(());
+        }
+        Task::Start(input) => input,
+    };
+    input.history.clear();
+    if let Some(stored) = stored {
+        let id = stored.id.clone();
+        let (entries, messages) = whole(stored)?;
+        let mut last = Run::replay(&entries)?;
+        let ended = Ended { detail: Some(CLOSED.to_owned()), ..Ended::new(EndReason::Cancelled) };
+        if !entries.iter().any(|entry| entry.key == Key::end()) {
+            turn.closes = Some((id, Entry::new(Key::end(), EntryKind::Ended(ended.clone()))));
+            // Calls that wait for approval refuse a run, which a history says that has not ended.
+            if last.approvals().is_empty() {
+                last.end_unrecorded(&ended);
+            }
+        }
+        let outcome = last.outcome();
+        if input.grants.is_empty() {
+            input.grants = outcome.grants;
+        }
+        input.history = outcome.messages;
+        // Instructions that the agent does not give any more hold no longer.
+        if let Some(own) = session.sessions.agent.setup().system.as_deref() {
+            input.history.retain(|message| match &**message {
+                Message::System(system) => system.parts.iter().map(|part| part.text()).eq([own]),
+                _ => true,
+            });
+        }
+        turn.woven = Woven::new(messages);
+    }
+    journal.begin(&run.unwrap_or_default(), turn);
+    Ok(())
+}

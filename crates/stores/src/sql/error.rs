@@ -1,0 +1,95 @@
+//! Errors of databases as those of stores. An address may hold a password and is in none of them.
+
+use std::future::Future;
+use std::time::Duration;
+
+use attache_agent::{JournalError, SessionError};
+use attache_core::{StoreError, StoreErrorKind};
+use sqlx::Error;
+
+/// The time that one call of a database may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A failure of a store behind SQL.
+pub(crate) enum SqlError {
+    /// The database failed.
+    Database(Error),
+    /// What it holds cannot be read.
+    Unreadable(String),
+    /// The caller gets this.
+    Journal(JournalError),
+    /// The caller gets this.
+    Session(SessionError),
+    /// It took too long.
+    Late,
+}
+
+impl From<Error> for SqlError {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<JournalError> for SqlError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
+impl From<SessionError> for SqlError {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
+    }
+}
+
+impl SqlError {
+    pub(crate) fn store(self) -> StoreError {
+        match self {
+            Self::Database(error) => of_database(error),
+            Self::Unreadable(problem) => StoreError::new(StoreErrorKind::Corrupt, problem),
+            Self::Late => {
+                let text = format!("the database did not answer within {} s", PATIENCE.as_secs());
+                StoreError::new(StoreErrorKind::Unavailable, text)
+            }
+            Self::Journal(JournalError::Store(error))
+            | Self::Session(SessionError::Journal(JournalError::Store(error))) => error,
+            Self::Journal(error) => StoreError::new(StoreErrorKind::Corrupt, error.to_string()),
+            Self::Session(error) => StoreError::new(StoreErrorKind::NotFound, error.to_string()),
+        }
+    }
+
+    pub(crate) fn journal(self) -> JournalError {
+        match self {
+            Self::Journal(error) | Self::Session(SessionError::Journal(error)) => error,
+            Self::Unreadable(problem) => JournalError::Unreadable { problem },
+            other => other.store().into(),
+        }
+    }
+
+    pub(crate) fn session(self) -> SessionError {
+        match self {
+            Self::Session(error) => error,
+            other => other.journal().into(),
+        }
+    }
+}
+
+/// A database that does not answer has failed.
+pub(crate) async fn in_time<T>(work: impl Future<Output = Result<T, SqlError>>) -> Result<T, SqlError> {
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or(Err(SqlError::Late))
+}
+
+fn of_database(error: Error) -> StoreError {
+    let kind = match &error {
+        Error::Database(error) => match error.code().as_deref() {
+            // SQLite: damaged, no database. PostgreSQL: class XX.
+            Some("11" | "26" | "XX001" | "XX002") => StoreErrorKind::Corrupt,
+            // SQLite: full, too large. PostgreSQL: no room on the disk, a value too large.
+            Some("13" | "18" | "53100" | "54000") => StoreErrorKind::TooLarge,
+            _ => StoreErrorKind::Unavailable,
+        },
+        Error::ColumnDecode { .. } | Error::Decode(_) | Error::ColumnNotFound(_) => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, "the database failed").with_source(error)
+}

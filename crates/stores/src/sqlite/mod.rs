@@ -1,0 +1,9 @@
+//! Sessions in SQLite.
+
+mod append;
+mod clear;
+mod lease;
+mod read;
+mod store;
+
+pub use store::SqliteStore;

@@ -1,0 +1,38 @@
+//! Runs the body of each test over each store.
+
+/// Makes tests of functions that take a place.
+macro_rules! over_each_store {
+    ($($module:ident::$test:ident),* $(,)?) => {
+        mod memory {
+            $(#[tokio::test] async fn $test() { crate::$module::$test(crate::place::Place::memory()).await; })*
+        }
+        mod sqlite {
+            $(#[tokio::test] async fn $test() { crate::$module::$test(crate::place::Place::sqlite()).await; })*
+        }
+    };
+}
+
+over_each_store! {
+    cleaning::a_session_that_nobody_uses_expires,
+    cleaning::any_access_keeps_a_session,
+    cleaning::cleanup_leaves_what_is_in_use_or_waited_for,
+    cleaning::cleared_sessions_are_gone_at_once,
+    cleaning::clearing_cancels_the_run_and_deletes_the_documents,
+    cleaning::with_expiry_off_nothing_is_deleted,
+    crashes::a_crashed_run_goes_on_elsewhere_once_its_lease_is_over,
+    crashes::a_decision_made_elsewhere_lets_the_run_go_on,
+    crashes::a_failed_run_leaves_a_valid_log,
+    crashes::a_result_delivered_elsewhere_lets_the_run_go_on,
+    crashes::a_run_that_waits_hears_of_a_delivery_elsewhere,
+    going_on::a_conversation_goes_on_in_another_process,
+    going_on::a_long_conversation_is_kept_once,
+    going_on::a_session_asks_what_a_program_with_the_history_asks,
+    going_on::instructions_that_changed_hold_from_the_next_run_on,
+    isolation::a_hundred_sessions_at_once_see_nothing_of_each_other,
+    isolation::a_session_is_its_principals_alone,
+    single::a_dropped_run_frees_the_session_at_once,
+    single::a_second_run_is_refused_with_the_id_of_the_first,
+    single::a_writer_that_lost_the_lease_is_refused,
+    single::runs_that_queue_come_one_after_the_other,
+    single::runs_that_race_never_interleave,
+}

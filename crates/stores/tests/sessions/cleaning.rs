@@ -1,0 +1,173 @@
+//! Sessions that expire, and sessions that are cleared.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_agent::{
+    Agent, Decision, EndReason, MemoryDocumentStore, NoArguments, SessionError, SessionState, decide, tool_fn,
+};
+use attache_core::{Approval, Document, DocumentStore as _, Message, ToolError};
+use attache_testkit::{FunctionModel, Turn};
+
+use crate::kit::{Clock, Gate, agent, rest, timed, until_called};
+use crate::place::Place;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+// A43, A44, A45
+pub(crate) async fn a_session_that_nobody_uses_expires(place: Place) {
+    let clock = Clock::new();
+    let sessions = timed(&place, agent(), &clock).await;
+    for id in ["one", "two"] {
+        sessions.open("ann", Some(id)).await.unwrap().run("secret").outcome().await.unwrap();
+    }
+    clock.advance(30 * MINUTE);
+    sessions.open("ann", Some("three")).await.unwrap();
+    clock.advance(31 * MINUTE);
+    // One that has expired begins anew before anybody has cleaned up, and only for its principal.
+    assert!(matches!(sessions.get("ann", "one").await, Err(SessionError::NotFound)));
+    assert!(matches!(sessions.open("bob", Some("one")).await, Err(SessionError::NotFound)));
+    let one = sessions.open("ann", Some("one")).await.unwrap();
+    assert_eq!((one.state(), one.history().await.unwrap().len()), (SessionState::Expired, 0));
+    assert_eq!(sessions.cleanup().await.unwrap(), 1, "the second one alone");
+    assert_eq!(sessions.count("ann").await.unwrap(), 2);
+    assert_eq!(sessions.cleanup().await.unwrap(), 0);
+    assert_eq!(sessions.open("ann", Some("two")).await.unwrap().state(), SessionState::New);
+    // More than are deleted at a time.
+    for number in 0..230 {
+        sessions.open("bob", Some(&format!("b{number}"))).await.unwrap();
+    }
+    clock.advance(61 * MINUTE);
+    assert_eq!(sessions.cleanup().await.unwrap(), 233);
+}
+
+// A43
+pub(crate) async fn any_access_keeps_a_session(place: Place) {
+    let clock = Clock::new();
+    let sessions = timed(&place, agent(), &clock).await;
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    for access in 0..4 {
+        clock.advance(59 * MINUTE);
+        match access {
+            0 => drop(session.history().await.unwrap()),
+            1 => drop(session.run("hello").outcome().await.unwrap()),
+            2 => drop(session.runs().await.unwrap()),
+            _ => drop(sessions.get("ann", "s").await.unwrap()),
+        }
+        assert_eq!(sessions.cleanup().await.unwrap(), 0);
+    }
+    clock.advance(61 * MINUTE);
+    assert_eq!(sessions.cleanup().await.unwrap(), 1);
+}
+
+/// An agent whose tool needs an approval.
+fn payer() -> Agent {
+    let pay = tool_fn("pay", "Pays.", |_: NoArguments| async { Ok::<_, ToolError>("paid") });
+    let model = FunctionModel::new(|request, _| match request.messages.last().map(|last| &**last) {
+        Some(Message::ToolResults(_)) => Turn::text("done"),
+        _ => Turn::call("pay", "{}"),
+    });
+    Agent::builder(model.unverified()).tool(pay.with_approval(Approval::Always)).build().unwrap()
+}
+
+// A44
+pub(crate) async fn cleanup_leaves_what_is_in_use_or_waited_for(place: Place) {
+    let (gate, clock) = (Gate::default(), Clock::new());
+    let running = timed(&place, gate.agent(), &clock).await.with_lease(1000 * MINUTE);
+    let mut run = running.open("ann", Some("runs")).await.unwrap().run("go");
+    until_called(&mut run).await;
+    let waiting = timed(&place, payer(), &clock).await;
+    let waits = waiting.open("ann", Some("waits")).await.unwrap();
+    let pending = waits.run("pay").outcome().await.unwrap();
+    assert_eq!(pending.reason, EndReason::PendingApproval);
+    let decided = waiting.open("ann", Some("decided")).await.unwrap();
+    let pending = decided.run("pay").outcome().await.unwrap();
+    let journal = decided.journal().await.unwrap().unwrap();
+    decide(&*journal, &pending.approvals[0].id, "ann", Decision::Approve).await.unwrap();
+    assert_eq!(decided.resume().outcome().await.unwrap().reason, EndReason::Answer);
+    clock.advance(90 * MINUTE);
+    assert_eq!(waiting.cleanup().await.unwrap(), 1, "nobody waits for the one that was decided");
+    let ids: Vec<_> =
+        waiting.list("ann").await.unwrap().into_iter().map(|info| info.id.to_string()).collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    gate.open.notify_one();
+    rest(run).await.unwrap();
+    // An approval is taken for a day.
+    clock.advance(Duration::from_secs(25 * 60 * 60));
+    assert_eq!(waiting.cleanup().await.unwrap(), 2);
+}
+
+// A46
+pub(crate) async fn with_expiry_off_nothing_is_deleted(place: Place) {
+    let clock = Clock::new();
+    let sessions = timed(&place, agent(), &clock).await.with_expiry(None);
+    sessions.open("ann", Some("s")).await.unwrap().run("hello").outcome().await.unwrap();
+    clock.advance(1_000_000 * MINUTE);
+    assert_eq!(sessions.cleanup().await.unwrap(), 0);
+    assert_eq!(sessions.open("ann", Some("s")).await.unwrap().history().await.unwrap().len(), 2);
+}
+
+// A42
+pub(crate) async fn cleared_sessions_are_gone_at_once(place: Place) {
+    let clock = Clock::new();
+    let (here, there) = (timed(&place, agent(), &clock).await, timed(&place, agent(), &clock).await);
+    for (principal, id) in [("ann", "one"), ("ann", "two"), ("ann", "three"), ("bob", "four")] {
+        here.open(principal, Some(id)).await.unwrap().run("secret").outcome().await.unwrap();
+    }
+    let held = there.get("ann", "one").await.unwrap();
+    here.clear("ann", "one").await.unwrap();
+    assert!(matches!(held.history().await, Err(SessionError::NotFound)));
+    let refused = held.run("still there?").outcome().await.unwrap_err();
+    assert!(matches!(refused.session_error(), Some(SessionError::NotFound)), "{refused:?}");
+    assert_eq!((there.count("ann").await.unwrap(), there.list("ann").await.unwrap().len()), (2, 2));
+    assert!(matches!(here.clear("ann", "one").await, Err(SessionError::NotFound)));
+    assert_eq!(there.clear_all("ann").await.unwrap(), 2);
+    assert_eq!((here.count("ann").await.unwrap(), here.count("bob").await.unwrap()), (0, 1));
+    let anew = here.open("ann", Some("one")).await.unwrap();
+    assert_eq!((anew.state(), anew.history().await.unwrap().len()), (SessionState::New, 0));
+}
+
+pub(crate) async fn clearing_cancels_the_run_and_deletes_the_documents(place: Place) {
+    let (gate, clock) = (Gate::default(), Clock::new());
+    let documents = Arc::new(MemoryDocumentStore::default());
+    let fetcher = |shared: Document, own: Document| {
+        let fetch = tool_fn("fetch", "Fetches documents.", move |_: NoArguments| {
+            let both = vec![shared.clone(), own.clone()];
+            async move { Ok::<_, ToolError>(both) }
+        });
+        let model = FunctionModel::new(|request, _| match request.messages.last().map(|last| &**last) {
+            Some(Message::ToolResults(_) | Message::User(_)) if request.messages.len() > 1 => {
+                Turn::text("done")
+            }
+            _ => Turn::call("fetch", "{}"),
+        });
+        Agent::builder(model.unverified()).tool(fetch).store(Arc::clone(&documents) as _).build().unwrap()
+    };
+    let [shared, ann, bob] =
+        ["shared", "ann's", "bob's"].map(|text| Document::from_bytes(text.as_bytes().to_vec(), "text/plain"));
+    let sessions = |agent| {
+        let (clock, place, documents) = (clock.clone(), &place, Arc::clone(&documents));
+        async move { timed(place, agent, &clock).await.with_documents(documents) }
+    };
+    let of_ann = sessions(fetcher(shared.clone(), ann.clone())).await;
+    let of_bob = sessions(fetcher(shared.clone(), bob.clone())).await;
+    of_ann.open("ann", Some("a")).await.unwrap().run("go").outcome().await.unwrap();
+    of_bob.open("bob", Some("b")).await.unwrap().run("go").outcome().await.unwrap();
+    for document in [&shared, &ann, &bob] {
+        documents.get(document.id()).await.unwrap();
+    }
+    of_ann.clear("ann", "a").await.unwrap();
+    assert!(documents.get(ann.id()).await.is_err());
+    documents.get(shared.id()).await.unwrap();
+    documents.get(bob.id()).await.unwrap();
+    assert_eq!(of_bob.clear_all("bob").await.unwrap(), 1);
+    assert!(documents.get(shared.id()).await.is_err() && documents.get(bob.id()).await.is_err());
+    // A run under way.
+    let sessions = timed(&place, gate.agent(), &clock).await;
+    let mut run = sessions.open("ann", Some("r")).await.unwrap().run("go");
+    until_called(&mut run).await;
+    sessions.clear("ann", "r").await.unwrap();
+    // It does not wait for the tool, which nobody lets go.
+    let _ = rest(run).await;
+    assert!(matches!(sessions.get("ann", "r").await, Err(SessionError::NotFound)), "it wrote nothing more");
+}

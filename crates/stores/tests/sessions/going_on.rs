@@ -1,0 +1,117 @@
+//! Conversations that go on.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, MemoryDocumentStore, NoArguments, RunInput, SessionState, tool_fn};
+use attache_core::{Document, Message, ToolError, UserMessage, UserPart};
+use attache_testkit::{ScriptedModel, Turn};
+
+use crate::kit::{agent, echo, questions, sessions};
+use crate::place::Place;
+
+// A38
+pub(crate) async fn a_conversation_goes_on_in_another_process(place: Place) {
+    let here = sessions(&place, agent()).await;
+    let fresh = here.open("ann", None).await.unwrap();
+    assert_eq!(fresh.state(), SessionState::New);
+    assert_ne!(fresh.id(), here.open("ann", None).await.unwrap().id());
+    let named = here.open("ann", Some("trip")).await.unwrap();
+    named.run("To Rome.").outcome().await.unwrap();
+    let there = sessions(&place, agent()).await;
+    let again = there.open("ann", Some("trip")).await.unwrap();
+    assert_eq!(again.state(), SessionState::Continued);
+    let outcome = again.run("In May.").outcome().await.unwrap();
+    assert_eq!(questions(&outcome.messages), ["To Rome.", "In May."]);
+    assert_eq!(again.history().await.unwrap(), outcome.messages);
+    assert!(fresh.history().await.unwrap().is_empty());
+    let list = there.list("ann").await.unwrap();
+    let trip = list.iter().find(|info| info.id.as_str() == "trip").unwrap();
+    assert_eq!((trip.title.as_str(), trip.runs, trip.open_run.as_deref()), ("To Rome.", 2, None));
+    let runs = again.runs().await.unwrap();
+    assert_eq!((runs.len(), &runs[1].id), (2, &outcome.run_id));
+    assert!(runs.iter().all(|run| run.ended.is_some_and(|ended| ended >= run.began)));
+    let told = again.resume().outcome().await.unwrap();
+    assert_eq!(told, outcome, "a run that has ended is told again");
+}
+
+/// An agent whose tool returns a document that its model takes in a message behind the results alone.
+fn lister(
+    turns: impl IntoIterator<Item = Turn>,
+    documents: &Arc<MemoryDocumentStore>,
+) -> (Agent, ScriptedModel) {
+    let model = ScriptedModel::new(turns).with_capabilities_of("openai-chat", "gpt-4o");
+    let fetch = tool_fn("fetch", "Fetches a list.", |_: NoArguments| async {
+        Ok::<_, ToolError>(Document::inline("one, two, three").with_file_name("list.txt"))
+    });
+    let documents = Arc::clone(documents) as _;
+    (Agent::builder(model.clone()).system("Be brief.").tool(fetch).store(documents).build().unwrap(), model)
+}
+
+fn asked(text: &str) -> UserMessage {
+    UserMessage::new([UserPart::text(text)])
+}
+
+// C23
+pub(crate) async fn a_session_asks_what_a_program_with_the_history_asks(place: Place) {
+    let documents = Arc::new(MemoryDocumentStore::default());
+    let first = [Turn::call("fetch", "{}"), Turn::text("three things")];
+    let (kept, _) = lister(first, &documents);
+    let session = sessions(&place, kept).await.open("ann", Some("s")).await.unwrap();
+    let one = session
+        .run(RunInput::from(asked("What is on the list?")).with_run_id("one"))
+        .outcome()
+        .await
+        .unwrap();
+    let stored = session.history().await.unwrap();
+    assert!(stored.iter().any(|message| message.is_tool_call_documents()), "the synthetic message is kept");
+    assert_eq!(serde_json::to_string(&stored).unwrap(), serde_json::to_string(&one.messages).unwrap());
+    // The same question with the same history, by a program that keeps the history itself.
+    let question = asked("And how many?");
+    let (plain, plain_model) = lister([Turn::text("three")], &documents);
+    let input = RunInput::from(question.clone()).with_history(one.messages.clone()).with_run_id("two");
+    plain.run(input).outcome().await.unwrap();
+    let (other, other_model) = lister([Turn::text("three")], &documents);
+    let there = sessions(&place, other).await.open("ann", Some("s")).await.unwrap();
+    there.run(RunInput::from(question).with_run_id("two")).outcome().await.unwrap();
+    let (plain, kept) = (&plain_model.requests()[0], &other_model.requests()[0]);
+    assert_eq!(format!("{:?}", kept.messages), format!("{:?}", plain.messages));
+}
+
+// R06 in kind: a conversation is not written again with each run.
+pub(crate) async fn a_long_conversation_is_kept_once(place: Place) {
+    let store = place.store().await;
+    let sessions = sessions(&place, agent()).await;
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let mut sizes = Vec::new();
+    for number in 0..12 {
+        let question = format!("{number}: {}", "word ".repeat(400));
+        session.run(question).outcome().await.unwrap();
+        let run = store.load(session.id(), None).await.unwrap().unwrap();
+        assert!(run.ranges.len() <= 2, "{:?}", run.ranges);
+        sizes.push(serde_json::to_string(&run.entries).unwrap().len());
+        assert_eq!(run.messages.len(), 2 * number + 1);
+    }
+    let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+    assert!(most - least < 100, "each log has the same size: {sizes:?}");
+}
+
+pub(crate) async fn instructions_that_changed_hold_from_the_next_run_on(place: Place) {
+    let told = |system: &str| Agent::builder(echo()).system(system).build().unwrap();
+    let systems = |messages: &[Arc<Message>]| {
+        let text = |message: &Arc<Message>| match &**message {
+            Message::System(system) => Some(system.parts[0].text().to_owned()),
+            _ => None,
+        };
+        messages.iter().filter_map(text).collect::<Vec<_>>()
+    };
+    let sessions = sessions(&place, told("Be brief.")).await;
+    let session = sessions.open("ann", None).await.unwrap();
+    session.run("One").outcome().await.unwrap();
+    let same = session.run("Two").outcome().await.unwrap();
+    assert_eq!(systems(&same.messages), ["Be brief."]);
+    let session =
+        sessions.with_agent(told("Be long.")).open("ann", Some(session.id().as_str())).await.unwrap();
+    let other = session.run("Three").outcome().await.unwrap();
+    assert_eq!(systems(&other.messages), ["Be long."]);
+    assert_eq!(questions(&other.messages), ["One", "Two", "Three"]);
+}

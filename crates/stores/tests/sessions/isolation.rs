@@ -1,0 +1,66 @@
+//! Sessions see nothing of each other.
+
+use std::sync::Arc;
+
+use attache_agent::{Agent, SessionError};
+use attache_core::Message;
+use attache_testkit::{FunctionModel, Turn};
+use futures_util::future::join_all;
+
+use crate::kit::{agent, sessions};
+use crate::place::Place;
+
+/// The canaries in a conversation.
+fn canaries(messages: &[Arc<Message>]) -> Vec<String> {
+    let text = format!("{messages:?}");
+    let found = text.match_indices("canary-").map(|(at, _)| text[at..].chars().take(10).collect());
+    found.collect()
+}
+
+// A39
+pub(crate) async fn a_hundred_sessions_at_once_see_nothing_of_each_other(place: Place) {
+    // The model says what it saw: each word of it must be the session's own.
+    let model = FunctionModel::new(|request, _| {
+        let seen = canaries(&request.messages);
+        assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "two sessions in one request: {seen:?}");
+        Turn::text(&seen[0])
+    });
+    let agent = Agent::builder(model.clone().unverified()).build().unwrap();
+    let sessions = sessions(&place, agent).await;
+    let talks = (0..100).map(|number| {
+        let sessions = sessions.clone();
+        async move {
+            let (principal, canary) = (format!("user-{}", number % 10), format!("canary-{number:03}"));
+            let session = sessions.open(&principal, None).await.unwrap();
+            for question in ["first", "second", "third"] {
+                let outcome = session.run(format!("{question} {canary}")).outcome().await.unwrap();
+                assert_eq!(outcome.text, canary);
+            }
+            let history = session.history().await.unwrap();
+            assert_eq!(history.len(), 6);
+            assert!(canaries(&history).iter().all(|seen| *seen == canary));
+        }
+    });
+    join_all(talks).await;
+    assert_eq!(model.asked().requests().count(), 300);
+    for number in 0..10 {
+        assert_eq!(sessions.count(&format!("user-{number}")).await.unwrap(), 10);
+    }
+}
+
+// A40
+pub(crate) async fn a_session_is_its_principals_alone(place: Place) {
+    let sessions = sessions(&place, agent()).await;
+    let ann = sessions.open("ann", Some("s")).await.unwrap();
+    ann.run("secret").outcome().await.unwrap();
+    let not_found = |result: Result<_, SessionError>| matches!(result, Err(SessionError::NotFound));
+    assert!(not_found(sessions.open("bob", Some("s")).await.map(drop)));
+    assert!(not_found(sessions.get("bob", "s").await.map(drop)));
+    assert!(not_found(sessions.get("ann", "no such session").await.map(drop)));
+    assert!(not_found(sessions.clear("bob", "s").await));
+    assert_eq!(sessions.clear_all("bob").await.unwrap(), 0);
+    assert!(sessions.list("bob").await.unwrap().is_empty());
+    assert_eq!((sessions.count("bob").await.unwrap(), sessions.count("ann").await.unwrap()), (0, 1));
+    assert_eq!(ann.history().await.unwrap().len(), 2);
+    assert!(matches!(sessions.open("ann", Some("a\nb")).await, Err(SessionError::InvalidId)));
+}

@@ -1,0 +1,17 @@
+//! Sessions, over each store: one body of tests, which each of them passes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken expectation is a failed test"
+)]
+
+mod body;
+mod cleaning;
+mod crashes;
+mod going_on;
+mod isolation;
+mod kit;
+mod place;
+mod single;

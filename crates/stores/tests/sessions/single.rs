@@ -1,0 +1,147 @@
+//! A session takes one run at a time.
+
+use std::time::Duration;
+
+use attache_agent::{Busy, EndReason, JournalError, SessionError};
+use futures_util::future::join_all;
+
+use crate::kit::{Clock, Gate, agent, questions, rest, sessions, timed, until_called};
+use crate::place::Place;
+
+// A41, agentscope-ai/agentscope-runtime#402
+pub(crate) async fn a_second_run_is_refused_with_the_id_of_the_first(place: Place) {
+    let gate = Gate::default();
+    let here = sessions(&place, gate.agent()).await.open("ann", Some("s")).await.unwrap();
+    let there = sessions(&place, gate.agent()).await.open("ann", Some("s")).await.unwrap();
+    let mut first = here.run("one");
+    until_called(&mut first).await;
+    let id = here.runs().await.unwrap()[0].id.clone();
+    for session in [&here, &there] {
+        for run in [session.run("two"), session.resume()] {
+            let refused = run.outcome().await.unwrap_err();
+            assert!(
+                matches!(refused.session_error(), Some(SessionError::Busy { run }) if *run == id),
+                "{refused:?}"
+            );
+        }
+    }
+    // Reads are free.
+    assert_eq!(questions(&there.history().await.unwrap()), ["one"]);
+    gate.open.notify_one();
+    rest(first).await.unwrap();
+    gate.open.notify_one();
+    let second = there.run("three").outcome().await.unwrap();
+    assert_eq!(questions(&second.messages), ["one", "three"]);
+    // An id is for one run.
+    let again = attache_agent::RunInput::from("four").with_run_id(id);
+    let again = there.run(again).outcome().await.unwrap_err();
+    assert!(matches!(again.session_error(), Some(SessionError::Journal(JournalError::Occupied))));
+}
+
+pub(crate) async fn runs_that_queue_come_one_after_the_other(place: Place) {
+    let gate = Gate::default();
+    let sessions = sessions(&place, gate.agent()).await.with_busy(Busy::Queue { depth: 2 });
+    let session = sessions.open("ann", Some("s")).await.unwrap();
+    let mut first = session.run("one");
+    until_called(&mut first).await;
+    let (mut second, mut third) =
+        (Box::pin(session.run("two").outcome()), Box::pin(session.run("three").outcome()));
+    assert!(futures_util::poll!(&mut second).is_pending());
+    assert!(futures_util::poll!(&mut third).is_pending());
+    let fourth = session.run("four").outcome().await.unwrap_err();
+    assert!(matches!(fourth.session_error(), Some(SessionError::QueueFull { depth: 2 })));
+    gate.open.notify_one();
+    rest(first).await.unwrap();
+    let open = async {
+        loop {
+            gate.open.notify_one();
+            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let both = async { (second.await.unwrap(), third.await.unwrap()) };
+    let (second, third) = match futures_util::future::select(Box::pin(both), Box::pin(open)).await {
+        futures_util::future::Either::Left((both, _)) => both,
+        futures_util::future::Either::Right(((), _)) => unreachable!(),
+    };
+    assert_eq!(questions(&second.messages), ["one", "two"]);
+    assert_eq!(questions(&third.messages), ["one", "two", "three"]);
+}
+
+pub(crate) async fn a_dropped_run_frees_the_session_at_once(place: Place) {
+    let gate = Gate::default();
+    let session = sessions(&place, gate.agent()).await.open("ann", Some("s")).await.unwrap();
+    let mut first = session.run("one");
+    until_called(&mut first).await;
+    drop(first);
+    gate.open.notify_one();
+    let second = session.run("two").outcome().await.unwrap();
+    assert_eq!(questions(&second.messages), ["one", "two"]);
+}
+
+// A41, PT: whatever is started when, a run that was let in has seen all that came before it, whole.
+pub(crate) async fn runs_that_race_never_interleave(place: Place) {
+    let (here, there) = (sessions(&place, agent()).await, sessions(&place, agent()).await);
+    let mut seed = 7_u64;
+    for round in 0..6 {
+        let id = format!("s{round}");
+        let runs = (0..8).map(|number| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (sessions, wait) = (if seed >> 63 == 0 { &here } else { &there }, (seed >> 33) % 12);
+            let id = &id;
+            async move {
+                let session = sessions.open("ann", Some(id)).await.unwrap();
+                for _ in 0..wait {
+                    tokio::task::yield_now().await;
+                }
+                let mut attempts = 0;
+                loop {
+                    attempts += 1;
+                    match session.run(format!("q{number}")).outcome().await {
+                        Ok(outcome) => return (outcome, attempts),
+                        Err(error) => {
+                            assert!(
+                                matches!(error.session_error(), Some(SessionError::Busy { .. })),
+                                "{error:?}"
+                            );
+                            tokio::time::sleep(Duration::from_millis(2)).await;
+                        }
+                    }
+                }
+            }
+        });
+        let mut outcomes = join_all(runs).await;
+        outcomes.sort_by_key(|(outcome, _)| outcome.messages.len());
+        for (at, (outcome, _)) in outcomes.iter().enumerate() {
+            assert_eq!(outcome.messages.len(), 2 * (at + 1));
+            let mut before: Vec<String> = outcomes[..=at]
+                .iter()
+                .map(|(outcome, _)| crate::kit::last_question(&outcome.messages))
+                .collect();
+            assert_eq!(questions(&outcome.messages), before);
+            before.dedup();
+            assert_eq!(before.len(), at + 1);
+            // Each question has its own answer behind it.
+            for pair in outcome.messages.chunks(2) {
+                assert!(format!("{:?}", pair[1]).contains(&format!("You said: {}", questions(pair)[0])));
+            }
+        }
+    }
+}
+
+pub(crate) async fn a_writer_that_lost_the_lease_is_refused(place: Place) {
+    let (gate, clock) = (Gate::default(), Clock::new());
+    let here = timed(&place, gate.agent(), &clock).await.open("ann", Some("s")).await.unwrap();
+    let there = timed(&place, gate.agent(), &clock).await.open("ann", Some("s")).await.unwrap();
+    let mut first = here.run("one");
+    until_called(&mut first).await;
+    // Its process stands still for longer than the lease.
+    clock.advance(Duration::from_secs(31));
+    gate.open.notify_one();
+    let second = there.run("two").outcome().await.unwrap();
+    assert_eq!(questions(&second.messages), ["one", "two"]);
+    gate.open.notify_one();
+    let stale = rest(first).await.unwrap_err();
+    assert_eq!(*stale.reason(), EndReason::Superseded);
+    assert_eq!(there.history().await.unwrap(), second.messages, "the stale writer wrote nothing");
+}
