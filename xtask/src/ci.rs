@@ -40,6 +40,7 @@ const FEATURES: &[&str] = &[
     "agent",
     "citations",
     "stores",
+    "sqlite",
     "tools",
     "http-tools",
     "yaml",

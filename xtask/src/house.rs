@@ -39,7 +39,8 @@ const LIMITS: [(&str, usize); 14] = [
     ("attache-cohere", 86),
     // Three for the forms of characters, behind `citations`.
     ("attache-agent", 71),
-    ("attache-stores", 68),
+    // Most of them for `sqlite`.
+    ("attache-stores", 124),
     ("attache-tools", 68),
     ("attache-mcp", 110),
     ("attache-http-tools", 94),

@@ -12,7 +12,6 @@ use crate::decide::DecideError;
 use crate::journal::JournalError;
 use crate::log::{ApprovalRequest, DeferredRequest, Grant};
 use crate::price::Cost;
-use crate::session::SessionError;
 
 /// The one reason why a run ended, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -251,8 +250,8 @@ impl RunError {
         self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }
 
-    /// The session's error, if that is why a run of a session did not begin.
-    pub fn session_error(&self) -> Option<&SessionError> {
+    /// The cause, if it is one of that kind.
+    pub(crate) fn cause<E: std::error::Error + 'static>(&self) -> Option<&E> {
         self.inner.source.as_ref().and_then(|source| source.downcast_ref())
     }
 

@@ -36,6 +36,7 @@
 //! | `agent` (default) | `agent`, `documents` | the loop, tools, memory, sessions; which document reaches which model how |
 //! | `citations` | `citations` | answers held against what the model was shown |
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
+//! | `sqlite` | `stores` | sessions in SQLite, which is compiled in |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `yaml` | `http_tools` | OpenAPI documents in YAML |

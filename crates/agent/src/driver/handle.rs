@@ -51,13 +51,17 @@ struct Read;
 
 impl AgentRun {
     pub(crate) fn new(setup: Arc<Setup>, origin: Origin, task: Task) -> Self {
-        let around = origin.scope().map(|scope| scope.shared());
-        let agents = setup.observers.as_ref().or_else(|| around?.observers.as_ref());
-        let watched = agents.map(|agents| Watched::new(agents, &task.observed(&setup)));
-        let control = Control::new(origin.place(), Arc::clone(&setup.store), watched);
-        let pace = Pace::default();
+        let (control, pace) = (Self::control_of(&setup, &origin, &task), Pace::default());
         let stream = drive(setup, origin, task, control.clone(), pace.clone());
         Self::over(Box::pin(stream), control, pace)
+    }
+
+    /// The control of a run that is to be driven.
+    pub(crate) fn control_of(setup: &Setup, origin: &Origin, task: &Task) -> Control {
+        let around = origin.scope().map(|scope| scope.shared());
+        let agents = setup.observers.as_ref().or_else(|| around?.observers.as_ref());
+        let watched = agents.map(|agents| Watched::new(agents, &task.observed(setup)));
+        Control::new(origin.place(), Arc::clone(&setup.store), watched)
     }
 
     /// A run whose stream does more than drive it.

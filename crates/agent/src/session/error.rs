@@ -3,6 +3,7 @@
 use attache_core::StoreError;
 
 use crate::journal::JournalError;
+use crate::outcome::RunError;
 use crate::run::ReplayError;
 
 /// A session cannot be had, or takes no run now.
@@ -33,6 +34,13 @@ pub enum SessionError {
     /// The session's log is not one of a run.
     #[error("the session's log is not one of a run")]
     Replay(#[from] ReplayError),
+}
+
+impl RunError {
+    /// The session's error, if that is why a run of a session did not begin.
+    pub fn session_error(&self) -> Option<&SessionError> {
+        self.cause()
+    }
 }
 
 impl From<StoreError> for SessionError {

@@ -9,6 +9,7 @@ mod live;
 mod memory;
 mod one;
 mod sessions;
+mod settings;
 mod store;
 mod turn;
 mod weave;
@@ -17,7 +18,8 @@ pub use error::SessionError;
 pub use id::SessionId;
 pub use memory::MemorySessions;
 pub use one::Session;
-pub use sessions::{Busy, Sessions};
+pub use sessions::Sessions;
+pub use settings::Busy;
 pub use store::{
     Append, Beginning, Cleared, Idle, OpenSession, Opened, RunInfo, SessionInfo, SessionState, SessionStore,
     StoredRun, Take,

@@ -8,13 +8,12 @@ use attache_core::Message;
 use super::error::SessionError;
 use super::id::SessionId;
 use super::journal::{SessionJournal, whole};
-use super::sessions::Sessions;
+use super::settings::Settings;
 use super::store::{RunInfo, SessionState};
 use super::turn::turn;
-use crate::control::Control;
 use crate::driver::{AgentRun, Task};
 use crate::input::RunInput;
-use crate::journal::{Journal, Place};
+use crate::journal::{Journal, Origin, Place};
 use crate::options::RunOptions;
 use crate::outcome::Outcome;
 use crate::pace::Pace;
@@ -23,7 +22,7 @@ use crate::run::Run;
 /// A conversation of one principal. Cloning shares it.
 #[derive(Clone)]
 pub struct Session {
-    pub(super) sessions: Sessions,
+    pub(super) settings: Settings,
     pub(super) id: SessionId,
     pub(super) principal: Arc<str>,
     pub(super) state: SessionState,
@@ -74,23 +73,24 @@ impl Session {
     }
 
     fn own(&self, options: &mut RunOptions) {
-        let agent = self.sessions.agent.setup();
+        let agent = self.settings.agent.setup();
         options.principal =
             (agent.principal.as_deref() != Some(&*self.principal)).then(|| self.principal.to_string());
     }
 
     fn driven(&self, task: Task) -> AgentRun {
         let journal = Arc::new(self.log());
-        let place = Place::of(Arc::clone(&journal) as Arc<dyn Journal>);
-        let control = Control::new(place, Arc::clone(&self.sessions.agent.setup().store));
+        let origin = Origin::Place(Place::of(Arc::clone(&journal) as Arc<dyn Journal>));
+        let control = AgentRun::control_of(self.settings.agent.setup(), &origin, &task);
         let pace = Pace::default();
-        let stream = turn(self.clone(), journal, task, control.clone(), pace.clone());
+        let stream =
+            turn(self.settings.clone(), self.id.clone(), journal, task, control.clone(), pace.clone());
         AgentRun::over(Box::pin(stream), control, pace)
     }
 
     fn log(&self) -> SessionJournal {
-        let documents = self.sessions.documents.is_some();
-        SessionJournal::new(Arc::clone(&self.sessions.store), self.id.clone(), documents)
+        let documents = self.settings.documents.is_some();
+        SessionJournal::new(Arc::clone(&self.settings.store), self.id.clone(), documents)
     }
 
     /// The conversation so far, synthetic messages included: what a run that begins now goes on from.
@@ -107,7 +107,7 @@ impl Session {
     /// See [`history`](Self::history).
     pub async fn last(&self) -> Result<Option<Outcome>, SessionError> {
         self.touch().await?;
-        let Some(stored) = self.sessions.store.load(&self.id, None).await? else { return Ok(None) };
+        let Some(stored) = self.settings.store.load(&self.id, None).await? else { return Ok(None) };
         let (entries, _) = whole(stored)?;
         Ok(Some(Run::replay(&entries)?.outcome()))
     }
@@ -118,7 +118,7 @@ impl Session {
     /// See [`history`](Self::history).
     pub async fn runs(&self) -> Result<Vec<RunInfo>, SessionError> {
         self.touch().await?;
-        Ok(self.sessions.store.runs(&self.id).await?)
+        Ok(self.settings.store.runs(&self.id).await?)
     }
 
     /// The journal of the last run, for whoever [decides](crate::decide) about its calls or [delivers](crate::deliver)
@@ -137,7 +137,7 @@ impl Session {
     }
 
     async fn touch(&self) -> Result<(), SessionError> {
-        self.sessions.touch(&self.principal, &self.id, false).await.map(drop)
+        self.settings.touch(&self.principal, &self.id, false).await.map(drop)
     }
 }
 

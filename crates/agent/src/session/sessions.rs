@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use attache_core::DocumentStore;
 
-use super::clock::{Clock, length};
+use super::clock::Clock;
 use super::error::SessionError;
 use super::id::SessionId;
-use super::live::Live;
 use super::one::Session;
-use super::store::{Cleared, Idle, OpenSession, SessionInfo, SessionStore};
+use super::settings::{Busy, Settings};
+use super::store::{Cleared, Idle, SessionInfo, SessionStore};
 use crate::agent::Agent;
 
 /// How long a session lives that nobody uses.
@@ -22,21 +22,6 @@ const CLEANUP: Duration = Duration::from_secs(10 * 60);
 const LEASE: Duration = Duration::from_secs(30);
 /// How many sessions are deleted at a time.
 const BATCH: usize = 100;
-
-/// The fate of a run whose session another run is under way in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Busy {
-    /// It fails with [`SessionError::Busy`].
-    #[default]
-    Refuse,
-    /// It waits, behind those of this process that wait already. One beyond `depth` fails with
-    /// [`SessionError::QueueFull`].
-    Queue {
-        /// The most runs that wait.
-        depth: usize,
-    },
-}
 
 /// The sessions of an agent: conversations that go on over many runs, each of one principal. Cloning shares them.
 ///
@@ -61,22 +46,12 @@ pub enum Busy {
 /// A writer that lost it can append no more.
 #[derive(Clone)]
 #[must_use]
-pub struct Sessions {
-    pub(super) agent: Agent,
-    pub(super) store: Arc<dyn SessionStore>,
-    pub(super) live: Arc<Live>,
-    pub(super) clock: Clock,
-    pub(super) busy: Busy,
-    pub(super) lease: Duration,
-    pub(super) documents: Option<Arc<dyn DocumentStore>>,
-    expiry: Option<Duration>,
-    cleanup: Duration,
-}
+pub struct Sessions(Settings);
 
 impl Sessions {
     /// The sessions of `agent` that `store` keeps.
     pub fn new(agent: Agent, store: Arc<dyn SessionStore>) -> Self {
-        Self {
+        Self(Settings {
             agent,
             store,
             live: Arc::default(),
@@ -86,49 +61,49 @@ impl Sessions {
             documents: None,
             expiry: Some(EXPIRY),
             cleanup: CLEANUP,
-        }
+        })
     }
 
     /// The same sessions for another agent: the conversations go on with its model, instructions and tools.
     pub fn with_agent(&self, agent: Agent) -> Self {
-        Self { agent, ..self.clone() }
+        Self(Settings { agent, ..self.0.clone() })
     }
 
     /// Sets how long a session lives that nobody uses: 60 minutes by default, for ever with `None`.
     pub fn with_expiry(mut self, idle: impl Into<Option<Duration>>) -> Self {
-        self.expiry = idle.into();
+        self.0.expiry = idle.into();
         self
     }
 
     /// Sets how often [`keep_clean`](Self::keep_clean) looks for sessions that have expired. Every 10 minutes by default.
     pub fn with_cleanup_every(mut self, every: Duration) -> Self {
-        self.cleanup = every;
+        self.0.cleanup = every;
         self
     }
 
     /// Says what becomes of a run whose session another run is under way in. It is refused by default.
     pub fn with_busy(mut self, busy: Busy) -> Self {
-        self.busy = busy;
+        self.0.busy = busy;
         self
     }
 
     /// Sets how long a lease lasts without renewal: so long is a session taken after a crash. 30 seconds by default. It
     /// is renewed after a third of that. The clocks of processes that share a store should agree to within that third.
     pub fn with_lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+        self.0.lease = lease;
         self
     }
 
     /// Deletes the documents of sessions that are deleted from `documents`, those that no other session refers to. Give
     /// it the agent's [store](crate::AgentBuilder::store), and before the first run.
     pub fn with_documents(mut self, documents: Arc<dyn DocumentStore>) -> Self {
-        self.documents = Some(documents);
+        self.0.documents = Some(documents);
         self
     }
 
     /// Sets the clock, for tests.
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.clock = Clock::new(clock);
+        self.0.clock = Clock::new(clock);
         self
     }
 
@@ -153,23 +128,8 @@ impl Sessions {
     }
 
     async fn opened(&self, principal: &str, id: SessionId, make: bool) -> Result<Session, SessionError> {
-        let opened = self.touch(principal, &id, make).await?;
-        Ok(Session { sessions: self.clone(), id, principal: Arc::from(principal), state: opened })
-    }
-
-    pub(super) async fn touch(
-        &self,
-        principal: &str,
-        id: &SessionId,
-        make: bool,
-    ) -> Result<super::store::SessionState, SessionError> {
-        let now = self.clock.now();
-        let open = OpenSession { id, principal, make, now, expired_before: self.expired_before(now) };
-        Ok(self.store.open(open).await?.state)
-    }
-
-    fn expired_before(&self, now: u64) -> Option<u64> {
-        self.expiry.map(|idle| now.saturating_sub(length(idle)))
+        let state = self.0.touch(principal, &id, make).await?;
+        Ok(Session { settings: self.0.clone(), id, principal: Arc::from(principal), state })
     }
 
     /// The sessions of a principal, the one that was used last first.
@@ -177,7 +137,7 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Journal`] if the store fails.
     pub async fn list(&self, principal: &str) -> Result<Vec<SessionInfo>, SessionError> {
-        Ok(self.store.list(principal).await?)
+        Ok(self.0.store.list(principal).await?)
     }
 
     /// The number of sessions of a principal.
@@ -185,7 +145,7 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Journal`] if the store fails.
     pub async fn count(&self, principal: &str) -> Result<usize, SessionError> {
-        Ok(self.store.count(principal).await?)
+        Ok(self.0.store.count(principal).await?)
     }
 
     /// Deletes a session for good: its messages, runs, calls that wait, and documents. A run under way in it is cancelled,
@@ -196,7 +156,7 @@ impl Sessions {
     /// fails.
     pub async fn clear(&self, principal: &str, id: &str) -> Result<(), SessionError> {
         let id = SessionId::parse(id).map_err(|_| SessionError::NotFound)?;
-        let cleared = self.store.clear(principal, Some(&id)).await?;
+        let cleared = self.0.store.clear(principal, Some(&id)).await?;
         if cleared.sessions.is_empty() {
             return Err(SessionError::NotFound);
         }
@@ -208,13 +168,13 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Journal`] if a store fails.
     pub async fn clear_all(&self, principal: &str) -> Result<usize, SessionError> {
-        let cleared = self.store.clear(principal, None).await?;
+        let cleared = self.0.store.clear(principal, None).await?;
         self.cleared(cleared).await
     }
 
     async fn cleared(&self, cleared: Cleared) -> Result<usize, SessionError> {
         for session in &cleared.sessions {
-            self.live.cancel(session, "the session was cleared");
+            self.0.live.cancel(session, "the session was cleared");
         }
         tracing::info!(sessions = cleared.sessions.len(), "sessions were cleared");
         self.delete_documents(&cleared).await?;
@@ -222,7 +182,7 @@ impl Sessions {
     }
 
     async fn delete_documents(&self, cleared: &Cleared) -> Result<(), SessionError> {
-        let Some(store) = &self.documents else { return Ok(()) };
+        let Some(store) = &self.0.documents else { return Ok(()) };
         let mut failure = None;
         for document in &cleared.documents {
             if let Err(error) = store.delete(document).await {
@@ -241,9 +201,9 @@ impl Sessions {
     pub async fn cleanup(&self) -> Result<usize, SessionError> {
         let mut count = 0;
         loop {
-            let now = self.clock.now();
-            let Some(before) = self.expired_before(now) else { return Ok(0) };
-            let cleared = self.store.clean(Idle { before, now, limit: BATCH }).await?;
+            let now = self.0.clock.now();
+            let Some(before) = self.0.expired_before(now) else { return Ok(0) };
+            let cleared = self.0.store.clean(Idle { before, now, limit: BATCH }).await?;
             count += cleared.sessions.len();
             self.delete_documents(&cleared).await?;
             if cleared.sessions.len() < BATCH {
@@ -260,7 +220,7 @@ impl Sessions {
             if let Err(error) = self.cleanup().await {
                 tracing::warn!(%error, "expired sessions could not be deleted");
             }
-            tokio::time::sleep(self.cleanup).await;
+            tokio::time::sleep(self.0.cleanup).await;
         }
     }
 }
@@ -268,9 +228,9 @@ impl Sessions {
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions")
-            .field("agent", &self.agent)
-            .field("expiry", &self.expiry)
-            .field("busy", &self.busy)
+            .field("agent", &self.0.agent)
+            .field("expiry", &self.0.expiry)
+            .field("busy", &self.0.busy)
             .finish_non_exhaustive()
     }
 }

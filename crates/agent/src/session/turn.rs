@@ -13,10 +13,10 @@ use futures_util::future::{Either, select};
 
 use super::error::SessionError;
 use super::guard::Lease;
+use super::id::SessionId;
 use super::journal::{SessionJournal, Turn, whole};
 use super::live::Queued;
-use super::one::Session;
-use super::sessions::Busy;
+use super::settings::{Busy, Settings};
 use super::weave::Woven;
 use crate::control::Control;
 use crate::driver::{Task, drive};
@@ -35,7 +35,8 @@ const CLOSED: &str = "another run of the session began";
 
 /// The stream of a run. It holds the lease while it is polled.
 pub(super) fn turn(
-    session: Session,
+    settings: Settings,
+    session: SessionId,
     journal: Arc<SessionJournal>,
     mut task: Task,
     control: Control,
@@ -44,7 +45,7 @@ pub(super) fn turn(
     stream! {
         let mut queued: Option<Queued> = None;
         let opened = {
-            let opening = pin!(open(&session, &journal, &mut task, &mut queued));
+            let opening = pin!(open(&settings, &session, &journal, &mut task, &mut queued));
             match select(opening, pin!(control.cancelled())).await {
                 Either::Left((opened, _)) => opened.map(Some),
                 Either::Right(_) => Ok(None),
@@ -63,10 +64,9 @@ pub(super) fn turn(
                 return;
             }
         };
-        let sessions = &session.sessions;
-        let _known = sessions.live.enter(&session.id, control.clone());
+        let _known = settings.live.enter(&session, control.clone());
         let origin = Origin::Place(Place::of(journal));
-        let setup = Arc::clone(sessions.agent.setup());
+        let setup = Arc::clone(settings.agent.setup());
         let mut inner = Box::pin(drive(setup, origin, task, control.clone(), pace));
         let held = Arc::clone(&lease);
         let mut holding = Box::pin(async move { held.hold().await });
@@ -88,7 +88,7 @@ pub(super) fn turn(
                     Err(error) => error.partial(),
                 };
                 if let Err(error) = lease.release(kept_until(outcome)).await {
-                    tracing::warn!(session = %session.id, %error, "the lease could not be let go");
+                    tracing::warn!(session = %session, %error, "the lease could not be let go");
                 }
                 drop(queued.take());
             }
@@ -110,29 +110,28 @@ fn kept_until(outcome: &Outcome) -> u64 {
 
 /// Takes the lease and what the session holds.
 async fn open(
-    session: &Session,
+    settings: &Settings,
+    session: &SessionId,
     journal: &SessionJournal,
     task: &mut Task,
     queued: &mut Option<Queued>,
 ) -> Result<Arc<Lease>, SessionError> {
-    let sessions = &session.sessions;
-    if let Busy::Queue { depth } = sessions.busy {
-        *queued = Some(sessions.live.turn(&session.id, depth).await?);
+    if let Busy::Queue { depth } = settings.busy {
+        *queued = Some(settings.live.turn(session, depth).await?);
     }
     let run = match task {
         Task::Start(input) => Some(input.run_id.get_or_insert_with(|| fresh::uuid().to_string()).clone()),
         Task::Resume(_) => None,
     };
     let lease = loop {
-        let store = Arc::clone(&sessions.store);
-        let taken =
-            Lease::take(store, &session.id, run.as_deref(), sessions.clock.clone(), sessions.lease).await;
+        let store = Arc::clone(&settings.store);
+        let taken = Lease::take(store, session, run.as_deref(), settings.clock.clone(), settings.lease).await;
         match taken {
             Err(SessionError::Busy { .. }) if queued.is_some() => tokio::time::sleep(LOOK).await,
             taken => break Arc::new(taken?),
         }
     };
-    match begin(session, journal, task, run, &lease).await {
+    match begin(settings, session, journal, task, run, &lease).await {
         Ok(()) => Ok(lease),
         Err(error) => {
             // What the run did not use is free at once; where that fails, when its time is up.
@@ -144,13 +143,14 @@ async fn open(
 
 /// Gives the run what the session holds.
 async fn begin(
-    session: &Session,
+    settings: &Settings,
+    session: &SessionId,
     journal: &SessionJournal,
     task: &mut Task,
     run: Option<String>,
     lease: &Arc<Lease>,
 ) -> Result<(), SessionError> {
-    let stored = session.sessions.store.load(&session.id, None).await?;
+    let stored = settings.store.load(session, None).await?;
     let mut turn = Turn {
         lease: Arc::clone(lease),
         woven: Woven::default(),
@@ -189,7 +189,7 @@ async fn begin(
         }
         input.history = outcome.messages;
         // Instructions that the agent does not give any more hold no longer.
-        if let Some(own) = session.sessions.agent.setup().system.as_deref() {
+        if let Some(own) = settings.agent.setup().system.as_deref() {
             input.history.retain(|message| match &**message {
                 Message::System(system) => system.parts.iter().map(|part| part.text()).eq([own]),
                 _ => true,

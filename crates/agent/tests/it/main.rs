@@ -43,6 +43,7 @@ mod resume;
 mod resuming;
 mod rules;
 mod running;
+mod sessions;
 mod steering;
 mod streaming;
 mod tokens;

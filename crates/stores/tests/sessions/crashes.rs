@@ -79,7 +79,7 @@ pub(crate) async fn a_run_that_waits_hears_of_a_delivery_elsewhere(place: Place)
         let id = there.last().await.unwrap().unwrap().approvals[0].id.clone();
         decide(&*journal, &id, "bob", Decision::Approve).await.unwrap();
     };
-    let (outcome, ()) = futures_util::join!(run.outcome(), decided);
+    let (outcome, ()) = futures_util::future::join(run.outcome(), decided).await;
     assert_eq!(outcome.unwrap().reason, EndReason::Answer);
 }
 

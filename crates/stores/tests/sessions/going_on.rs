@@ -41,7 +41,9 @@ fn lister(
 ) -> (Agent, ScriptedModel) {
     let model = ScriptedModel::new(turns).with_capabilities_of("openai-chat", "gpt-4o");
     let fetch = tool_fn("fetch", "Fetches a list.", |_: NoArguments| async {
-        Ok::<_, ToolError>(Document::inline("one, two, three").with_file_name("list.txt"))
+        Ok::<_, ToolError>(
+            Document::from_bytes(&b"%PDF-1.4 one, two, three"[..], "").with_file_name("list.pdf"),
+        )
     });
     let documents = Arc::clone(documents) as _;
     (Agent::builder(model.clone()).system("Be brief.").tool(fetch).store(documents).build().unwrap(), model)
@@ -64,7 +66,7 @@ pub(crate) async fn a_session_asks_what_a_program_with_the_history_asks(place: P
         .unwrap();
     let stored = session.history().await.unwrap();
     assert!(stored.iter().any(|message| message.is_tool_call_documents()), "the synthetic message is kept");
-    assert_eq!(serde_json::to_string(&stored).unwrap(), serde_json::to_string(&one.messages).unwrap());
+    assert_eq!(stored, one.messages);
     // The same question with the same history, by a program that keeps the history itself.
     let question = asked("And how many?");
     let (plain, plain_model) = lister([Turn::text("three")], &documents);
@@ -77,7 +79,6 @@ pub(crate) async fn a_session_asks_what_a_program_with_the_history_asks(place: P
     assert_eq!(format!("{:?}", kept.messages), format!("{:?}", plain.messages));
 }
 
-// R06 in kind: a conversation is not written again with each run.
 pub(crate) async fn a_long_conversation_is_kept_once(place: Place) {
     let store = place.store().await;
     let sessions = sessions(&place, agent()).await;

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use crate::kit::{Clock, Gate, agent, questions, rest, sessions, timed, until_called};
 use crate::place::Place;
 
-// A41, agentscope-ai/agentscope-runtime#402
+// A41, R06, agentscope-ai/agentscope-runtime#402
 pub(crate) async fn a_second_run_is_refused_with_the_id_of_the_first(place: Place) {
     let gate = Gate::default();
     let here = sessions(&place, gate.agent()).await.open("ann", Some("s")).await.unwrap();
@@ -46,8 +46,8 @@ pub(crate) async fn runs_that_queue_come_one_after_the_other(place: Place) {
     until_called(&mut first).await;
     let (mut second, mut third) =
         (Box::pin(session.run("two").outcome()), Box::pin(session.run("three").outcome()));
-    assert!(futures_util::poll!(&mut second).is_pending());
-    assert!(futures_util::poll!(&mut third).is_pending());
+    assert!(futures_util::FutureExt::now_or_never(&mut second).is_none());
+    assert!(futures_util::FutureExt::now_or_never(&mut third).is_none());
     let fourth = session.run("four").outcome().await.unwrap_err();
     assert!(matches!(fourth.session_error(), Some(SessionError::QueueFull { depth: 2 })));
     gate.open.notify_one();

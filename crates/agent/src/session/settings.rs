@@ -1,0 +1,61 @@
+//! What the sessions of an agent share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use attache_core::DocumentStore;
+
+use super::clock::{Clock, length};
+use super::error::SessionError;
+use super::id::SessionId;
+use super::live::Live;
+use super::store::{OpenSession, SessionState, SessionStore};
+use crate::agent::Agent;
+
+/// The fate of a run whose session another run is under way in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Busy {
+    /// It fails with [`SessionError::Busy`].
+    #[default]
+    Refuse,
+    /// It waits, behind those of this process that wait already. One beyond `depth` fails with
+    /// [`SessionError::QueueFull`].
+    Queue {
+        /// The most runs that wait.
+        depth: usize,
+    },
+}
+
+/// The agent, the store and the settings.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) agent: Agent,
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) live: Arc<Live>,
+    pub(super) clock: Clock,
+    pub(super) busy: Busy,
+    pub(super) lease: Duration,
+    pub(super) documents: Option<Arc<dyn DocumentStore>>,
+    pub(super) expiry: Option<Duration>,
+    pub(super) cleanup: Duration,
+}
+
+impl Settings {
+    /// Opens a session, which counts as use.
+    pub(super) async fn touch(
+        &self,
+        principal: &str,
+        id: &SessionId,
+        make: bool,
+    ) -> Result<SessionState, SessionError> {
+        let now = self.clock.now();
+        let open = OpenSession { id, principal, make, now, expired_before: self.expired_before(now) };
+        Ok(self.store.open(open).await?.state)
+    }
+
+    /// A session that nobody has used since then has expired.
+    pub(super) fn expired_before(&self, now: u64) -> Option<u64> {
+        self.expiry.map(|idle| now.saturating_sub(length(idle)))
+    }
+}
