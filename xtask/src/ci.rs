@@ -26,6 +26,7 @@ const ALONE: &[&str] = &[
     "attache-tools",
     "attache-mcp",
     "attache-http-tools",
+    "attache-otel",
     "attache-testkit",
 ];
 
@@ -45,6 +46,7 @@ const FEATURES: &[&str] = &[
     "http-tools",
     "yaml",
     "mcp",
+    "otel",
     "macros",
     "openai",
     "anthropic",
@@ -104,6 +106,7 @@ fn crates() -> Result<(), Failure> {
         command("cargo", &["check", "-p", "attache-models", "--features", provider])?;
     }
     command("cargo", &["check", "-p", "attache-testkit", "--features", "cassettes"])?;
+    command("cargo", &["check", "-p", "attache-otel", "--features", "http"])?;
     command("cargo", &["check", "-p", "attache-convert", "--no-default-features"])?;
     for feature in CONVERTERS {
         command(

@@ -26,7 +26,7 @@ const TLS: [&str; 6] =
 
 /// The most crates of others that a team compiles for picking one of ours, all features of it on. A split of ours costs
 /// nobody anything.
-const LIMITS: [(&str, usize); 14] = [
+const LIMITS: [(&str, usize); 15] = [
     ("attache-schema", 10),
     // 45 and `http`: the head of an answer is handed on as the client has it, and every provider has that crate. And
     // `inventory`, behind `discovery`: only a crate that every `#[tool]` names can register tools.
@@ -44,6 +44,7 @@ const LIMITS: [(&str, usize); 14] = [
     ("attache-tools", 68),
     ("attache-mcp", 110),
     ("attache-http-tools", 94),
+    ("attache-otel", 96),
     ("attache-testkit", 88),
     ("attache-cli", 195),
 ];
@@ -84,6 +85,16 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     problems.extend(trees.forbid("attache-http-tools", &["reqwest", "axum", "tower"])?);
     // TLS needs no compiler of C, and comes with the transport alone.
     problems.extend(trees.forbid("attache-mcp", &["aws-lc-sys", "reqwest", "native-tls"])?);
+    // Telemetry is told to whoever exports it, by the API alone.
+    problems.extend(trees.forbid("attache-otel", PROVIDERS)?);
+    let exporters = ["opentelemetry_sdk", "opentelemetry-otlp", "attache-models", "attache-convert"];
+    problems.extend(trees.forbid("attache-otel", &exporters)?);
+    let plain = reach("attache-otel", &[])?;
+    problems.extend(
+        plain
+            .contains("attache-transport")
+            .then(|| "attache-otel without features reaches attache-transport".to_owned()),
+    );
     // Stores are an agent's, whatever model it asks.
     problems.extend(trees.forbid("attache-stores", PROVIDERS)?);
     problems
@@ -107,6 +118,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
         "attache-tools",
         "attache-mcp",
         "attache-http-tools",
+        "attache-otel",
         "attache-models",
     ];
     for package in PROVIDERS.iter().chain(&others) {
@@ -128,6 +140,7 @@ pub(crate) fn problems() -> Result<Vec<String>, Failure> {
     for (package, limit) in LIMITS {
         problems.extend(crowded(package, trees.reach(package)?, limit));
     }
+    problems.extend(crowded("attache-otel without features", &plain, 65));
     problems.extend(crowded("attache-agent without features", &reach("attache-agent", &[])?, 68));
     // With `aws-config` comes the whole chain of AWS credentials, which nobody has to take.
     problems.extend(crowded("attache-bedrock without features", &reach("attache-bedrock", &[])?, 87));

@@ -39,6 +39,7 @@ mod run;
 mod session;
 mod setup;
 mod store;
+mod summary;
 mod tools;
 mod window;
 
@@ -81,6 +82,7 @@ pub use session::{
     SessionError, SessionId, SessionInfo, SessionState, SessionStore, Sessions, StoredRun, Take,
 };
 pub use store::MemoryDocumentStore;
+pub use summary::{RunSummary, ToolSummary};
 pub use tools::{
     Catalog, Disclosure, FunctionTool, NoArguments, StepTools, StepView, ToolCatalog, ToolFunction,
     ToolReply, Tools, ToolsError, tool_fn,

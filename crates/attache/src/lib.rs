@@ -41,6 +41,7 @@
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `yaml` | `http_tools` | OpenAPI documents in YAML |
 //! | `mcp` | `mcp` | MCP servers as tools, over stdio and HTTP, with their documents |
+//! | `otel` | `otel` | spans, metrics and events by the conventions of OpenTelemetry |
 //! | `command` | `tools` | a tool that runs allowed commands, on Unix |
 //! | `macros` (default) | `tool`, `toolbox` | functions and methods as tools |
 //! | `discovery` | `Discovery` | the tools of all crates that a program links, without a list |
@@ -110,6 +111,9 @@ pub use attache_offline as offline;
 #[cfg(feature = "openai")]
 #[doc(inline)]
 pub use attache_openai as openai;
+#[cfg(feature = "otel")]
+#[doc(inline)]
+pub use attache_otel as otel;
 #[cfg(feature = "stores")]
 #[doc(inline)]
 pub use attache_stores as stores;

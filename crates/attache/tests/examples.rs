@@ -4,9 +4,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::{Arc, Mutex};
 
 use attache_conformance::{MockProvider, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
 use tokio::process::Command;
 
 fn root() -> PathBuf {
@@ -109,6 +112,98 @@ async fn a_streamed_answer_and_its_progress_are_printed() {
     let seen = mock.seen_documents(&requests[1]);
     let sizes: Vec<u64> = seen.iter().map(|document| document.bytes_len as u64).collect();
     assert_eq!(sizes, [pdf], "the model was sent the whole PDF");
+}
+
+/// A collector of OTLP over HTTP in JSON, which keeps what it is sent: the paths, and the bodies.
+async fn collector() -> (String, Arc<Mutex<Vec<(String, Value)>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let sent: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
+    let keeps = Arc::clone(&sent);
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            let keeps = Arc::clone(&keeps);
+            tokio::spawn(async move {
+                let mut connection = BufReader::new(connection);
+                loop {
+                    let (mut path, mut length) = (String::new(), 0);
+                    loop {
+                        let mut line = String::new();
+                        if connection.read_line(&mut line).await.unwrap() == 0 {
+                            return;
+                        }
+                        let line = line.trim_end().to_ascii_lowercase();
+                        if line.is_empty() {
+                            break;
+                        }
+                        if let Some(rest) = line.strip_prefix("post ") {
+                            rest.split(' ').next().unwrap().clone_into(&mut path);
+                        }
+                        if let Some(of) = line.strip_prefix("content-length:") {
+                            length = of.trim().parse().unwrap();
+                        }
+                    }
+                    let mut body = vec![0; length];
+                    connection.read_exact(&mut body).await.unwrap();
+                    keeps.lock().unwrap().push((path, serde_json::from_slice(&body).unwrap()));
+                    let answer =
+                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+                    connection.write_all(answer.as_bytes()).await.unwrap();
+                }
+            });
+        }
+    });
+    (url, sent)
+}
+
+/// The items of these lists inside one another.
+fn items(of: &Value, lists: &[&str]) -> Vec<Value> {
+    let Some((list, inside)) = lists.split_first() else { return vec![of.clone()] };
+    of[list].as_array().into_iter().flatten().flat_map(|item| items(item, inside)).collect()
+}
+
+#[tokio::test]
+async fn spans_and_metrics_of_a_run_reach_a_collector() {
+    let (url, sent) = collector().await;
+    let mock = MockProvider::start().await.unwrap();
+    mock.enqueue(Reply::error(529, "overloaded"));
+    mock.enqueue(Reply::new().call("toolu_1", "price", json!({"room": 104})));
+    mock.enqueue(Reply::new().text("EUR 90 a night."));
+    let variables = [
+        ("ANTHROPIC_API_KEY", "canary"),
+        ("ANTHROPIC_BASE_URL", &format!("{}/v1", mock.url())),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &url),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+        ("NO_PROXY", "127.0.0.1"),
+    ];
+    let output = run("telemetry", &samples(), &variables).await;
+    assert_eq!(said(&output.stdout), "EUR 90 a night.\n", "{}", said(&output.stderr));
+    let sent = sent.lock().unwrap();
+    let of = |path: &str| {
+        sent.iter().filter(|(to, _)| to == path).map(|(_, body)| body.clone()).collect::<Vec<_>>()
+    };
+    let spans: Vec<Value> = of("/v1/traces")
+        .iter()
+        .flat_map(|body| items(body, &["resourceSpans", "scopeSpans", "spans"]))
+        .collect();
+    let root = spans.iter().find(|span| span["name"] == "invoke_agent reception").unwrap();
+    let mut inside: Vec<_> = spans
+        .iter()
+        .filter(|span| span["parentSpanId"] == root["spanId"] && span["traceId"] == root["traceId"])
+        .map(|span| (span["startTimeUnixNano"].as_str().unwrap(), span["name"].as_str().unwrap()))
+        .collect();
+    inside.sort_unstable();
+    let names: Vec<_> = inside.into_iter().map(|(_, name)| name).collect();
+    // The request that failed is an attempt of its own.
+    let chat = "chat claude-sonnet-4-5";
+    assert_eq!(names, [chat, chat, "execute_tool price", chat]);
+    let metrics = of("/v1/metrics");
+    let metrics =
+        metrics.iter().flat_map(|body| items(body, &["resourceMetrics", "scopeMetrics", "metrics"]));
+    let names: Vec<_> = metrics.map(|metric| metric["name"].as_str().unwrap().to_owned()).collect();
+    assert!(names.contains(&"gen_ai.client.token.usage".to_owned()), "{names:?}");
+    let all = format!("{sent:?}");
+    assert!(all.contains("hotel") && !all.contains("EUR 90") && !all.contains("canary"));
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ use crate::outcome::{EndReason, Outcome, RunError};
 use crate::pace::Pace;
 use crate::run::Run;
 use crate::setup::Setup;
+use crate::summary::RunSummary;
 
 /// A run under way: a stream of [`Event`]s that ends with exactly one [`EventKind::Finished`].
 ///
@@ -175,6 +176,18 @@ impl AgentRun {
         }
         let outcome = Outcome { reason: EndReason::InternalError, ..Run::new().outcome() };
         outcome.judged(Some(Arc::new(Read))).map(|outcome| *outcome)
+    }
+
+    /// Runs to the end, and tells what it took beside what came of it.
+    pub async fn outcome_and_summary(mut self) -> (Result<Outcome, RunError>, RunSummary) {
+        let mut summary = RunSummary::new();
+        while let Some(event) = self.next().await {
+            summary.note(&event);
+            if let EventKind::Finished(result) = event.kind {
+                return (result.map(|outcome| *outcome), summary);
+            }
+        }
+        (self.outcome().await, summary)
     }
 
     /// The text as the model says it, in pieces: of all steps, also what it says before it calls a tool. An answer that

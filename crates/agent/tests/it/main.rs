@@ -46,6 +46,7 @@ mod running;
 mod sessions;
 mod steering;
 mod streaming;
+mod summaries;
 mod tokens;
 mod typed;
 mod unknown;

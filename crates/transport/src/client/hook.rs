@@ -48,6 +48,13 @@ use crate::request::RequestParts;
 /// # let _ = client;
 /// ```
 pub trait Hook: fmt::Debug + Send + Sync + 'static {
+    /// An attempt begins. [`headers`](Self::headers) is asked next, on the same thread, if at all. The number is handed
+    /// back in [`EndedExchange::number`].
+    fn began(&self, request: &RequestParts) -> usize {
+        let _ = request;
+        0
+    }
+
     /// Adds headers to `request`, which has its credentials and those that hooks before this one added. They count as
     /// secrets. The attempt fails where a header belongs to the connection, such as `content-length`, or stands in the
     /// request already.
@@ -85,6 +92,8 @@ pub trait Hook: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct EndedExchange<'a> {
+    /// The number that [`Hook::began`] gave it.
+    pub number: usize,
     /// The request as it was sent. Its secret headers show nowhere; its URL is to be shown by
     /// [`shown_url`](RequestParts::shown_url).
     pub request: &'a RequestParts,
@@ -163,11 +172,13 @@ impl Hooks {
     }
 
     /// The listener to an attempt that begins now.
-    pub(super) fn listener(&self, request: RequestParts) -> Listener {
-        let hooks = self.0.iter().map(|hook| (Arc::clone(hook), 0)).collect();
+    pub(super) fn listener(&self, request: &RequestParts) -> Listener {
+        let began = |hook: &Arc<dyn Hook>| contained("began", || hook.began(request)).unwrap_or_default();
+        let hooks =
+            self.0.iter().map(|hook| Listening { hook: Arc::clone(hook), attempt: began(hook), answer: 0 });
         Listener {
-            hooks,
-            request,
+            hooks: hooks.collect(),
+            request: request.clone(),
             began: Instant::now(),
             status: None,
             received: 0,
@@ -177,11 +188,18 @@ impl Hooks {
     }
 }
 
+/// A hook with its numbers of the attempt and of the answer.
+#[derive(Debug)]
+struct Listening {
+    hook: Arc<dyn Hook>,
+    attempt: usize,
+    answer: usize,
+}
+
 /// An attempt that hooks listen to, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Listener {
-    /// Each with its number of the answer.
-    hooks: Vec<(Arc<dyn Hook>, usize)>,
+    hooks: Vec<Listening>,
     request: RequestParts,
     began: Instant,
     status: Option<StatusCode>,
@@ -191,18 +209,23 @@ pub(super) struct Listener {
 }
 
 impl Listener {
+    /// The request as it is sent.
+    pub(super) fn sends(&mut self, request: &RequestParts) {
+        self.request = request.clone();
+    }
+
     pub(super) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
         self.status = Some(status);
-        for (hook, number) in &mut self.hooks {
+        for Listening { hook, answer, .. } in &mut self.hooks {
             let answered = || hook.answered(&self.request, status, headers);
-            *number = contained("answered", answered).unwrap_or_default();
+            *answer = contained("answered", answered).unwrap_or_default();
         }
     }
 
     pub(super) fn read(&mut self, piece: &Bytes) {
         self.received = self.received.saturating_add(piece.len() as u64);
-        for (hook, number) in &self.hooks {
-            contained("read", || hook.read(*number, piece));
+        for Listening { hook, answer, .. } in &self.hooks {
+            contained("read", || hook.read(*answer, piece));
         }
     }
 
@@ -219,7 +242,8 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let ended = EndedExchange {
+        let mut ended = EndedExchange {
+            number: 0,
             request: &self.request,
             status: self.status,
             elapsed: self.began.elapsed(),
@@ -227,7 +251,8 @@ impl Drop for Listener {
             is_complete: self.is_complete,
             error: self.error.as_ref(),
         };
-        for (hook, _) in &self.hooks {
+        for Listening { hook, attempt, .. } in &self.hooks {
+            ended.number = *attempt;
             contained("ended", || hook.ended(&ended));
         }
     }

@@ -294,8 +294,15 @@ impl HttpClient {
         parts: &RequestParts,
         end: Instant,
     ) -> Result<Reply, ProviderError> {
-        let parts = hooks.dressed(parts)?;
-        let mut listener = Box::new(hooks.listener(parts.clone().into_owned()));
+        let mut listener = Box::new(hooks.listener(parts));
+        let parts = match hooks.dressed(parts) {
+            Ok(parts) => parts,
+            Err(error) => {
+                listener.failed(&error);
+                return Err(error);
+            }
+        };
+        listener.sends(&parts);
         let outcome = match hooks.answer(&parts) {
             Some(answer) => {
                 answer.map(|answer| Reply::given(answer, Deadline::new(&self.limits(&parts), end)))

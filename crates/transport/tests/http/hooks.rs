@@ -1,5 +1,6 @@
 //! Hooks: what they hear of a client, and what they say in the network's place.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -86,9 +87,14 @@ async fn a_hook_answers_where_no_server_is() {
 
 /// Adds a header, and notes how attempts ended.
 #[derive(Clone, Debug, Default)]
-struct Metrics(Arc<Mutex<Vec<String>>>);
+struct Metrics(Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>);
 
 impl Hook for Metrics {
+    fn began(&self, request: &RequestParts) -> usize {
+        assert!(!request.shown_headers().any(|(name, _)| name == "x-team"));
+        self.1.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
     fn headers(&self, request: &RequestParts, headers: &mut HeaderMap) {
         assert!(!request.shown_headers().any(|(name, _)| name == "x-team"));
         headers.insert("x-team", HeaderValue::from_static("canary-team"));
@@ -97,7 +103,7 @@ impl Hook for Metrics {
     fn ended(&self, ended: &EndedExchange<'_>) {
         let status = ended.status.map(|status| status.as_u16());
         let error = ended.error.map(ProviderError::kind);
-        let told = format!("{status:?} {} {} {error:?}", ended.received, ended.is_complete);
+        let told = format!("{} {status:?} {} {} {error:?}", ended.number, ended.received, ended.is_complete);
         assert!(!format!("{ended:?}").contains("canary"), "{ended:?}");
         self.0.lock().unwrap().push(told);
     }
@@ -136,10 +142,10 @@ async fn a_hook_adds_headers_and_is_told_how_each_attempt_ended() {
     assert_eq!(
         *metrics.0.lock().unwrap(),
         [
-            "Some(503) 16 true None".to_owned(),
-            format!("Some(200) {} true None", sizes.0),
-            format!("Some(200) {} false None", sizes.1),
-            "None 0 false Some(Network)".to_owned(),
+            "1 Some(503) 16 true None".to_owned(),
+            format!("2 Some(200) {} true None", sizes.0),
+            format!("3 Some(200) {} false None", sizes.1),
+            "4 None 0 false Some(Network)".to_owned(),
         ]
     );
 }

@@ -1,0 +1,90 @@
+//! Requests that are made again.
+
+use attache_agent::{Agent, Compaction};
+use attache_core::{ChatRequest, ErrorKind, Message, ModelHandle};
+use attache_models::{Fallback, Retry, layered};
+use attache_testkit::{ScriptedModel, Turn};
+use attache_transport::RetryPolicy;
+
+use crate::kit::{Recorder, attribute, text};
+
+fn failing_once() -> ModelHandle {
+    let turns = [Turn::empty().then_error(ErrorKind::Overloaded), Turn::text("there")];
+    ScriptedModel::new(turns).unverified().into()
+}
+
+// S24
+#[tokio::test(start_paused = true)]
+async fn each_attempt_of_a_layer_is_a_span_where_the_model_inside_is_wrapped() {
+    let recorder = Recorder::new();
+    let model = layered(recorder.telemetry.model(failing_once()), Retry::new(RetryPolicy::default()));
+    let agent = Agent::builder(model.clone()).observer(recorder.telemetry.clone()).build().unwrap();
+    assert_eq!(agent.run("go").outcome().await.unwrap().text, "there");
+    assert_eq!(recorder.tree(), ["invoke_agent", "  chat model !overloaded", "  chat model"]);
+    let attempts: Vec<_> = recorder.spans()[1..].iter().map(|span| text(span, "attache.attempt")).collect();
+    assert_eq!(attempts, ["", "2"]);
+    // Tokens are counted once.
+    let tokens: u64 = recorder
+        .points()
+        .iter()
+        .filter(|point| point.name == "gen_ai.client.token.usage")
+        .map(|point| point.count)
+        .sum();
+    assert_eq!(tokens, 2);
+
+    // Without the wrapper a layer's attempts are one request.
+    let recorder = Recorder::new();
+    let model = layered(failing_once(), Retry::new(RetryPolicy::default()));
+    let agent = Agent::builder(model).observer(recorder.telemetry.clone()).build().unwrap();
+    agent.run("go").outcome().await.unwrap();
+    assert_eq!(recorder.tree(), ["invoke_agent", "  chat model"]);
+}
+
+// S24
+#[tokio::test]
+async fn the_model_that_is_asked_in_place_of_another_has_a_span_of_its_own() {
+    let recorder = Recorder::new();
+    let wrap = |model: ScriptedModel| recorder.telemetry.model(model.unverified());
+    let first = wrap(ScriptedModel::new([Turn::empty().then_error(ErrorKind::QuotaExceeded)]));
+    let other = wrap(ScriptedModel::new([Turn::text("here")]));
+    let agent = Agent::builder(layered(first, Fallback::new([other])))
+        .observer(recorder.telemetry.clone())
+        .build()
+        .unwrap();
+    assert_eq!(agent.run("go").outcome().await.unwrap().text, "here");
+    assert_eq!(recorder.tree(), ["invoke_agent", "  chat model !quota_exceeded", "  chat model"]);
+    assert!(attribute(&recorder.spans()[2], "attache.degradations").is_some());
+}
+
+// S24
+#[tokio::test]
+async fn a_model_without_an_agent_has_spans_of_its_requests() {
+    let recorder = Recorder::new();
+    let model =
+        recorder.telemetry.model(ScriptedModel::new([Turn::text("one"), Turn::text("two").then_hang()]));
+    model.complete(ChatRequest::new([Message::user("go").shared()])).await.unwrap();
+    let mut half = model.chat("go");
+    assert!(std::future::poll_fn(|context| half.as_mut().poll_next(context)).await.is_some());
+    drop(half);
+    // Nothing was asked.
+    drop(model.chat("go"));
+    assert_eq!(recorder.tree(), ["chat model", "chat model !cancelled"]);
+}
+
+// S24
+#[tokio::test]
+async fn a_request_for_a_summary_is_a_span_too() {
+    let recorder = Recorder::new();
+    let turns = [Turn::text("It was long."), Turn::text("yes")];
+    let agent = Agent::builder(ScriptedModel::new(turns).unverified())
+        .observer(recorder.telemetry.clone())
+        .memory(Compaction::new().with_threshold(100).with_recent(10))
+        .build()
+        .unwrap();
+    let long = "word ".repeat(2_000);
+    let history = [Message::user(long.clone()).shared(), Message::assistant(long).shared()];
+    let input = attache_agent::RunInput::from("go").with_history(history);
+    agent.run(input).outcome().await.unwrap();
+    assert_eq!(recorder.tree(), ["invoke_agent", "  chat model", "  chat model"]);
+    assert!(recorder.span("invoke_agent").events.iter().any(|event| event.name == "attache.compacted"));
+}
