@@ -24,7 +24,9 @@ use crate::preflight::Preflight;
 use crate::price::{Money, Prices};
 use crate::setup::Setup;
 use crate::store::MemoryDocumentStore;
-use crate::tools::{Disclosure, Handling, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError};
+use crate::tools::{
+    Disclosure, Handling, Refusal, StepTools, StepView, ToolCatalog, Toolbox, Tools, ToolsError,
+};
 use crate::window::MessageWindow;
 
 /// A model with tools. Cloning shares it; any number of runs may be under way at once.
@@ -293,6 +295,32 @@ impl AgentBuilder {
         self
     }
 
+    /// Changes the word to the model about calls that are not run: those that were denied, whose arguments do not fit,
+    /// whose tool does not exist, that pass a limit. `None` leaves it; an error of the kind
+    /// [`Abort`](attache_core::ToolErrorKind::Abort) ends the run in their place. The log has the changed word.
+    ///
+    /// Replies that are refused as a whole have words of their own: cut ones, filtered ones, and the last one of a run.
+    ///
+    /// ```
+    /// use attache_agent::{Agent, RefusalReason};
+    /// use attache_core::ToolError;
+    /// # use attache_testkit::ScriptedModel;
+    /// # let model = ScriptedModel::new([]);
+    /// let agent = Agent::builder(model).tool_refusal(|refusal| match refusal.reason {
+    ///     RefusalReason::UnknownTool => Some(ToolError::abort(format!("{} is made up", refusal.call.name))),
+    ///     RefusalReason::Arguments => Some(ToolError::new(format!("{}. Ask the user.", refusal.text))),
+    ///     _ => None,
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn tool_refusal(
+        mut self,
+        change: impl Fn(&Refusal<'_>) -> Option<ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.handling().refusal = Some(Arc::new(change));
+        self
+    }
+
     /// Lets a tool that fails end the run, as [`EndReason::ToolAbort`](crate::EndReason::ToolAbort), where
     /// the model reads of it by default. A failure that the model can mend, such as arguments that do not
     /// fit, is told to it all the same.
@@ -433,6 +461,13 @@ impl AgentBuilder {
     /// Sets who says which calls run, which do not, and about which somebody is asked.
     pub fn approval_policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.inner.approval = Some(Arc::new(policy));
+        self
+    }
+
+    /// Says whether no call of a reply runs until somebody has decided about all of its calls that need an approval. By
+    /// default the others run meanwhile.
+    pub fn hold_all(mut self, holds: bool) -> Self {
+        self.handling().hold_all = holds;
         self
     }
 

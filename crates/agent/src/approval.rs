@@ -44,7 +44,7 @@ impl<F: Fn(&Proposal<'_>) -> Verdict + Send + Sync> ApprovalPolicy for F {
     }
 }
 
-/// A call that a policy judges.
+/// A call that a policy judges, also one that the caller answers: it is not announced before.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Proposal<'a> {
@@ -129,7 +129,7 @@ pub(crate) async fn judged(
     let written: Map<String, Value>;
     let arguments = match &ready.work {
         Work::Tool(_, arguments) => arguments,
-        Work::Family(_) => {
+        Work::Family(_) | Work::External => {
             written = call.arguments.object().unwrap_or_default();
             &written
         }

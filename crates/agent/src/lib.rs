@@ -84,7 +84,7 @@ pub use session::{
 pub use store::MemoryDocumentStore;
 pub use summary::{RunSummary, ToolSummary};
 pub use tools::{
-    Catalog, Disclosure, FunctionTool, NoArguments, StepTools, StepView, ToolCatalog, ToolFunction,
-    ToolReply, Tools, ToolsError, tool_fn,
+    Catalog, Disclosure, FunctionTool, NoArguments, Refusal, RefusalReason, StepTools, StepView, ToolCatalog,
+    ToolFunction, ToolReply, Tools, ToolsError, tool_fn,
 };
 pub use window::MessageWindow;

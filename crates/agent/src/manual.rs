@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use attache_core::{
     AssistantMessage, AssistantPart, Message, ResultStatus, ToolCall, ToolContext, ToolResult,
-    ToolResultsMessage, ToolSet,
+    ToolResultsMessage, ToolSet, ToolSpec,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
@@ -13,7 +13,7 @@ use futures_util::stream::FuturesOrdered;
 use crate::approval::{Verdict, judged};
 use crate::pace::{LONGEST, Pace};
 use crate::setup::Setup;
-use crate::tools::{Invocation, Ready, Resolved, Toolbox, ToolsError, invoke};
+use crate::tools::{Invocation, Ready, RefusalReason, Resolved, Toolbox, ToolsError, Work, invoke};
 
 /// The tools of an agent, for a program that asks the model itself and has calls answered by hand. The history of its
 /// loop is that of the agent's.
@@ -127,23 +127,17 @@ impl ToolManager {
         let mut under_way = FuturesOrdered::new();
         for call in calls {
             let entry = match self.toolbox.resolve(&call.name) {
-                Resolved::Tool(entry) => entry,
-                Resolved::External(entry) => {
-                    match entry.unfit(&call.arguments) {
-                        None => round.pending.push(call),
-                        Some(text) => under_way.push_back(done(ToolResult::error(&call, &text))),
-                    }
-                    continue;
-                }
+                Resolved::Tool(entry) | Resolved::External(entry) => entry,
                 Resolved::Waiting(text) | Resolved::Unknown(text) => {
-                    under_way.push_back(done(ToolResult::error(&call, &text)));
+                    under_way.push_back(self.refused(&call, None, RefusalReason::UnknownTool, &text));
                     continue;
                 }
             };
+            let tool = Some(&entry.spec);
             let ready = match entry.ready(&call.arguments) {
                 Ok(ready) => ready,
                 Err(text) => {
-                    under_way.push_back(done(ToolResult::error(&call, &text)));
+                    under_way.push_back(self.refused(&call, tool, RefusalReason::Arguments, &text));
                     continue;
                 }
             };
@@ -156,7 +150,12 @@ impl ToolManager {
                     Verdict::Ask(_) => Some("it needs an approval, and nobody can give it here".to_owned()),
                 };
             if let Some(text) = text {
-                under_way.push_back(done(ToolResult::error(&call, &format!("not executed: {text}"))));
+                let text = format!("not executed: {text}");
+                under_way.push_back(self.refused(&call, tool, RefusalReason::Denied, &text));
+                continue;
+            }
+            if let Work::External = ready.work {
+                round.pending.push(call);
                 continue;
             }
             let is_sequential = entry.spec.metadata.sequential;
@@ -201,6 +200,19 @@ impl ToolManager {
         }
     }
 
+    /// The result of a call that is not run.
+    fn refused(
+        &self,
+        call: &ToolCall,
+        tool: Option<&ToolSpec>,
+        reason: RefusalReason,
+        text: &str,
+    ) -> Running {
+        let result = ToolResult::error(call, text);
+        let (result, _) = self.setup.handling.refused(call, tool, reason, result);
+        Box::pin(std::future::ready(result))
+    }
+
     fn context(&self, mut given: ToolContext) -> ToolContext {
         let mut extensions = self.setup.extensions.clone();
         extensions.extend(&given.extensions);
@@ -225,10 +237,6 @@ impl ToolManager {
 }
 
 type Running = attache_core::BoxFuture<'static, ToolResult>;
-
-fn done(result: ToolResult) -> Running {
-    Box::pin(std::future::ready(result))
-}
 
 impl fmt::Debug for ToolManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use async_stream::stream;
 use attache_core::{Arguments, Effect, StoreError, StoreErrorKind, ToolCallId, ToolContext, ToolResult};
@@ -13,10 +12,9 @@ use futures_util::stream::FuturesUnordered;
 use crate::driver::Driver;
 use crate::driver::gate::Admission;
 use crate::driver::interrupt::Interrupt;
-use crate::driver::open::time;
 use crate::driver::record::Recording;
 use crate::driver::stop::{Fault, Stop};
-use crate::driver::wait::{Answer, Answered, Gate, next_answer, wait};
+use crate::driver::wait::{Answer, Answered, Gate, Started, next_answer};
 use crate::event::{Event, EventKind};
 use crate::hooks::Hooks;
 use crate::journal::JournalError;
@@ -25,7 +23,7 @@ use crate::observe::{ToolCallEnd, Watching};
 use crate::output::ANSWERED;
 use crate::pace::LONGEST;
 use crate::run::{Action, PendingCall, told_of_change, unknown_outcome};
-use crate::tools::{Invocation, Ready, Resolved, Work, invoke};
+use crate::tools::{Invocation, Ready, Resolved, Work, invoke, is_ours};
 
 /// The events of one round of calls; at most one `Err`, which comes last.
 pub(super) fn answer<'a>(
@@ -59,9 +57,8 @@ pub(super) fn answer<'a>(
         let mut recording = Recording::default();
         let (external, mut waiting): (Vec<_>, VecDeque<_>) = driver.split(calls);
         driver.control.expect(external.iter().cloned());
-        let until = driver.answers_until();
-        for PendingCall { key, call, .. } in external {
-            under_way.push(wait(driver.recorder.place().clone(), key, until));
+        for PendingCall { call, .. } in external {
+            under_way.push(driver.wait_for_caller(&call));
             yield Ok(driver.event(EventKind::ExternalPending { call }));
         }
         let mut gate: Option<Box<Gate>> = None;
@@ -90,7 +87,27 @@ pub(super) fn answer<'a>(
             if driver.run.is_held() {
                 driver.look_again(&mut waiting, &begun);
             }
-            while let Some(pending) = waiting.front().filter(|_| !driver.control.is_interrupting()) {
+            let holds = driver.setup.handling.hold_all && !waiting.is_empty();
+            if holds && driver.run.open_questions().next().is_none() {
+                let asked = {
+                    let asking = Box::pin(driver.ask_all(interrupt, &mut waiting, &begun));
+                    recording.beside(pin!(asking)).await
+                };
+                let Some(Started { answers, events, is_over }) = noted(asked, &mut fault, &mut stopped) else { continue };
+                inside += answers.len();
+                under_way.extend(answers);
+                if is_over {
+                    waiting.clear();
+                }
+                for kind in events {
+                    yield Ok(driver.event(kind));
+                }
+                for kind in driver.watch(&mut gate) {
+                    yield Ok(driver.event(kind));
+                }
+            }
+            let is_free = !(holds && driver.run.open_questions().next().is_some());
+            while let Some(pending) = waiting.front().filter(|_| is_free && !driver.control.is_interrupting()) {
                 let busy = inside + batch.len();
                 let sequential = driver.is_sequential(pending);
                 if alone || busy >= driver.setup.timing.parallel_calls || (sequential && busy > 0) {
@@ -101,17 +118,24 @@ pub(super) fn answer<'a>(
             }
             if !batch.is_empty() {
                 let started = {
-                    let starting = pin!(driver.start_calls(interrupt, batch));
+                    let starting = pin!(driver.start_calls(interrupt, batch, false));
                     recording.beside(starting).await
                 };
-                let Some((started, events)) = noted(started, &mut fault, &mut stopped) else { continue };
-                inside += started.len();
-                alone = alone && !started.is_empty();
-                under_way.extend(started);
+                let Some(started) = noted(started, &mut fault, &mut stopped) else { continue };
+                let Started { answers, events, is_over } = started;
+                if is_over {
+                    waiting.clear();
+                }
+                inside += answers.len();
+                alone = alone && !answers.is_empty();
+                under_way.extend(answers);
                 if driver.run.is_held() {
                     begun.extend(events.iter().filter_map(started_call));
                 }
                 for kind in events {
+                    if let EventKind::ExternalPending { call } = &kind {
+                        under_way.push(driver.wait_for_caller(call));
+                    }
                     yield Ok(driver.event(kind));
                 }
                 if driver.run.is_held() {
@@ -160,9 +184,9 @@ pub(super) fn answer<'a>(
                     }
                     fault = fault.or(failed);
                 }
-                Answered::Delivered(entry) => {
+                Answered::Delivered(entry, verdict) => {
                     let recorded = {
-                        let mut record = Box::pin(interrupt.attempt(driver.record(entry.key, entry.kind)));
+                        let mut record = Box::pin(interrupt.attempt(driver.take_in(*entry, verdict)));
                         recording.beside(record.as_mut()).await
                     };
                     let Some(entry) = noted(recorded, &mut fault, &mut stopped) else { continue };
@@ -289,7 +313,8 @@ fn noted<T>(done: Result<T, Stop>, fault: &mut Option<Fault>, stopped: &mut Opti
 
 /// Runs the tool, perhaps with arguments that a person changed.
 async fn execute(invocation: Invocation, changed: Option<Arguments>, hooks: Option<Arc<Hooks>>) -> Answered {
-    let looked_at = hooks.map(|hooks| {
+    // The driver reads in results of its own tools which others were shown.
+    let looked_at = hooks.filter(|_| !is_ours(&invocation.entry.spec)).map(|hooks| {
         let closed = invocation.entry.spec.metadata.effect != Effect::Read;
         (hooks, invocation.call.clone(), closed)
     });
@@ -332,7 +357,7 @@ async fn execute(invocation: Invocation, changed: Option<Arguments>, hooks: Opti
 /// The call that an event says to be started.
 fn started_call(kind: &EventKind) -> Option<ToolCallId> {
     match kind {
-        EventKind::ToolStarted { call } => Some(call.id.clone()),
+        EventKind::ToolStarted { call } | EventKind::ExternalPending { call } => Some(call.id.clone()),
         _ => None,
     }
 }
@@ -349,12 +374,14 @@ pub(super) fn finished_event(entry: &Entry) -> Option<EventKind> {
 }
 
 impl Driver {
-    /// Starts calls: those that cannot run are answered, the intents of the others are recorded, and they run.
-    async fn start_calls(
+    /// Starts calls: those that cannot run are answered, the intents of the others are recorded, and they run. Where
+    /// `only_asks`, questions about them are recorded, and nothing else.
+    pub(super) async fn start_calls(
         &mut self,
         interrupt: &mut Interrupt,
         batch: Vec<PendingCall>,
-    ) -> Result<(Vec<Answer>, Vec<EventKind>), Stop> {
+        only_asks: bool,
+    ) -> Result<Started, Stop> {
         if !self.setup.handling.fallback.is_empty() {
             interrupt.attempt(Box::pin(self.fall_back(&batch))).await?;
         }
@@ -365,14 +392,14 @@ impl Driver {
                 let (made, told, tripped) = Box::pin(self.hook_calls(interrupt, batch)).await?;
                 events = told;
                 if let Some(outcome) = tripped {
-                    let ends: Answer = Box::pin(std::future::ready(Answered::Aborted(outcome)));
-                    return Ok((vec![ends], events));
+                    return Ok(Started::over(outcome, events));
                 }
                 made
             }
         };
         let mut entries = Vec::new();
         let mut running = Vec::new();
+        let mut announced = Vec::new();
         for pending in batch {
             let mut judged = self.judge(&pending);
             let barred = match &judged {
@@ -382,12 +409,9 @@ impl Driver {
                 _ => Ok(None),
             };
             let barred = barred.map_err(|interrupted| Stop::Interrupted(interrupted, String::new()))?;
-            if let Some(outcome) = barred {
-                let outcome = self.refusal_of(&pending, outcome);
-                entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
-                continue;
-            }
-            if self.is_gated(&pending, &judged) {
+            if let Some(text) = barred {
+                judged = Err(Box::new(self.refusal_of(&pending, text)));
+            } else if self.is_gated(&pending, &judged) {
                 match interrupt.attempt(Box::pin(self.admit(&pending, judged))).await? {
                     Admission::Judged(admitted) => judged = *admitted,
                     Admission::Asks(asked) => {
@@ -399,7 +423,15 @@ impl Driver {
                 }
             }
             match judged {
-                Err(outcome) => entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(*outcome))),
+                _ if only_asks => {}
+                Err(outcome) => {
+                    let outcome = self.refused(&pending, *outcome);
+                    if outcome.disposition == Disposition::Aborted {
+                        return Ok(Started::over(outcome, events));
+                    }
+                    entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
+                }
+                Ok(Ready { work: Work::External, .. }) => announced.push(pending),
                 Ok(entry) => {
                     let effect = entry.spec.metadata.effect;
                     if effect != Effect::Read && pending.begun.is_none() {
@@ -417,6 +449,8 @@ impl Driver {
             let recorded = interrupt.attempt(self.record_all(entries)).await?;
             events.extend(recorded.iter().filter_map(finished_event));
         }
+        self.control.expect(announced.iter().cloned());
+        events.extend(announced.into_iter().map(|pending| EventKind::ExternalPending { call: pending.call }));
         let mut answers: Vec<Answer> = Vec::with_capacity(running.len());
         for (PendingCall { key, call, .. }, entry) in running {
             let nests = entry.spec.metadata.nests;
@@ -437,13 +471,13 @@ impl Driver {
                 pace: self.pace.clone(),
                 handling: Arc::clone(&self.setup.handling),
             };
-            let is_changed = self.run.is_changed(&call.id) || self.run.hooked_call(&call.id) == Some(true);
+            let is_changed = self.run.is_changed(&call.id) || self.run.is_rewritten(&call.id);
             let changed = is_changed.then(|| call.arguments.clone());
             let hooks = (!self.setup.hooks.is_empty()).then(|| Arc::clone(&self.setup.hooks));
             answers.push(Box::pin(execute(invocation, changed, hooks)));
             events.push(EventKind::ToolStarted { call });
         }
-        Ok((answers, events))
+        Ok(Started { answers, events, is_over: false })
     }
 
     /// The tool that runs a call, or the result of a call that is not run. A call that was begun before an interruption
@@ -481,10 +515,11 @@ impl Driver {
         }
         match self.toolbox.resolve(&call.name) {
             Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
-            Resolved::External(entry) => {
-                let unfit = entry.unfit(&call.arguments);
-                Err(refused(unfit.as_deref().unwrap_or("not executed: this tool is answered by the caller")))
-            }
+            Resolved::External(entry) => match entry.ready(&call.arguments) {
+                Ok(ready) if self.run.is_external(&call.name) => Ok(ready),
+                Ok(_) => Err(refused("not executed: this tool is answered by the caller")),
+                Err(text) => Err(refused(&text)),
+            },
             Resolved::Waiting(text) => Err(refused(&text)),
             Resolved::Unknown(text) => match self.fallen_back(&call.name) {
                 Some(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
@@ -494,37 +529,6 @@ impl Driver {
                 }
             },
         }
-    }
-
-    /// Until when the caller may deliver results: counted from the reply, however often the run is resumed.
-    fn answers_until(&self) -> Option<SystemTime> {
-        time(self.run.asked_at()).checked_add(self.setup.timing.answer_deadline?)
-    }
-
-    /// The calls that the caller answers, and the others. A call whose arguments do not fit is answered here, whoever
-    /// would run it.
-    fn split(&self, calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
-        let (external, internal): (Vec<_>, Vec<_>) =
-            calls.into_iter().partition(|pending| self.waits_for_caller(pending));
-        if !self.run.is_held() {
-            return (external, internal.into());
-        }
-        // Deferred ones are waited for in another way.
-        let external =
-            external.into_iter().filter(|pending| self.run.deferred_call(&pending.call.id).is_none());
-        (external.collect(), internal.into())
-    }
-
-    /// True if a call waits for the caller's result.
-    pub(super) fn waits_for_caller(&self, pending: &PendingCall) -> bool {
-        pending.external
-            && self.barred(&pending.call).is_none()
-            && match self.toolbox.resolve(&pending.call.name) {
-                Resolved::External(entry) => entry.unfit(&pending.call.arguments).is_none(),
-                // A log may know a tool that is no longer offered.
-                Resolved::Tool(_) | Resolved::Unknown(_) => true,
-                Resolved::Waiting(_) => false,
-            }
     }
 
     /// True if the tool of that name has no effect.

@@ -50,10 +50,12 @@ impl Driver {
         let Action::AnswerCalls { calls } = self.run.next() else { return Vec::new() };
         let questions = self.run.open_questions().map(|asked| asked.id.as_str());
         let undecided = questions.map(|id| Entry::new(Key::decided(id), undecided(id)));
-        let closed =
-            calls.into_iter().filter(|pending| pending.external).map(|PendingCall { key, call, .. }| {
-                Entry::new(key, EntryKind::ToolOutcome(self.run.closed_call(&call)))
-            });
+        let closed = calls.into_iter().filter(|pending| pending.external).flat_map(
+            |PendingCall { key, call, .. }| {
+                let closed = Entry::new(key, EntryKind::ToolOutcome(self.run.closed_call(&call)));
+                self.unseen(&call).into_iter().chain([closed])
+            },
+        );
         undecided.chain(closed).collect()
     }
 
@@ -95,10 +97,12 @@ impl Driver {
     pub(super) async fn take_delivered(&mut self) -> Result<Vec<EventKind>, Fault> {
         let Action::AnswerCalls { calls } = self.run.next() else { return Ok(Vec::new()) };
         let mut events = Vec::new();
-        for PendingCall { key, .. } in calls.into_iter().filter(|call| call.external) {
+        for PendingCall { key, call, .. } in calls.into_iter().filter(|call| call.external) {
             let place = self.recorder.place().clone();
-            if let Some(entry) = place.wait(&key, Some(fresh::now())).await? {
-                let entry = self.record(key, entry.kind).await?;
+            if let Some(mut entry) = place.wait(&key, Some(fresh::now())).await? {
+                let verdict = self.verdict_on(&call, &entry).await?;
+                entry.key = key;
+                let entry = self.take_in(entry, verdict).await?;
                 events.extend(super::answer::finished_event(&entry));
             }
         }

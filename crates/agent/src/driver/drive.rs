@@ -56,6 +56,7 @@ pub(crate) fn drive(
         let was_over = driver.run.next() == Action::Ended;
         // The reason of an end that is not in the log, what the model had said until then, and the cause.
         let (mut unrecorded, mut said, mut cause) = (None, String::new(), None);
+        let mut is_recorded = !was_over;
         loop {
             let mut stop = None;
             match driver.run.next() {
@@ -136,6 +137,7 @@ pub(crate) fn drive(
                     let (reason, detail) = interrupted.reason();
                     let ended = Ended { interrupted_text: said, detail, ..Ended::new(reason) };
                     if let Some(warning) = Box::pin(driver.end_interrupted(ended, interrupt.closes())).await {
+                        is_recorded = false;
                         yield driver.event(warning);
                     }
                 }
@@ -149,7 +151,7 @@ pub(crate) fn drive(
         }
         driver.absorb();
         let outcome = driver.outcome(unrecorded, &said);
-        if !was_over && !driver.setup.hooks.is_empty() && driver.run.next() == Action::Ended {
+        if is_recorded && !driver.setup.hooks.is_empty() && driver.run.next() == Action::Ended {
             Box::pin(driver.setup.hooks.end(&outcome)).await;
         }
         yield driver.event(EventKind::Finished(outcome.judged(cause)));

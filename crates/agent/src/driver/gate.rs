@@ -9,14 +9,15 @@ use futures_util::stream::FuturesUnordered;
 use crate::approval::{Ask, Verdict, judged};
 use crate::decide::is_expired;
 use crate::driver::Driver;
+use crate::driver::interrupt::Interrupt;
 use crate::driver::open::time;
-use crate::driver::stop::Fault;
-use crate::driver::wait::{Answered, Gate, wait_decision};
+use crate::driver::stop::{Fault, Stop};
+use crate::driver::wait::{Answered, Gate, Started, wait_decision};
 use crate::event::EventKind;
 use crate::journal::now;
 use crate::log::{Asked, Decided, Decision, Disposition, EntryKind, Key, ToolOutcome};
 use crate::run::{Action, PendingCall};
-use crate::tools::Ready;
+use crate::tools::{Ready, Work};
 
 /// A call that is ready to run, or its outcome without a run.
 type Judged = Result<Ready, Box<ToolOutcome>>;
@@ -37,7 +38,31 @@ impl From<Judged> for Admission {
     }
 }
 
+/// True if the caller answers a call that may be made.
+fn is_external(judged: &Judged) -> bool {
+    matches!(judged, Ok(Ready { work: Work::External, .. }))
+}
+
 impl Driver {
+    /// True if each call is looked at before anything of it begins, also where the caller answers it.
+    pub(super) fn looks_at_calls(&self) -> bool {
+        self.setup.approval.is_some() || !self.setup.hooks.is_empty() || self.setup.handling.hold_all
+    }
+
+    /// Asks about all calls that wait, where none may run before somebody has decided about all: those that nobody
+    /// needs to be asked about go on waiting.
+    pub(super) async fn ask_all(
+        &mut self,
+        interrupt: &mut Interrupt,
+        waiting: &mut VecDeque<PendingCall>,
+        begun: &[ToolCallId],
+    ) -> Result<Started, Stop> {
+        let all = waiting.iter().cloned().collect();
+        let started = Box::pin(self.start_calls(interrupt, all, true)).await?;
+        self.look_again(waiting, begun);
+        Ok(started)
+    }
+
     /// True if somebody may have to be asked about a call. One that was begun had its approval.
     pub(super) fn is_gated(&self, pending: &PendingCall, judged: &Judged) -> bool {
         let asks = |ready: &Ready| ready.spec.metadata.approval != Approval::Never;
@@ -69,7 +94,8 @@ impl Driver {
         match decided.decision {
             None => return Ok(Err(denied(call, "nobody decided in time")).into()),
             Some(Decision::Deny(text)) => return Ok(Err(denied(call, &text)).into()),
-            Some(_) if is_expired(&asked) => {
+            // The caller was told of its call when it was approved, and may be at work.
+            Some(_) if is_expired(&asked) && !is_external(&judged) => {
                 return Ok(Err(denied(call, "its approval expired before it was run")).into());
             }
             Some(Decision::Approve | Decision::ApproveAlways | Decision::Edit(_)) => {}
@@ -78,12 +104,17 @@ impl Driver {
         let anew = match judged {
             Err(unfit) => format!("the changed arguments do not fit: {}", unfit.result.tree.model_text()),
             Ok(ready)
-                if ready.spec.digest() == asked.tool && proposed.arguments.digest() == asked.arguments =>
+                if ready.spec.digest() == asked.tool
+                    && proposed.arguments.digest() == asked.arguments
+                    && !self.run.is_edit_rewritten(&call.id) =>
             {
                 return Ok(match self.verdict(call, &ready, decided.by.as_deref()).await {
                     Verdict::Deny(text) => Err(denied(call, &text)).into(),
                     Verdict::Run | Verdict::Ask(_) => Ok(ready).into(),
                 });
+            }
+            Ok(ready) if ready.spec.digest() == asked.tool && self.run.is_edit_rewritten(&call.id) => {
+                "a check changed the arguments".to_owned()
             }
             Ok(_) => "the tool is another one than was approved".to_owned(),
         };
@@ -211,7 +242,7 @@ impl Driver {
     pub(super) fn is_settled(&self, answered: &Answered) -> bool {
         let is_decided = |approval: &str| self.run.open_questions().all(|asked| asked.id != *approval);
         match answered {
-            Answered::Delivered(entry) => match &entry.kind {
+            Answered::Delivered(entry, _) => match &entry.kind {
                 EntryKind::Decided(decided) => is_decided(&decided.id),
                 EntryKind::ToolOutcome(outcome) => !self.run.is_open(&outcome.call_id),
                 _ => false,

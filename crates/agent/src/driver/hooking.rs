@@ -83,7 +83,7 @@ impl Driver {
         let (mut made, mut entries) = (Vec::with_capacity(batch.len()), Vec::new());
         let mut tripped = None;
         for mut pending in batch {
-            let is_seen = pending.begun.is_some() || self.run.hooked_call(&pending.call.id).is_some();
+            let is_seen = pending.begun.is_some() || self.run.is_call_seen(&pending.call.id);
             // A call that cannot be made is answered without them.
             if is_seen || self.judge(&pending).is_err() {
                 made.push(pending);
@@ -103,7 +103,11 @@ impl Driver {
                 CallVerdict::Run => None,
                 CallVerdict::Rewrite(arguments) => Some(arguments),
                 CallVerdict::Deny(text) => {
-                    let outcome = outcome(&text, Disposition::Denied);
+                    let outcome = self.refused(&pending, outcome(&text, Disposition::Denied));
+                    if outcome.disposition == Disposition::Aborted {
+                        tripped = Some(outcome);
+                        break;
+                    }
                     entries.push(Entry::new(pending.key.clone(), EntryKind::ToolOutcome(outcome)));
                     continue;
                 }
@@ -120,7 +124,7 @@ impl Driver {
             if let Some(arguments) = &arguments {
                 pending.call.arguments = attache_core::Arguments::new(arguments.to_string());
             }
-            let key = Key::hook_call(&pending.call.id);
+            let key = Key::hook_call(&pending.call.id, self.run.edits(&pending.call.id));
             let hooked = Hooked::Call { call_id: pending.call.id.clone(), arguments };
             entries.push(Entry::new(key, EntryKind::Hooked(hooked)));
             made.push(pending);

@@ -35,8 +35,10 @@ impl Driver {
             }
             gate.asked.push(call.to_string());
             let place = self.recorder.place().clone();
-            gate.waits.push(wait_deferred(place, call.clone(), request.deferred.expires_at.map(time)));
-            let pending = self.open_calls().into_iter().filter(|pending| pending.call.id == *call);
+            let comes = wait_deferred(place, call.clone(), request.deferred.expires_at.map(time));
+            let pending = self.open_calls().into_iter().find(|pending| pending.call.id == *call);
+            let asked = pending.as_ref().map_or(&request.call, |pending| &pending.call);
+            gate.waits.push(self.looked_at(asked, comes));
             self.control.expect(pending);
             self.control.expect_fit(call, request.deferred.schema.clone());
             events.push(EventKind::CallDeferred(Box::new(request)));
@@ -48,7 +50,9 @@ impl Driver {
         let Some(called) = self.run.proposed(call).cloned() else { return Ok(None) };
         let result = ToolResult::error(&called, "no result was delivered in time");
         let outcome = ToolOutcome { call_id: call.clone(), result, disposition: Disposition::TimedOut };
-        let entry = self.record(Key::result(call), EntryKind::ToolOutcome(outcome)).await?;
+        let mut entries: Vec<Entry> = self.unseen(&called).into_iter().collect();
+        entries.push(Entry::new(Key::result(call), EntryKind::ToolOutcome(outcome)));
+        let entry = self.record_seen(entries).await?;
         Ok(finished_event(&entry))
     }
 
@@ -74,9 +78,11 @@ impl Driver {
         let questions = self.run.open_questions().map(|asked| asked.id.as_str());
         entries.extend(questions.map(|id| Entry::new(Key::decided(id), undecided(id))));
         let open = self.open_calls().into_iter().filter(|pending| !known.contains(&pending.key));
-        entries.extend(open.map(|pending| {
-            Entry::new(pending.key, EntryKind::ToolOutcome(self.run.interrupted_call(&pending.call)))
-        }));
+        for pending in open {
+            entries.extend(self.unseen(&pending.call).filter(|_| pending.external));
+            let outcome = self.run.interrupted_call(&pending.call);
+            entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
+        }
         if entries.is_empty() {
             return Ok(Vec::new());
         }

@@ -107,8 +107,9 @@ impl Driver {
         let (outcome, error) = store_documents(outcome, &*self.setup.store, self.setup.keeps).await;
         let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
         let mut entries = std::mem::take(&mut self.unconfirmed);
-        entries.extend(self.closed_calls());
-        entries.push(Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome)));
+        let key = Key::result(&outcome.call_id);
+        entries.extend(self.closed_calls().into_iter().filter(|entry| entry.key != key));
+        entries.push(Entry::new(key, EntryKind::ToolOutcome(outcome)));
         self.unconfirmed.clone_from(&entries);
         let (stand, fault) = record_result(&self.recorder, entries, true).await;
         self.unconfirmed.clear();

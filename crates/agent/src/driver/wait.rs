@@ -14,6 +14,7 @@ use tokio::time::Sleep;
 use crate::control::Control;
 use crate::driver::record::{Ran, Recording};
 use crate::driver::stop::Fault;
+use crate::event::EventKind;
 use crate::journal::Place;
 use crate::log::{Entry, Key, ToolOutcome};
 use crate::nested::Inside;
@@ -29,8 +30,8 @@ pub(super) enum Answered {
     Ran(Box<Ran>),
     /// The tool ended the run; nothing is recorded yet.
     Aborted(ToolOutcome),
-    /// The caller's result is there, or a person's decision.
-    Delivered(Box<Entry>),
+    /// The caller's result is there, with the verdict of the hooks about it, or a person's decision.
+    Delivered(Box<Entry>, Option<Box<Entry>>),
     /// The tool says that the result comes later.
     Deferred(ToolCallId, Box<Deferred>),
     /// The result that was to come later did not come in time.
@@ -48,6 +49,21 @@ pub(super) enum Answered {
     /// The caller's time is up.
     Late,
     Failed(Fault),
+}
+
+/// Calls that were started, or the end that one of them makes of the run.
+pub(super) struct Started {
+    pub(super) answers: Vec<Answer>,
+    pub(super) events: Vec<EventKind>,
+    /// True if no other call may start.
+    pub(super) is_over: bool,
+}
+
+impl Started {
+    pub(super) fn over(outcome: ToolOutcome, events: Vec<EventKind>) -> Self {
+        let ends: Answer = Box::pin(std::future::ready(Answered::Aborted(outcome)));
+        Self { answers: vec![ends], events, is_over: true }
+    }
 }
 
 /// Calls that wait for people.
@@ -103,7 +119,7 @@ pub(super) fn wait(place: Place, key: Key, until: Option<SystemTime>) -> Answer 
         match place.wait(&key, until).await {
             Ok(Some(mut entry)) => {
                 entry.key = key;
-                Answered::Delivered(Box::new(entry))
+                Answered::Delivered(Box::new(entry), None)
             }
             Ok(None) => Answered::Late,
             Err(error) => Answered::Failed(error.into()),
@@ -118,7 +134,7 @@ pub(super) fn wait_decision(place: Place, approval: String, until: SystemTime) -
         match place.wait(&key, Some(until)).await {
             Ok(Some(mut entry)) => {
                 entry.key = key;
-                Answered::Delivered(Box::new(entry))
+                Answered::Delivered(Box::new(entry), None)
             }
             Ok(None) => Answered::Undecided(approval),
             Err(error) => Answered::Failed(error.into()),
@@ -133,7 +149,7 @@ pub(super) fn wait_deferred(place: Place, call: ToolCallId, until: Option<System
         match place.wait(&key, until).await {
             Ok(Some(mut entry)) => {
                 entry.key = key;
-                Answered::Delivered(Box::new(entry))
+                Answered::Delivered(Box::new(entry), None)
             }
             Ok(None) => Answered::Overdue(call),
             Err(error) => Answered::Failed(error.into()),

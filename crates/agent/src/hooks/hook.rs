@@ -83,7 +83,8 @@ pub trait RunHook: Send + Sync {
         Box::pin(std::future::ready(Ok(ReplyVerdict::Keep)))
     }
 
-    /// A call, before its tool runs and before anybody is asked to approve it.
+    /// A call, before its tool runs, before the caller is told to answer it, and before anybody is asked to approve it;
+    /// and again with the arguments that a person changed.
     ///
     /// # Errors
     /// [`HookError`] if it cannot say.
@@ -96,8 +97,9 @@ pub trait RunHook: Send + Sync {
         Box::pin(std::future::ready(Ok(CallVerdict::Run)))
     }
 
-    /// The result of a tool that ran, before it is recorded. Its call, name and documents can be changed; it stays the
-    /// result of its call.
+    /// The result of a tool that ran, before it is recorded, or one that came from elsewhere, before the model reads it.
+    /// Its text and documents can be changed; it stays the result of its call. The results of `tool_search` and
+    /// `tool_detail` do not come here.
     ///
     /// # Errors
     /// [`HookError`] if it cannot say; the result of a tool with effects is withheld from the model then.
@@ -110,7 +112,7 @@ pub trait RunHook: Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// The end of the run, in the process that drove it there. Nothing can be changed any more.
+    /// The end of the run, once, in the process that recorded it. Nothing can be changed any more.
     fn at_end<'a>(&'a self, outcome: &'a Outcome) -> BoxFuture<'a, ()> {
         let _ = outcome;
         Box::pin(std::future::ready(()))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use attache_core::{Message, ToolCallId};
+use attache_core::{Message, ToolCallId, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,6 +31,15 @@ pub enum Hooked {
         /// Its arguments, where they are changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
+    },
+    /// A result came from elsewhere, and the hooks have seen it.
+    #[serde(rename_all = "camelCase")]
+    Result {
+        /// The call.
+        call_id: ToolCallId,
+        /// The result as the model reads it, where it is changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Box<ToolResult>>,
     },
 }
 

@@ -49,9 +49,17 @@ impl Key {
         Self::hook(&format!("reply/{step}"))
     }
 
-    /// The verdict of hooks about a call.
-    pub(crate) fn hook_call(call: &ToolCallId) -> Self {
-        Self::hook(&format!("call/{}", call.as_str().replace('>', "%3e")))
+    /// The verdict of hooks about a call whose arguments people have changed `edits` times.
+    pub(crate) fn hook_call(call: &ToolCallId, edits: usize) -> Self {
+        match edits {
+            0 => Self::hook(&format!("call/{}", call.as_str().replace('>', "%3e"))),
+            _ => Self::hook(&format!("edit/{}/{edits}", Plain(call.as_str()))),
+        }
+    }
+
+    /// The verdict of hooks about the result of a call that came from elsewhere.
+    pub(crate) fn hook_result(call: &ToolCallId) -> Self {
+        Self::of_call("hook/result/", call)
     }
 
     /// The intent to run a call.

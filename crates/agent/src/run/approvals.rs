@@ -86,10 +86,22 @@ impl Run {
     pub(super) fn as_decided(&self, call: &ToolCall) -> ToolCall {
         let mut call = call.clone();
         let decided = self.question(&call.id).and_then(|question| question.decided.as_ref());
-        if let Some(Decision::Edit(arguments)) = decided.and_then(|decided| decided.decision.as_ref()) {
+        if let Some(Decision::Edit(arguments)) = decided.and_then(|decided| decided.decision.as_ref())
+            && !self.is_edit_rewritten(&call.id)
+        {
             call.arguments = Arguments::new(arguments.to_string());
         }
         call
+    }
+
+    /// How often people have changed the arguments of a call.
+    pub(crate) fn edits(&self, call: &ToolCallId) -> usize {
+        let of_call = self.held.iter().flat_map(|held| &held.approvals);
+        let is_edit = |question: &&Question| {
+            let decided = question.decided.as_ref().and_then(|decided| decided.decision.as_ref());
+            question.asked.call_id == *call && matches!(decided, Some(Decision::Edit(_)))
+        };
+        of_call.filter(is_edit).count()
     }
 
     /// True if a person changed the arguments of a call.

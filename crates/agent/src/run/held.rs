@@ -1,6 +1,6 @@
 //! The things that hold calls up: a person who must approve them, hooks.
 
-use attache_core::ToolCallId;
+use attache_core::{ToolCallId, ToolResult};
 
 use crate::log::{Asked, Decided, DeferredCall, Grant};
 
@@ -26,8 +26,20 @@ pub(crate) struct Question {
 pub(super) struct HookVerdicts {
     /// The step before which they were asked last.
     pub(super) asked: u32,
-    /// The calls that may be made, and whether each was changed.
-    pub(super) calls: Vec<(ToolCallId, bool)>,
+    /// The verdicts about calls that may be made, in their order: the last one about a call counts.
+    pub(super) calls: Vec<SeenCall>,
+    /// The results that came from elsewhere, where they were changed.
+    pub(super) results: Vec<(ToolCallId, Option<Box<ToolResult>>)>,
+}
+
+/// A call that the hooks let be made.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SeenCall {
+    pub(super) id: ToolCallId,
+    /// True if they changed its arguments.
+    pub(super) is_changed: bool,
+    /// How often people had changed its arguments until then.
+    pub(super) edits: usize,
 }
 
 impl Held {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use attache_core::{Arguments, Message, ToolCall, ToolCallId};
+use attache_core::{Arguments, Message, ToolCall, ToolCallId, ToolResult};
 
 use crate::log::{HookStop, Hooked, Key};
 use crate::outcome::EndReason;
 use crate::run::fold::{ending, notice};
+use crate::run::held::SeenCall;
 use crate::run::{Phase, Run};
 
 impl Run {
@@ -62,7 +63,19 @@ impl Run {
                     };
                     self.phase = Phase::Calls(calls.iter().map(change).collect());
                 }
-                self.hooked.get_or_insert_default().calls.push((call_id.clone(), arguments.is_some()));
+                let seen = SeenCall {
+                    id: call_id.clone(),
+                    is_changed: arguments.is_some(),
+                    edits: self.edits(call_id),
+                };
+                self.hooked.get_or_insert_default().calls.push(seen);
+            }
+            (Hooked::Result { call_id, result }, Phase::Calls(_)) => {
+                if !self.is_open(call_id) || self.has_hooked_result(call_id) {
+                    return Err("no result of the call is waited for");
+                }
+                let results = &mut self.hooked.get_or_insert_default().results;
+                results.push((call_id.clone(), result.clone()));
             }
             _ => return Err("the run was at another point"),
         }
@@ -74,16 +87,43 @@ impl Run {
         self.hooked.as_ref().is_some_and(|hooked| hooked.asked == step)
     }
 
-    /// Says whether the hooks let a call be made, and whether they changed it; `None` if they were not asked.
-    pub(crate) fn hooked_call(&self, call: &ToolCallId) -> Option<bool> {
-        let hooked = self.hooked.as_ref()?;
-        hooked.calls.iter().find(|(id, _)| id == call).map(|(_, changed)| *changed)
+    /// True if the hooks let a call be made with the arguments that it has by now.
+    pub(crate) fn is_call_seen(&self, call: &ToolCallId) -> bool {
+        self.seen_call(call).is_some_and(|seen| seen.edits == self.edits(call))
+    }
+
+    /// True if the hooks changed the arguments of a call.
+    pub(crate) fn is_rewritten(&self, call: &ToolCallId) -> bool {
+        let calls = self.hooked.iter().flat_map(|hooked| &hooked.calls);
+        calls.filter(|seen| seen.id == *call).any(|seen| seen.is_changed)
+    }
+
+    /// True if the hooks changed the arguments that a person had changed last: nobody has approved those.
+    pub(crate) fn is_edit_rewritten(&self, call: &ToolCallId) -> bool {
+        let is_last = |seen: &SeenCall| seen.is_changed && seen.edits == self.edits(call);
+        self.is_changed(call) && self.seen_call(call).is_some_and(is_last)
+    }
+
+    fn seen_call(&self, call: &ToolCallId) -> Option<&SeenCall> {
+        self.hooked.as_ref()?.calls.iter().rev().find(|seen| seen.id == *call)
+    }
+
+    /// The verdict of the hooks about a result that came from elsewhere, if they saw it and changed it.
+    pub(super) fn hooked_result(&self, call: &ToolCallId) -> Option<&ToolResult> {
+        let results = &self.hooked.as_ref()?.results;
+        results.iter().find(|(id, _)| id == call)?.1.as_deref()
+    }
+
+    /// True if the hooks saw the result of a call that came from elsewhere.
+    pub(crate) fn has_hooked_result(&self, call: &ToolCallId) -> bool {
+        self.hooked.as_ref().is_some_and(|hooked| hooked.results.iter().any(|(id, _)| id == call))
     }
 
     /// Forgets the verdicts about calls of a round that is over.
     pub(super) fn forget_hooked(&mut self) {
         if let Some(hooked) = &mut self.hooked {
             hooked.calls.clear();
+            hooked.results.clear();
         }
     }
 
@@ -105,7 +145,8 @@ impl Run {
             Hooked::Input(_) => Key::hook("input"),
             Hooked::Ask(_) | Hooked::Tripped(_) => Key::hook_model(self.step.saturating_add(1)),
             Hooked::Kept | Hooked::Retry(_) | Hooked::Reply(_) => Key::hook_reply(self.step),
-            Hooked::Call { call_id, .. } => Key::hook_call(call_id),
+            Hooked::Call { call_id, .. } => Key::hook_call(call_id, self.edits(call_id)),
+            Hooked::Result { call_id, .. } => Key::hook_result(call_id),
         }
     }
 

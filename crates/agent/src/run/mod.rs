@@ -292,7 +292,8 @@ impl Run {
                 key: Key::result(&call.id),
                 external: beyond_limit.is_none()
                     && !self.has_answered()
-                    && (self.external.contains(&call.name) || self.deferred_call(&call.id).is_some()),
+                    && (self.external.contains(&call.name) || self.deferred_call(&call.id).is_some())
+                    && !(self.is_held() && self.waits_for_decision(&call.id)),
                 beyond_limit,
                 begun: self.begun.get(&call.id).copied(),
                 call: if self.is_held() { self.as_decided(call) } else { call.clone() },
@@ -483,6 +484,11 @@ impl Run {
     /// The mark by which an observer finds the run again.
     pub(crate) fn mark(&self) -> Option<&str> {
         self.mark.as_deref()
+    }
+
+    /// True if the caller answers calls of that tool.
+    pub(crate) fn is_external(&self, name: &str) -> bool {
+        self.external.iter().any(|external| external == name)
     }
 
     /// The number of what the run has otherwise than its agent.

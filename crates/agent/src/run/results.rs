@@ -70,13 +70,17 @@ pub(crate) fn told_of_change(mut result: ToolResult, arguments: &Arguments) -> T
 }
 
 impl Run {
-    /// An outcome as the model is told of it. The result of a call that was deferred comes without the word that its
-    /// arguments were changed.
+    /// An outcome as the model is told of it: a result that came from elsewhere is as the hooks left it, and comes without
+    /// the word that its arguments were changed.
     pub(super) fn as_told(&self, outcome: &ToolOutcome, calls: &[ToolCall]) -> ToolOutcome {
         let mut told = outcome.clone();
-        if told.disposition == Disposition::Submitted
-            && self.deferred_call(&told.call_id).is_some()
-            && (self.is_changed(&told.call_id) || self.hooked_call(&told.call_id) == Some(true))
+        if told.disposition != Disposition::Submitted {
+            return told;
+        }
+        if let Some(changed) = self.hooked_result(&told.call_id) {
+            told.result = changed.clone();
+        }
+        if (self.is_changed(&told.call_id) || self.is_rewritten(&told.call_id))
             && let Some(call) = calls.iter().find(|call| call.id == told.call_id)
         {
             told.result = told_of_change(told.result, &self.as_decided(call).arguments);

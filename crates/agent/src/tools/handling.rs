@@ -1,9 +1,12 @@
 //! The way in which an agent treats the calls of its tools: what comes of them, which a step may make, where
 //! a name leads that is not offered.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use attache_core::{Message, ToolChoice, ToolError, ToolOutput, ToolSpec};
+use attache_core::{
+    Message, ToolCall, ToolChoice, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSpec,
+};
 
 use crate::tools::catalog::ToolCatalog;
 use crate::tools::disclosure::Disclosure;
@@ -11,6 +14,9 @@ use crate::tools::disclosure::Disclosure;
 /// Changes what comes of calls.
 pub(crate) type OutcomeHook =
     Arc<dyn Fn(&ToolSpec, Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> + Send + Sync>;
+
+/// Changes the word to the model about calls that are not run.
+pub(crate) type RefusalHook = Arc<dyn Fn(&Refusal<'_>) -> Option<ToolError> + Send + Sync>;
 
 /// Says which tools a step may call.
 pub(crate) type StepHook = Arc<dyn Fn(StepView<'_>) -> StepTools + Send + Sync>;
@@ -20,11 +26,65 @@ pub(crate) type StepHook = Arc<dyn Fn(StepView<'_>) -> StepTools + Send + Sync>;
 pub(crate) struct Handling {
     pub(crate) disclosure: Option<Disclosure>,
     pub(crate) outcome: Option<OutcomeHook>,
+    pub(crate) refusal: Option<RefusalHook>,
+    /// True if no call of a reply runs before somebody has decided about all that need it.
+    pub(crate) hold_all: bool,
     /// True if a tool that fails ends the run.
     pub(crate) aborts: bool,
     pub(crate) step: Option<StepHook>,
     /// Where names lead that are not offered, in order.
     pub(crate) fallback: Vec<Arc<dyn ToolCatalog>>,
+}
+
+/// A call that is not run; see [`AgentBuilder::tool_refusal`](crate::AgentBuilder::tool_refusal).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Refusal<'a> {
+    /// The call.
+    pub call: &'a ToolCall,
+    /// Its tool, if there is one.
+    pub tool: Option<&'a ToolSpec>,
+    /// The kind of reason.
+    pub reason: RefusalReason,
+    /// The words that the model reads.
+    pub text: &'a str,
+}
+
+/// The reason why a call is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RefusalReason {
+    /// Its arguments do not fit.
+    Arguments,
+    /// There is no tool of its name, or no longer the one that was offered.
+    UnknownTool,
+    /// A person, the policy for approvals or a hook said no, or nobody decided in time.
+    Denied,
+    /// The run, or the tool, is at a limit of calls.
+    Limit,
+    /// Tools, or this one, are off in this step.
+    Off,
+}
+
+impl Handling {
+    /// The result of a call that is not run, and whether the run ends for it.
+    pub(crate) fn refused(
+        &self,
+        call: &ToolCall,
+        tool: Option<&ToolSpec>,
+        reason: RefusalReason,
+        result: ToolResult,
+    ) -> (ToolResult, bool) {
+        let Some(change) = &self.refusal else { return (result, false) };
+        let text = result.tree.model_text();
+        let refusal = Refusal { call, tool, reason, text: &text };
+        let changed = catch_unwind(AssertUnwindSafe(|| change(&refusal)));
+        match changed.inspect_err(|_| tracing::error!(tool = call.name, "the word about a refusal panicked"))
+        {
+            Ok(Some(error)) => (ToolResult::failed(call, &error), error.kind() == ToolErrorKind::Abort),
+            Ok(None) | Err(_) => (result, false),
+        }
+    }
 }
 
 /// A step whose tools are to be decided; see [`AgentBuilder::step_tools`](crate::AgentBuilder::step_tools).

@@ -117,6 +117,7 @@ async fn run(
     let is_blocking = spec.metadata.blocking;
     match work {
         Work::Tool(tool, arguments) => run_tool(tool, arguments, is_blocking, context, scope, watched).await,
+        Work::External => Err(ToolError::new("the caller answers this tool")),
         Work::Family(Door::Handler(family)) => {
             let work = async {
                 let begin = || family.call(&call.name, &call.arguments, context);

@@ -20,6 +20,8 @@ pub(crate) enum Work {
     Tool(Arc<dyn Tool>, Map<String, Value>),
     /// A family, which reads the arguments as they are written.
     Family(Door),
+    /// The caller.
+    External,
 }
 
 impl ToolEntry {
@@ -36,7 +38,10 @@ impl ToolEntry {
                 None => Work::Family(family.clone()),
                 Some(problem) => return Err(problem),
             },
-            Executor::External => return Err("the caller answers this tool".to_owned()),
+            Executor::External => match self.unfit(arguments) {
+                None => Work::External,
+                Some(problem) => return Err(problem),
+            },
         };
         Ok(Ready { spec: self.spec.clone(), work })
     }

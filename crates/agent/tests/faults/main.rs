@@ -175,6 +175,7 @@ async fn one_run(seed: u64) {
         hooked: random.below(3) == 0,
         chooses: random.below(2) == 0,
         store: Arc::new(FaultyStore::new([0, 2, 3, 5][random.below(4)])),
+        guarded: random.below(3) == 0,
         ..World::default()
     });
     let log = Arc::new(MemoryJournal::new());
@@ -345,6 +346,7 @@ fn a_run_cut_at_every_entry_asks_the_same() {
                 hooked: seed % 5 == 2,
                 chooses: seed % 4 == 1,
                 typed: seed % 3 == 0,
+                guarded: seed % 3 == 2,
                 store,
                 ..World::default()
             })

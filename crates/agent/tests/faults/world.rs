@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use attache_agent::{
-    Agent, AgentBuilder, AgentRun, Compaction, Disclosure, Draft, HookContext, HookError, MessageWindow,
-    ObservedRun, Observer, OpenedRun, OutputMode, OutputSpec, RunHook, RunObserver, Tools, tool_fn,
+    Agent, AgentBuilder, AgentRun, Ask, Compaction, Disclosure, Draft, HookContext, HookError, MessageWindow,
+    ObservedRun, Observer, OpenedRun, OutputMode, OutputSpec, Proposal, RunHook, RunObserver, Tools, Verdict,
+    tool_fn,
 };
 use attache_core::{
     Approval, Arguments, AssistantMessage, AssistantPart, BoxFuture, ChatRequest, ChunkStream, Completion,
-    ConvertedText, Converter, Deferred, Document, DocumentId, Effect, ErrorKind, FinishReason, LlmProvider,
-    Matrix, MediaType, Message, ModelCapabilities, ModelSettings, ProviderError, ProviderState, StreamChunk,
-    Tool, ToolCall, ToolCallId, ToolContext, ToolDefinition, ToolError, Usage, UserMessage,
+    ContentTree, ConvertedText, Converter, Deferred, Document, DocumentId, Effect, ErrorKind, FinishReason,
+    LlmProvider, Matrix, MediaType, Message, ModelCapabilities, ModelSettings, ProviderError, ProviderState,
+    StreamChunk, Tool, ToolCall, ToolCallId, ToolContext, ToolDefinition, ToolError, ToolResult, Usage,
+    UserMessage,
 };
 use attache_tools::ReadDocument;
 use bytes::Bytes;
@@ -96,6 +98,24 @@ pub(crate) struct World {
     pub(crate) chooses: bool,
     /// True if the outer run is asked for a value: the model gives one that does not fit, then one that does.
     pub(crate) typed: bool,
+    /// True if hooks look at the outer run, somebody must approve what the caller is asked, and a reply waits as a whole.
+    pub(crate) guarded: bool,
+}
+
+/// A hook that changes what the caller answers.
+struct Guard;
+
+impl RunHook for Guard {
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        result: &'a mut ToolResult,
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        if call.name == "asks" && !result.is_error() {
+            result.tree = ContentTree::text(&format!("checked: {}", result.tree.model_text()));
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// The beginning of an image, as far as it is text: a model takes it behind the results, not in them.
@@ -294,7 +314,15 @@ impl World {
             }
         })
         .with_effect(Effect::Idempotent);
-        Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())))
+        let policy = |proposal: &Proposal<'_>| match proposal.call.name.as_str() {
+            "asks" => Verdict::Ask(Ask::default()),
+            _ => Verdict::Run,
+        };
+        let builder =
+            Agent::builder(attache_core::ModelHandle::new(self.model("outer", self.script.clone())));
+        let builder = if self.guarded { builder.hook(Guard).approval_policy(policy) } else { builder };
+        builder
+            .hold_all(self.guarded)
             .tool(self.tool("reads", Effect::Read))
             .tool(self.tool("repeats", Effect::Idempotent))
             .tool(self.tool("pays", Effect::SideEffect))

@@ -7,11 +7,13 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod admitting;
 mod agents;
 mod approvals;
 mod budgets;
 mod catalogs;
 mod chat_loop;
+mod checked;
 mod citing;
 mod common;
 mod counting;
