@@ -73,6 +73,7 @@ fn said(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
+// A80
 #[tokio::test]
 async fn a_tool_returns_a_pdf_and_the_answer_quotes_it() {
     let output = run("pdf_tool", &samples(), &[]).await;
@@ -99,6 +100,7 @@ async fn an_attached_pdf_is_read_as_text_where_the_author_allows_it() {
     assert!(output.status.success() && text.contains("EUR 20,904.97"), "{text}{}", said(&output.stderr));
 }
 
+// A81
 #[tokio::test]
 async fn a_streamed_answer_and_its_progress_are_printed() {
     let call = Reply::new().call("toolu_1", "fetch_agreement", json!({}));

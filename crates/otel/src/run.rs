@@ -245,6 +245,9 @@ impl RunObserver for RunTrace {
                 let summarised = KeyValue::new("attache.compaction.summarised", *summarised);
                 self.note("attache.compacted", vec![tokens, summarised]);
             }
+            EventKind::HandedOff { agent, .. } => {
+                self.note("attache.handed_off", vec![KeyValue::new(attribute::AGENT_NAME, agent.clone())]);
+            }
             EventKind::Warning { code, .. } => {
                 self.note("attache.warning", vec![KeyValue::new("attache.warning.code", *code)]);
             }
