@@ -481,11 +481,6 @@ impl Run {
         Duration::from_millis((all / 10).min(30_000))
     }
 
-    /// The mark by which an observer finds the run again.
-    pub(crate) fn mark(&self) -> Option<&str> {
-        self.mark.as_deref()
-    }
-
     /// True if the caller answers calls of that tool.
     pub(crate) fn is_external(&self, name: &str) -> bool {
         self.external.iter().any(|external| external == name)

@@ -26,4 +26,9 @@ impl Run {
         remembered.failed_at = Some(compacted.tokens).filter(|_| compacted.failure.is_some());
         self.history.extend(mark);
     }
+
+    /// The mark by which an observer finds the run again.
+    pub(crate) fn mark(&self) -> Option<&str> {
+        self.mark.as_deref()
+    }
 }
