@@ -63,6 +63,12 @@ mod pages {
     #[doc = include_str!("../../docs/guide/mcp.md")]
     struct McpServers;
 
+    #[doc = include_str!("../../docs/guide/sessions.md")]
+    struct Sessions;
+
+    #[doc = include_str!("../../docs/guide/stores.md")]
+    struct Stores;
+
     #[doc = include_str!("../../docs/guide/memory.md")]
     struct Memory;
 

@@ -42,6 +42,7 @@ const FEATURES: &[&str] = &[
     "citations",
     "stores",
     "sqlite",
+    "postgres",
     "tools",
     "http-tools",
     "yaml",

@@ -15,6 +15,7 @@ const NODE: [&str; 2] = ["mcp", "openapi"];
 
 /// Makes and fills every environment that is not there.
 pub(crate) fn install() -> Result<(), Failure> {
+    install_postgres()?;
     for name in PYTHON {
         environment("python", name, &root().join(format!("tests/real/{name}.txt")), fill_python)?;
     }
@@ -22,6 +23,23 @@ pub(crate) fn install() -> Result<(), Failure> {
         environment("node", name, &root().join(format!("tests/real/{name}/package-lock.json")), fill_node)?;
     }
     Ok(())
+}
+
+/// PostgreSQL, of which tests start servers of their own.
+fn install_postgres() -> Result<(), Failure> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let folders = versions.map(|version| version.path().join("bin")).chain(std::env::split_paths(&path));
+    if folders.into_iter().any(|folder| folder.join("initdb").is_file()) {
+        return Ok(());
+    }
+    report("installing PostgreSQL");
+    let apt = |arguments: &[&str]| {
+        run(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    apt(&["update", "-qq"])
+        .and_then(|()| apt(&["install", "-qq", "-y", "--no-install-recommends", "postgresql"]))
+        .map_err(|error| format!("PostgreSQL is not here, and cannot be installed: {error}"))
 }
 
 /// Fills an environment if it holds something else than `packages` says.

@@ -39,8 +39,8 @@ const LIMITS: [(&str, usize); 15] = [
     ("attache-cohere", 86),
     // Three for the forms of characters, behind `citations`.
     ("attache-agent", 71),
-    // Most of them for `sqlite`.
-    ("attache-stores", 124),
+    // Most of them for `postgres` and `sqlite`.
+    ("attache-stores", 152),
     ("attache-tools", 68),
     ("attache-mcp", 110),
     ("attache-http-tools", 94),

@@ -37,6 +37,7 @@
 //! | `citations` | `citations` | answers held against what the model was shown |
 //! | `stores` | `stores` | journals and documents in files, so that a run outlives its process |
 //! | `sqlite` | `stores` | sessions in SQLite, which is compiled in |
+//! | `postgres` | `stores` | sessions in PostgreSQL |
 //! | `tools` (default) | `tools` | tools ready-made: reading more of a document |
 //! | `http-tools` | `http_tools` | HTTP endpoints as tools, declared in code or by an OpenAPI document |
 //! | `yaml` | `http_tools` | OpenAPI documents in YAML |

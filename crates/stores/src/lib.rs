@@ -3,7 +3,7 @@
 //! - [`FileJournal`] keeps the log of a run in a file, [`FileJournals`] the logs of many runs in a folder.
 //! - [`FileDocumentStore`] keeps the bytes of documents in a folder.
 //!
-//! - [`SqliteStore`](https://docs.rs/attache-stores) keeps sessions in a SQLite file.
+//! - `SqliteStore` keeps sessions in a file, `PostgresStore` in a database that many machines share.
 //!
 //! All hold through a crash at any moment: what a call has answered is on the disk, and what a crash cut off is
 //! understood when the file is opened again.
@@ -12,15 +12,20 @@
 //! | --- | --- |
 //! | `file` (default) | journals and documents in files |
 //! | `sqlite` | sessions in SQLite, which is compiled in |
+//! | `postgres` | sessions in PostgreSQL |
 
 #[cfg(feature = "file")]
 mod file;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 #[cfg(feature = "file")]
 pub use file::{FileDocumentStore, FileJournal, FileJournals};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

@@ -189,11 +189,15 @@ async fn begin(
         }
         input.history = outcome.messages;
         // Instructions that the agent does not give any more hold no longer.
-        if let Some(own) = settings.agent.setup().system.as_deref() {
-            input.history.retain(|message| match &**message {
-                Message::System(system) => system.parts.iter().map(|part| part.text()).eq([own]),
-                _ => true,
-            });
+        let own = settings.agent.setup().system.as_deref();
+        let is_old = |message: &Arc<Message>| match &**message {
+            Message::System(system) => {
+                own.is_some_and(|own| !system.parts.iter().map(|part| part.text()).eq([own]))
+            }
+            _ => false,
+        };
+        if input.history.first().is_some_and(is_old) {
+            input.history.remove(0);
         }
         turn.woven = Woven::new(messages);
     }

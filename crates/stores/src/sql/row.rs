@@ -33,9 +33,12 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, SqlError> {
     })
 }
 
-/// An entry, at that place of its log.
-pub(crate) fn entry(body: &str, place: impl std::fmt::Display) -> Result<Entry, SqlError> {
-    serde_json::from_str(body).map_err(|error| SqlError::Unreadable(format!("entry {place}: {error}")))
+/// An entry that was recorded at `at`, at that place of its log.
+pub(crate) fn entry(body: &str, at: u64, place: impl std::fmt::Display) -> Result<Entry, SqlError> {
+    let mut entry: Entry = serde_json::from_str(body)
+        .map_err(|error| SqlError::Unreadable(format!("entry {place}: {error}")))?;
+    entry.at = at;
+    Ok(entry)
 }
 
 /// A message, at that place of its session.

@@ -269,7 +269,7 @@ impl SessionStore for SqliteStore {
                 woken.as_mut().enable();
                 let found = in_time(async {
                     let mut reading = self.reading().await?;
-                    append::find_of(&mut reading, session.as_str(), run, key.as_str()).await
+                    append::find(&mut reading, session.as_str(), run, key.as_str()).await
                 });
                 if let Some(found) = found.await.map_err(SqlError::journal)? {
                     return Ok(Some(found));

@@ -6,6 +6,9 @@ macro_rules! over_each_store {
         mod memory {
             $(#[tokio::test] async fn $test() { crate::$module::$test(crate::place::Place::memory()).await; })*
         }
+        mod postgres {
+            $(#[tokio::test] async fn $test() { crate::$module::$test(crate::place::Place::postgres()).await; })*
+        }
         mod sqlite {
             $(#[tokio::test] async fn $test() { crate::$module::$test(crate::place::Place::sqlite()).await; })*
         }
@@ -28,6 +31,7 @@ over_each_store! {
     going_on::a_long_conversation_is_kept_once,
     going_on::a_session_asks_what_a_program_with_the_history_asks,
     going_on::instructions_that_changed_hold_from_the_next_run_on,
+    load::two_hundred_sessions_at_once_take_bounded_memory_and_block_nobody,
     isolation::a_hundred_sessions_at_once_see_nothing_of_each_other,
     isolation::a_session_is_its_principals_alone,
     single::a_dropped_run_frees_the_session_at_once,

@@ -7,11 +7,15 @@
     reason = "a broken expectation is a failed test"
 )]
 
+mod backup;
 mod body;
 mod cleaning;
 mod crashes;
+mod formats;
 mod going_on;
 mod isolation;
 mod kit;
+mod load;
 mod place;
+mod server;
 mod single;

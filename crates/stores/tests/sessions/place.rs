@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use attache_agent::{MemorySessions, SessionStore};
-use attache_stores::SqliteStore;
+use attache_stores::{PostgresStore, SqliteStore};
 use tempfile::TempDir;
+
+use crate::server::{Database, Server};
 
 /// A store that a test has for itself.
 pub(crate) enum Place {
@@ -12,6 +14,8 @@ pub(crate) enum Place {
     Memory(Arc<MemorySessions>),
     /// A file.
     Sqlite(TempDir),
+    /// A database of a server.
+    Postgres(Database),
 }
 
 impl Place {
@@ -23,11 +27,16 @@ impl Place {
         Self::Sqlite(tempfile::tempdir().unwrap())
     }
 
+    pub(crate) fn postgres() -> Self {
+        Self::Postgres(Server::shared().database())
+    }
+
     /// A handle on it, as another process has.
     pub(crate) async fn store(&self) -> Arc<dyn SessionStore> {
         match self {
             Self::Memory(sessions) => Arc::clone(sessions) as _,
             Self::Sqlite(folder) => Arc::new(SqliteStore::open(folder.path().join("s.db")).await.unwrap()),
+            Self::Postgres(database) => Arc::new(PostgresStore::connect(&database.url).await.unwrap()),
         }
     }
 }

@@ -56,6 +56,8 @@ CREATE TABLE attache_entry (
     run INTEGER NOT NULL REFERENCES attache_run (run) ON DELETE CASCADE,
     place INTEGER NOT NULL,
     key TEXT NOT NULL,
+    -- When it was recorded.
+    at INTEGER NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (run, place),
     UNIQUE (run, key)

@@ -1,21 +1,18 @@
 //! Opens sessions, and gives and takes their leases.
 
 use attache_agent::{JournalError, OpenSession, SessionError, SessionState, Take};
-use sqlx::{Row as _, SqliteConnection, query};
+use sqlx::{Row as _, query};
 
+use super::dialect::{Connection, FIND_LEASE, FIND_SESSION, NEXT_FENCE};
 use crate::sql::error::SqlError;
 use crate::sql::row::{int, number};
 
 pub(super) async fn open(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     open: OpenSession<'_>,
 ) -> Result<SessionState, SqlError> {
     let (id, now) = (open.id.as_str(), int(open.now));
-    let found =
-        query("SELECT principal, accessed, leased_until, kept_until FROM attache_session WHERE id = ?1")
-            .bind(id)
-            .fetch_optional(&mut *connection)
-            .await?;
+    let found = query(FIND_SESSION).bind(id).fetch_optional(&mut *connection).await?;
     let mut state = SessionState::New;
     if let Some(row) = found {
         if row.try_get::<&str, _>(0)? != open.principal {
@@ -24,7 +21,7 @@ pub(super) async fn open(
         let (accessed, leased, kept): (i64, i64, i64) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
         let is_old = open.expired_before.is_some_and(|before| accessed < int(before));
         if !(is_old && leased <= now && kept <= now) {
-            query("UPDATE attache_session SET accessed = ?2 WHERE id = ?1")
+            query("UPDATE attache_session SET accessed = $2 WHERE id = $1")
                 .bind(id)
                 .bind(now)
                 .execute(connection)
@@ -37,55 +34,49 @@ pub(super) async fn open(
         return Err(SessionError::NotFound.into());
     }
     if state == SessionState::Expired {
-        query("DELETE FROM attache_session WHERE id = ?1").bind(id).execute(&mut *connection).await?;
+        query("DELETE FROM attache_session WHERE id = $1").bind(id).execute(&mut *connection).await?;
     }
-    query("INSERT INTO attache_session (id, principal, created, accessed) VALUES (?1, ?2, ?3, ?3)")
-        .bind(id)
-        .bind(open.principal)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    Ok(state)
+    let made = query(
+        "INSERT INTO attache_session (id, principal, created, accessed) VALUES ($1, $2, $3, $3) \
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(id)
+    .bind(open.principal)
+    .bind(now)
+    .execute(&mut *connection)
+    .await?;
+    // Somebody else was faster.
+    if made.rows_affected() == 0 { Box::pin(self::open(connection, open)).await } else { Ok(state) }
 }
 
 /// Takes the lease; `left` is the holder of whom this process knows that they have left it.
-pub(super) async fn take(
-    connection: &mut SqliteConnection,
-    take: Take<'_>,
-    left: &str,
-) -> Result<u64, SqlError> {
+pub(super) async fn take(connection: &mut Connection, take: Take<'_>, left: &str) -> Result<u64, SqlError> {
     let id = take.session.as_str();
-    let found = query("SELECT leased_until, holder, leased_by FROM attache_session WHERE id = ?1")
-        .bind(id)
-        .fetch_optional(&mut *connection)
-        .await?
-        .ok_or(SessionError::NotFound)?;
+    let found =
+        query(FIND_LEASE).bind(id).fetch_optional(&mut *connection).await?.ok_or(SessionError::NotFound)?;
     let holder: &str = found.try_get(1)?;
     if found.try_get::<i64, _>(0)? > int(take.now) && (left.is_empty() || holder != left) {
         return Err(SessionError::Busy { run: found.try_get(2)? }.into());
     }
     let run = match take.run {
         Some(run) => {
-            let known = query("SELECT 1 FROM attache_run WHERE session = ?1 AND id = ?2").bind(id).bind(run);
+            let known = query("SELECT 1 FROM attache_run WHERE session = $1 AND id = $2").bind(id).bind(run);
             if known.fetch_optional(&mut *connection).await?.is_some() {
                 return Err(JournalError::Occupied.into());
             }
             run.to_owned()
         }
-        None => query("SELECT id FROM attache_run WHERE session = ?1 ORDER BY run DESC LIMIT 1")
+        None => query("SELECT id FROM attache_run WHERE session = $1 ORDER BY run DESC LIMIT 1")
             .bind(id)
             .fetch_optional(&mut *connection)
             .await?
             .ok_or(JournalError::Empty)?
             .try_get(0)?,
     };
-    let fence: i64 = query("UPDATE attache_fence SET number = number + 1 RETURNING number")
-        .fetch_one(&mut *connection)
-        .await?
-        .try_get(0)?;
+    let fence: i64 = query(NEXT_FENCE).fetch_one(&mut *connection).await?.try_get(0)?;
     query(
-        "UPDATE attache_session SET fence = ?2, appends = 0, leased_until = ?3, holder = ?4, leased_by = ?5, \
-         accessed = ?6 WHERE id = ?1",
+        "UPDATE attache_session SET fence = $2, appends = 0, leased_until = $3, holder = $4, leased_by = $5, \
+         accessed = $6 WHERE id = $1",
     )
     .bind(id)
     .bind(fence)
@@ -99,12 +90,12 @@ pub(super) async fn take(
 }
 
 pub(super) async fn renew(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     session: &str,
     fence: u64,
     until: u64,
 ) -> Result<bool, SqlError> {
-    let renewed = query("UPDATE attache_session SET leased_until = ?3 WHERE id = ?1 AND fence = ?2")
+    let renewed = query("UPDATE attache_session SET leased_until = $3 WHERE id = $1 AND fence = $2")
         .bind(session)
         .bind(int(fence))
         .bind(int(until))
@@ -114,12 +105,12 @@ pub(super) async fn renew(
 }
 
 pub(super) async fn release(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     session: &str,
     fence: u64,
     kept_until: u64,
 ) -> Result<(), SqlError> {
-    query("UPDATE attache_session SET leased_until = 0, kept_until = ?3 WHERE id = ?1 AND fence = ?2")
+    query("UPDATE attache_session SET leased_until = 0, kept_until = $3 WHERE id = $1 AND fence = $2")
         .bind(session)
         .bind(int(fence))
         .bind(int(kept_until))

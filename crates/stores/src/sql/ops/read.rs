@@ -1,22 +1,19 @@
 //! Reads sessions.
 
 use attache_agent::{RunInfo, SessionId, SessionInfo, StoredRun};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, SqliteConnection, query};
+use sqlx::{Row as _, query};
 
+use super::dialect::{Connection, Row};
 use crate::sql::error::SqlError;
 use crate::sql::row::{entry, message, number, ranges};
 
-pub(super) async fn list(
-    connection: &mut SqliteConnection,
-    principal: &str,
-) -> Result<Vec<SessionInfo>, SqlError> {
+pub(super) async fn list(connection: &mut Connection, principal: &str) -> Result<Vec<SessionInfo>, SqlError> {
     let rows = query(
         "SELECT s.id, s.title, s.created, s.accessed, \
          (SELECT count(*) FROM attache_run r WHERE r.session = s.id), \
          (SELECT CASE WHEN r.ended IS NULL THEN r.id END FROM attache_run r WHERE r.session = s.id \
           ORDER BY r.run DESC LIMIT 1) \
-         FROM attache_session s WHERE s.principal = ?1 ORDER BY s.accessed DESC, s.id",
+         FROM attache_session s WHERE s.principal = $1 ORDER BY s.accessed DESC, s.id",
     )
     .bind(principal)
     .fetch_all(connection)
@@ -24,7 +21,7 @@ pub(super) async fn list(
     rows.iter().map(info).collect()
 }
 
-fn info(row: &SqliteRow) -> Result<SessionInfo, SqlError> {
+fn info(row: &Row) -> Result<SessionInfo, SqlError> {
     Ok(SessionInfo {
         id: SessionId::parse(row.try_get::<&str, _>(0)?)?,
         title: row.try_get(1)?,
@@ -35,8 +32,8 @@ fn info(row: &SqliteRow) -> Result<SessionInfo, SqlError> {
     })
 }
 
-pub(super) async fn count(connection: &mut SqliteConnection, principal: &str) -> Result<usize, SqlError> {
-    let count: i64 = query("SELECT count(*) FROM attache_session WHERE principal = ?1")
+pub(super) async fn count(connection: &mut Connection, principal: &str) -> Result<usize, SqlError> {
+    let count: i64 = query("SELECT count(*) FROM attache_session WHERE principal = $1")
         .bind(principal)
         .fetch_one(connection)
         .await?
@@ -44,12 +41,12 @@ pub(super) async fn count(connection: &mut SqliteConnection, principal: &str) ->
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-pub(super) async fn runs(connection: &mut SqliteConnection, session: &str) -> Result<Vec<RunInfo>, SqlError> {
-    let rows = query("SELECT id, began, ended FROM attache_run WHERE session = ?1 ORDER BY run")
+pub(super) async fn runs(connection: &mut Connection, session: &str) -> Result<Vec<RunInfo>, SqlError> {
+    let rows = query("SELECT id, began, ended FROM attache_run WHERE session = $1 ORDER BY run")
         .bind(session)
         .fetch_all(connection)
         .await?;
-    let info = |row: &SqliteRow| {
+    let info = |row: &Row| {
         let ended = row.try_get::<Option<i64>, _>(2)?.map(number);
         Ok(RunInfo { id: row.try_get(0)?, began: number(row.try_get(1)?), ended })
     };
@@ -57,12 +54,12 @@ pub(super) async fn runs(connection: &mut SqliteConnection, session: &str) -> Re
 }
 
 pub(super) async fn load(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     session: &str,
     run: Option<&str>,
 ) -> Result<Option<StoredRun>, SqlError> {
     let found = query(
-        "SELECT run, id, ranges FROM attache_run WHERE session = ?1 AND (?2 IS NULL OR id = ?2) \
+        "SELECT run, id, ranges FROM attache_run WHERE session = $1 AND ($2 IS NULL OR id = $2) \
          ORDER BY run DESC LIMIT 1",
     )
     .bind(session)
@@ -70,13 +67,14 @@ pub(super) async fn load(
     .fetch_optional(&mut *connection)
     .await?;
     let Some(found) = found else { return Ok(None) };
-    let rows = query("SELECT body FROM attache_entry WHERE run = ?1 ORDER BY place")
+    let rows = query("SELECT body, at FROM attache_entry WHERE run = $1 ORDER BY place")
         .bind(found.try_get::<i64, _>(0)?)
         .fetch_all(&mut *connection)
         .await?;
-    let entries = rows.iter().enumerate().map(|(at, row)| entry(row.try_get(0)?, at));
+    let entries =
+        rows.iter().enumerate().map(|(place, row)| entry(row.try_get(0)?, number(row.try_get(1)?), place));
     let entries = entries.collect::<Result<_, SqlError>>()?;
-    let rows = query("SELECT body FROM attache_message WHERE session = ?1 ORDER BY place")
+    let rows = query("SELECT body FROM attache_message WHERE session = $1 ORDER BY place")
         .bind(session)
         .fetch_all(connection)
         .await?;

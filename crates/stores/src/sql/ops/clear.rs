@@ -1,0 +1,48 @@
+//! Deletes sessions.
+
+use attache_agent::{Cleared, Idle, SessionId};
+use attache_core::DocumentId;
+use sqlx::{Row as _, query};
+
+use super::dialect::{CLEAN, CLEAR, Connection, Row};
+use crate::sql::error::SqlError;
+use crate::sql::row::{int, place};
+
+pub(super) async fn clear(
+    connection: &mut Connection,
+    principal: &str,
+    session: Option<&str>,
+) -> Result<Cleared, SqlError> {
+    let meant = query(CLEAR).bind(principal).bind(session).fetch_all(&mut *connection).await?;
+    delete(connection, &meant).await
+}
+
+pub(super) async fn clean(connection: &mut Connection, idle: Idle) -> Result<Cleared, SqlError> {
+    let expired = query(CLEAN)
+        .bind(int(idle.before))
+        .bind(int(idle.now))
+        .bind(place(idle.limit))
+        .fetch_all(&mut *connection)
+        .await?;
+    delete(connection, &expired).await
+}
+
+async fn delete(connection: &mut Connection, rows: &[Row]) -> Result<Cleared, SqlError> {
+    let mut cleared = Cleared::default();
+    for row in rows {
+        let id: &str = row.try_get(0)?;
+        let documents = query(
+            "SELECT document FROM attache_document d WHERE session = $1 AND NOT EXISTS \
+             (SELECT 1 FROM attache_document o WHERE o.document = d.document AND o.session <> $1)",
+        )
+        .bind(id)
+        .fetch_all(&mut *connection)
+        .await?;
+        for document in documents {
+            cleared.documents.extend(DocumentId::parse(document.try_get::<&str, _>(0)?));
+        }
+        query("DELETE FROM attache_session WHERE id = $1").bind(id).execute(&mut *connection).await?;
+        cleared.sessions.push(SessionId::parse(id)?);
+    }
+    Ok(cleared)
+}
