@@ -115,6 +115,8 @@ fn crates() -> Result<(), Failure> {
             &["check", "-p", "attache-convert", "--no-default-features", "--features", feature],
         )?;
     }
+    // Tools that register themselves do so as well in a program that is optimised as a whole.
+    command("cargo", &["test", "-p", "attache-macros", "--test", "discovery", "--profile", "whole"])?;
     command("cargo", &["check", "-p", "attache", "--no-default-features"])?;
     for feature in FEATURES {
         command("cargo", &["check", "-p", "attache", "--no-default-features", "--features", feature])?;

@@ -52,7 +52,9 @@ pub use deliver::{SubmitError, deliver};
 pub use driver::AgentRun;
 pub use event::{Event, EventKind, NestedAgent};
 pub use handoff::Handoff;
-pub use hooks::{CallVerdict, Draft, HookContext, HookError, InputVerdict, ReplyVerdict, RunHook};
+pub use hooks::{
+    CallVerdict, Draft, HookContext, HookError, InputVerdict, RECALLED, Recall, ReplyVerdict, RunHook,
+};
 pub use input::RunInput;
 pub use journal::{Fence, Journal, JournalError, MemoryJournal};
 pub use limits::{EmptyReply, HistoryPolicy, Limits};

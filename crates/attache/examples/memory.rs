@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use attache::agent::{Compaction, RunInput};
+use attache::Agent;
+use attache::agent::{Compaction, RECALLED, Recall, RunInput};
 use attache::core::LongTermMemory as _;
 use attache::offline::OfflineModel;
-use attache::tools::{MemoryFacts, fact_tools, recalled};
-use attache::{Agent, Message, UserMessage};
+use attache::tools::{MemoryFacts, fact_tools};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,18 +22,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .system("You keep the books.")
         .memory(Compaction::new())
         .tools(fact_tools(Arc::clone(&facts)))
+        .hook(Recall::new(facts))
         .principal(ann)
         .build()?;
 
     let mut history = Vec::new();
     for question in ["Where do my invoices go?", "Is that in Germany?"] {
-        let known = recalled(&*facts, ann, question, 5).await?;
-        println!("{question} {}", if known.is_some() { "Something is remembered." } else { "" });
-        let messages = known.into_iter().chain([UserMessage::text(question)]);
-        let input = RunInput::new(messages.map(|message| Message::User(message).shared()));
-        let outcome = agent.run(input.with_history(history)).outcome().await?;
+        let input = RunInput::from(question).with_history(history);
+        let outcome = agent.run(input).outcome().await?;
+        let known =
+            outcome.messages.iter().filter(|message| message.metadata().get(RECALLED).is_some()).count();
+        println!("{question} {known} of {} messages tells what is remembered", outcome.messages.len());
         history = outcome.messages;
-        println!("{} messages", history.len());
     }
     Ok(())
 }

@@ -264,9 +264,10 @@ async fn a_payment_is_approved_in_another_process_and_made_once() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_stands_in_front_of_the_question_that_it_is_about() {
+async fn what_is_remembered_is_told_once_in_each_run() {
     let output = run("memory", &samples(), &[]).await;
-    let expected = "Where do my invoices go? Something is remembered.\n4 messages\nIs that in Germany? Something is remembered.\n7 messages\n";
+    let expected = "Where do my invoices go? 1 of 4 messages tells what is remembered\n\
+        Is that in Germany? 1 of 6 messages tells what is remembered\n";
     assert_eq!(said(&output.stdout), expected, "{}", said(&output.stderr));
 }
 

@@ -28,7 +28,7 @@ fn names(discovery: &Discovery) -> Vec<String> {
     discovery.tools().iter().map(|tool| tool.spec().definition.name().to_owned()).collect()
 }
 
-// A09, S26: also of functions that nobody names, in the order of their places in the code
+// A09, S26 (in the crates stage of CI built with the profile `whole`, too): also of functions that nobody names, in the order of their places in the code
 #[tokio::test]
 async fn discovered_tools_are_those_of_all_linked_crates() {
     let everything = Discovery::new();

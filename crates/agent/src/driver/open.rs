@@ -17,6 +17,7 @@ use crate::driver::offers::Offers;
 use crate::driver::stop::Fault;
 use crate::driver::team::{Team, unknown};
 use crate::event::EventKind;
+use crate::hooks::is_recalled;
 use crate::input::RunInput;
 use crate::journal::{JournalError, Origin, Recorder, Scope, now};
 use crate::keep::keep_of_messages;
@@ -284,7 +285,9 @@ impl Driver {
         {
             messages.push(Message::system(system.as_str()).shared());
         }
-        messages.extend(input.history.iter().filter(|message| !is_handed(message)).chain(&new).cloned());
+        // Each run recalls by what it is asked itself.
+        let history = input.history.iter().filter(|message| !is_handed(message) && !is_recalled(message));
+        messages.extend(history.chain(&new).cloned());
         if input.leaves_approvals {
             without_approvals(&mut messages);
         }

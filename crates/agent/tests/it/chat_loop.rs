@@ -146,6 +146,8 @@ async fn cancelling_ends_it() {
     let Some(Ok(LoopEvent::Done(end))) = chat.next().await else { panic!("a cancelled loop tells its end") };
     assert_eq!(end.reason, EndReason::Cancelled);
     assert_eq!(end.messages.last().unwrap().role(), Role::ToolResults, "the history is valid to go on from");
+    // P16: nothing is active right behind the end.
+    assert!(!chat.is_active());
     assert!(chat.next().await.is_none());
 }
 

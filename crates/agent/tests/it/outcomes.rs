@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::kit::{all, end, pdf, results, told};
+use crate::common::kit::{all, end, pdf, results, roles, told};
 use crate::common::{Counter, Number, double};
 use attache_agent::{Agent, Disposition, EndReason, EventKind, NoArguments, tool_fn};
 use attache_core::{Document, Effect, Message, Tool, ToolContext, ToolError, ToolErrorKind};
@@ -191,4 +191,19 @@ async fn events_without_details_show_success_or_failure_alone() {
     assert_eq!((outcome.text.as_str(), outcome.calls.len()), ("All is well.", 2));
     let Message::ToolResults(read) = &*model.requests()[1].messages[2] else { panic!() };
     assert!(read.results[0].tree.json().contains("4711"), "the model reads the details");
+}
+
+// S06: with the history that a later run goes on from, however the reply came
+#[tokio::test]
+async fn a_direct_answer_ends_a_run_that_streams_or_not() {
+    for streaming in [true, false] {
+        let direct = tool_fn("direct", "", || Ok("42")).with_spec(|spec| spec.with_return_direct(true));
+        let model = ScriptedModel::new([Turn::call("direct", "{}"), Turn::text("again")]);
+        let agent = Agent::builder(model.clone()).tool(direct).streaming(streaming).build().unwrap();
+        let outcome = agent.run("go").outcome().await.unwrap();
+        assert_eq!((&outcome.reason, &*outcome.text), (&EndReason::ReturnDirect, "42"));
+        assert_eq!((roles(&outcome.messages).as_str(), model.requests().len()), ("ucra", 1));
+        let next = agent.run(attache_agent::RunInput::from("more").with_history(outcome.messages));
+        assert_eq!(roles(&next.outcome().await.unwrap().messages), "ucraua");
+    }
 }
