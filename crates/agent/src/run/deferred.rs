@@ -1,4 +1,4 @@
-//! Calls whose results come later.
+//! Calls whose results come later, or from the caller.
 
 use attache_core::ToolCallId;
 
@@ -6,6 +6,11 @@ use crate::log::{DeferredCall, DeferredRequest, Key};
 use crate::run::Run;
 
 impl Run {
+    /// True if the caller answers calls of that tool.
+    pub(crate) fn is_external(&self, name: &str) -> bool {
+        self.external.iter().any(|external| external == name)
+    }
+
     /// The word of a tool that the result of a call comes later.
     pub(crate) fn deferred_call(&self, call: &ToolCallId) -> Option<&DeferredCall> {
         self.held.as_ref()?.deferred.iter().find(|deferred| deferred.call_id == *call)

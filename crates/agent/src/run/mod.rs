@@ -481,11 +481,6 @@ impl Run {
         Duration::from_millis((all / 10).min(30_000))
     }
 
-    /// True if the caller answers calls of that tool.
-    pub(crate) fn is_external(&self, name: &str) -> bool {
-        self.external.iter().any(|external| external == name)
-    }
-
     /// The number of what the run has otherwise than its agent.
     pub(crate) fn options(&self) -> Option<u64> {
         self.options
