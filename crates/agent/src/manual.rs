@@ -133,7 +133,7 @@ impl ToolManager {
                     continue;
                 }
             };
-            let tool = Some(&entry.spec);
+            let tool = Some(&*entry.spec);
             let ready = match entry.ready(&call.arguments) {
                 Ok(ready) => ready,
                 Err(text) => {
@@ -228,11 +228,11 @@ impl ToolManager {
         context.call_id = Some(call.id.clone());
         let limit = entry.spec.metadata.timeout.unwrap_or(self.setup.timing.tool_timeout).min(LONGEST);
         let (pace, handling) = (Pace::default(), Arc::clone(&self.setup.handling));
-        let invocation =
+        let mut invocation =
             Invocation { entry, call, context, limit, pace, scope: None, watched: None, handling };
         let deferred =
             ToolResult::error(&invocation.call, "the result comes later, and nobody waits for it here");
-        Box::pin(async { invoke(invocation).await.map_or(deferred, |outcome| outcome.result) })
+        Box::pin(async move { invoke(&mut invocation).await.map_or(deferred, |outcome| outcome.result) })
     }
 }
 

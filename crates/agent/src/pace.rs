@@ -3,7 +3,6 @@
 //! Tools run inside the stream of their run. While nobody polls it they stand still, and that time is not theirs.
 
 use std::future::Future;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -64,12 +63,12 @@ impl Pace {
         polled
     }
 
-    /// The value of `work`, if it is there within `limit` of its own time.
-    pub(crate) async fn within<F: Future>(&self, limit: Duration, work: F) -> Option<F::Output> {
+    /// The value of `work`, if it is there within `limit` of its own time. Whoever brings it has pinned it: moved in here
+    /// it would have room twice.
+    pub(crate) async fn within<F: Future + Unpin>(&self, limit: Duration, mut work: F) -> Option<F::Output> {
         // Adding it to the time must not overflow.
         let limit = limit.min(LONGEST);
         let (start, before) = (Instant::now(), self.0.total());
-        let mut work = pin!(work);
         let mut given = limit;
         loop {
             if let Ok(value) = timeout_at(start + given, &mut work).await {

@@ -52,7 +52,8 @@ impl fmt::Debug for FileKey {
 /// ```
 #[derive(Clone, Default)]
 pub struct FileReferences {
-    known: Arc<HashMap<FileKey, Arc<str>>>,
+    /// There once a document is known: most requests know none.
+    known: Option<Arc<HashMap<FileKey, Arc<str>>>>,
     /// The size of the smallest document, so that smaller ones need not be hashed.
     least: usize,
 }
@@ -66,28 +67,29 @@ impl FileReferences {
     /// Adds a document whose bytes are in memory; any other is not added, which is what `false` says.
     pub fn insert(&mut self, document: &Document, reference: impl Into<Arc<str>>) -> bool {
         let (Some(key), Some(size)) = (FileKey::of(document), size_of(document)) else { return false };
-        self.least = if self.known.is_empty() { size } else { self.least.min(size) };
-        Arc::make_mut(&mut self.known).insert(key, reference.into());
+        self.least = if self.is_empty() { size } else { self.least.min(size) };
+        Arc::make_mut(self.known.get_or_insert_default()).insert(key, reference.into());
         true
     }
 
     /// The way in which a request may refer to the document; `None` if its bytes must be sent.
     pub fn get(&self, document: &Document) -> Option<&str> {
-        if self.known.is_empty() || size_of(document)? < self.least {
+        let known = self.known.as_ref()?;
+        if size_of(document)? < self.least {
             return None;
         }
-        self.known.get(&FileKey::of(document)?).map(|reference| &**reference)
+        known.get(&FileKey::of(document)?).map(|reference| &**reference)
     }
 
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.known.is_none()
     }
 
     /// A number that differs where the references to a message's documents differ: what a codec rendered of the
     /// message depends on it. 0 without references.
     pub fn variant(&self, message: &Message) -> u64 {
-        if self.known.is_empty() {
+        if self.is_empty() {
             return 0;
         }
         let mut hasher = DefaultHasher::new();
@@ -121,7 +123,7 @@ fn size_of(document: &Document) -> Option<usize> {
 
 impl fmt::Debug for FileReferences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FileReferences({})", self.known.len())
+        write!(f, "FileReferences({})", self.known.as_ref().map_or(0, |known| known.len()))
     }
 }
 

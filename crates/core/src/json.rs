@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde_json::ser::{CompactFormatter, Formatter};
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
 use serde_json::{Map, Value};
 
 use crate::tree::error::Reason;
@@ -129,6 +129,16 @@ impl Bounded {
 }
 
 impl Formatter for Bounded {
+    // Texts have an escape in each line. Those of two bytes are written without a look at how long they are.
+    #[inline]
+    fn write_char_escape<W: ?Sized + Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+        match escape {
+            CharEscape::Quote => writer.write_all(b"\\\""),
+            CharEscape::LineFeed => writer.write_all(b"\\n"),
+            other => self.inner.write_char_escape(writer, other),
+        }
+    }
+
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.down()?;
         self.inner.begin_array(writer)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use futures_core::Stream;
@@ -184,11 +184,14 @@ pub struct ChatRequest {
     pub files: FileReferences,
 }
 
+/// The tools of requests that have none.
+static NO_TOOLS: LazyLock<Arc<ToolSet>> = LazyLock::new(Arc::default);
+
 impl Default for ChatRequest {
     fn default() -> Self {
         Self {
             messages: Vec::new(),
-            tools: Arc::default(),
+            tools: Arc::clone(&NO_TOOLS),
             tool_choice: ToolChoice::default(),
             allowed_tools: None,
             settings: ModelSettings::default(),

@@ -111,7 +111,8 @@ where
         counted.started();
         let exchange = prepare.await?;
         let trying = Trying::new(&exchange.retry, client.timeouts().total);
-        Call { client, exchange, trying, started: Instant::now() }.open(None).await
+        // Moved by value it would have room here once more for each future that it passes.
+        Box::new(Call { client, exchange, trying, started: Instant::now() }).open(None).await
     });
     let phase = Phase::Opening(opening);
     Box::pin(Chunks { state, phase, sink: ChunkSink::new(), failure: None, handed_out: false })
@@ -127,7 +128,7 @@ struct Call {
 
 impl Call {
     /// Sends the request, after a wait if there is to be one, and retries until it is answered.
-    async fn open(mut self, wait: Option<Duration>) -> Result<Open, ProviderError> {
+    async fn open(mut self: Box<Self>, wait: Option<Duration>) -> Result<Open, ProviderError> {
         if let Some(wait) = wait {
             tokio::time::sleep(wait).await;
         }
@@ -163,7 +164,7 @@ impl Call {
 
 /// A call whose reply is being read.
 struct Open {
-    call: Call,
+    call: Box<Call>,
     reply: Reply,
     decoder: Box<dyn Decoder>,
 }

@@ -261,7 +261,8 @@ impl<C: Codec> LlmProvider for HttpModel<C> {
         });
         let call = Call { codec, network, request, settings, uploading };
         let (http, state) = (self.network.http().clone(), Arc::clone(&self.state));
-        stream(http, state, call.exchange())
+        // Apart, since the call would carry the room for what makes the request until its reply is there.
+        stream(http, state, Box::pin(call.exchange()))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use attache_agent::AgentRun;
 use attache_core::{ChatRequest, Message, ModelSettings, ToolSet};
 use attache_documents::{Materials, RouteOptions, Routing, route};
-use attache_gate::{Api, Stream, agent, documents, started, tools};
+use attache_gate::{Api, Stream, Waiting, agent, documents, started, started_about_document, tools};
 use attache_openai::ChatCodec;
 use attache_transport::{Codec, EncodedRequest};
 use gungraun::{Dhat, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
@@ -21,6 +21,15 @@ use tokio::runtime::Runtime;
 #[bench::of_10(started(10))]
 #[bench::of_400(started(400))]
 fn step((runtime, mut run): (Runtime, AgentRun)) -> (Runtime, AgentRun) {
+    runtime.block_on(attache_gate::step(&mut run));
+    (runtime, run)
+}
+
+// The same where a question about a document stands before them, so that the step is routed.
+#[library_benchmark]
+#[bench::of_10(started_about_document(10))]
+#[bench::of_400(started_about_document(400))]
+fn routed_step((runtime, mut run): (Runtime, AgentRun)) -> (Runtime, AgentRun) {
     runtime.block_on(attache_gate::step(&mut run));
     (runtime, run)
 }
@@ -75,8 +84,36 @@ fn run(agent: attache_agent::Agent) -> AgentRun {
     agent.run("Go on.")
 }
 
-library_benchmark_group!(name = costs, benchmarks = [step, deltas, request, routing, start, run]);
-// A step stands deep in futures: with fewer callers its allocations would be nobody's.
+// Twenty runs that wait for their fourth replies, over connections: the most bytes at once are what matters.
+#[library_benchmark]
+#[bench::by_20(Waiting::begun())]
+fn held(waiting: Waiting) -> (Waiting, Vec<AgentRun>) {
+    waiting.hold(20)
+}
+
+// An allocation behind a hundred callers, as deep as those of a step stand in futures. A gate that is blind to it is
+// blind to most of what it gates.
+#[library_benchmark]
+#[bench::hundred(100)]
+fn callers(count: usize) -> Vec<u8> {
+    deep(count)
+}
+
+#[inline(never)]
+fn deep(callers: usize) -> Vec<u8> {
+    if callers == 0 {
+        return Vec::with_capacity(black_box(1_000));
+    }
+    let mut made = deep(black_box(callers - 1));
+    made.push(0);
+    made
+}
+
+library_benchmark_group!(
+    name = costs,
+    benchmarks = [step, routed_step, deltas, request, routing, start, run, held, callers]
+);
+// Allocations count for the function that stands among their callers, however far it is: see `callers`.
 main!(
     config = LibraryBenchmarkConfig::default().tool(Dhat::with_args(["--num-callers=500"])),
     library_benchmark_groups = costs

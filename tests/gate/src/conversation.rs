@@ -24,7 +24,7 @@ fn record() -> String {
     "record: \"alpha\" = 17;\n".repeat(48)
 }
 
-fn lookup() -> impl Tool + 'static {
+pub(crate) fn lookup() -> impl Tool + 'static {
     tool_fn("lookup", "Looks a record up.", |Lookup { query }: Lookup| async move {
         Ok::<_, ToolError>(format!("{query}: {}", record()))
     })
@@ -70,11 +70,22 @@ pub fn documents(count: usize) -> Vec<Arc<Message>> {
 /// # Panics
 /// If it ends before.
 pub fn started(messages: usize) -> (Runtime, AgentRun) {
+    begun(history(messages).into_iter().skip(1))
+}
+
+/// The same behind a question about a document, so that each step is routed.
+///
+/// # Panics
+/// If it ends before.
+pub fn started_about_document(messages: usize) -> (Runtime, AgentRun) {
+    begun(documents(1).into_iter().chain(history(messages).into_iter().skip(2)))
+}
+
+fn begun(history: impl Iterator<Item = Arc<Message>>) -> (Runtime, AgentRun) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     #[expect(clippy::unwrap_used, reason = "without a runtime there is nothing to measure")]
     let runtime = runtime.unwrap();
     let agent = agent(10);
-    let history = history(messages).into_iter().skip(1);
     let mut run = agent.run(RunInput::from("Look further.").with_history(history));
     runtime.block_on(step(&mut run));
     (runtime, run)

@@ -1,9 +1,11 @@
 //! The inputs of the gate: what everyday work of the library begins from. `benches/gate.rs` measures it.
 
 mod conversation;
+mod held;
 mod model;
 mod wire;
 
-pub use conversation::{agent, documents, history, started, step, tools};
+pub use conversation::{agent, documents, history, started, started_about_document, step, tools};
+pub use held::Waiting;
 pub use model::Instant;
 pub use wire::{Api, Stream};

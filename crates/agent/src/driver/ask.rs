@@ -1,9 +1,11 @@
 //! Asks the model, and hands on its reply as it streams.
 
+use std::pin::pin;
+
 use async_stream::stream;
 use attache_core::{
     AssistantMessage, AssistantPart, Completion, ErrorKind, FinishReason, Message, ProviderError,
-    StreamChunk, ToolCallId,
+    StreamChunk, ToolCallId, Usage,
 };
 use futures_core::Stream;
 
@@ -13,7 +15,8 @@ use crate::driver::stop::{Fault, Stop};
 use crate::event::{Event, EventKind};
 use crate::log::{Entry, EntryKind, Key, Reply};
 use crate::output::{Partial, Piece};
-use crate::run::{Action, Run};
+use crate::price::Money;
+use crate::run::Run;
 use crate::tools::Toolbox;
 
 /// The events of one model call; at most one `Err`, which comes last.
@@ -38,7 +41,8 @@ pub(super) fn ask<'a>(
                 }
             }
         }
-        let (request, events) = match interrupt.attempt(driver.prepare(step, landing)).await {
+        let prepared = interrupt.attempt(pin!(driver.prepare(step, landing))).await;
+        let (request, events) = match prepared {
             Ok(prepared) => prepared,
             Err(stop) => {
                 yield Err(stop);
@@ -52,10 +56,10 @@ pub(super) fn ask<'a>(
         yield Ok(driver.event(kind));
 
         let mut relieved = false;
-        let mut chunks = driver.stream(&driver.setup.model, request);
+        let mut chunks = driver.stream(&driver.setup.model, *request);
         let mut said = String::new();
         let mut partial = driver.run.output().map(|output| Box::new(Partial::new(&output.spec)));
-        let completion = loop {
+        let mut completion = loop {
             let next = std::future::poll_fn(|context| chunks.as_mut().poll_next(context));
             match interrupt.guard(next).await {
                 Err(interrupted) => {
@@ -85,7 +89,7 @@ pub(super) fn ask<'a>(
                         yield Ok(driver.event(kind));
                     }
                 }
-                Ok(Some(Ok(StreamChunk::Done(completion)))) => break *completion,
+                Ok(Some(Ok(StreamChunk::Done(completion)))) => break completion,
                 // A kind of chunk that is newer than this loop has nothing for it.
                 Ok(Some(Ok(_))) => {}
                 Ok(Some(Err(error))) => {
@@ -97,7 +101,7 @@ pub(super) fn ask<'a>(
                                     yield Ok(driver.event(kind));
                                 }
                                 if let Some(request) = request {
-                                    chunks = driver.stream(&driver.setup.model, request);
+                                    chunks = driver.stream(&driver.setup.model, *request);
                                     continue;
                                 }
                             }
@@ -119,41 +123,31 @@ pub(super) fn ask<'a>(
         };
         // The connection goes back to its pool before the tools run.
         drop(chunks);
-        let Completion { mut message, finish_reason, raw_finish_reason, usage, model, degradations, response, .. } =
-            completion;
-        if finish_reason == FinishReason::Error {
+        if completion.finish_reason == FinishReason::Error {
             let error = ProviderError::new(ErrorKind::Api, "the provider ended the reply with an error");
             yield Err(Stop::Fault(Fault::Provider(error), said));
             return;
         }
-        name_calls(&mut message, &driver.toolbox, &driver.run);
-        let calls: Vec<_> =
-            message.tool_calls().filter(|call| !driver.run.is_output(&call.name)).cloned().collect();
-        for degradation in &degradations {
+        name_calls(&mut completion.message, &driver.toolbox, &driver.run);
+        for degradation in &completion.degradations {
             let message = format!("{}: {}", degradation.option, degradation.note);
             yield Ok(driver.event(EventKind::Warning { code: "degraded", message }));
         }
-        let cost = driver.cost_of(model.as_deref(), &usage);
+        let cost = driver.cost_of(completion.model.as_deref(), &completion.usage);
         if let Some(warning) = driver.warn_of_cost(cost) {
             yield Ok(driver.event(warning));
         }
-        if driver.run.limits().limit_tokens() && usage.input_tokens.is_none() && !driver.warned_of_usage {
+        let is_counted = completion.usage.input_tokens.is_some();
+        if driver.run.limits().limit_tokens() && !is_counted && !driver.warned_of_usage {
             driver.warned_of_usage = true;
             let message = "the provider reports no usage, so the token limit is held by a guess".to_owned();
             yield Ok(driver.event(EventKind::Warning { code: "usage_unknown", message }));
         }
-        let spent = (driver.budget.is_some() || driver.scope.is_some()).then(|| usage.clone());
-        let requested = (!calls.is_empty()).then(|| EventKind::ToolCallsRequested { calls, content: message.text() });
-        let finished =
-            EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
-        let message = Message::Assistant(message).shared();
-        let reply = Reply { message, finish_reason, raw_finish_reason, usage, cost, model, degradations };
         let hooked = match driver.setup.hooks.is_empty() {
             true => None,
             false => {
-                let Message::Assistant(message) = &*reply.message else { return };
                 // The reply was paid for: an interruption waits for the verdict, unless that takes long.
-                let asking = async { Ok::<_, Fault>(driver.hook_reply(message).await) };
+                let asking = async { Ok::<_, Fault>(Box::new(driver.hook_reply(&completion.message).await)) };
                 match interrupt.complete(Box::pin(asking)).await {
                     Ok(hooked) => Some(hooked),
                     Err(mut stop) => {
@@ -168,11 +162,10 @@ pub(super) fn ask<'a>(
         };
         // The reply is whole, and was paid for.
         let guessed = driver.run.guessed();
-        let entry = Entry::new(key, EntryKind::Reply(reply));
-        let mut entries = vec![entry];
-        entries.extend(hooked);
+        let Replied { mut entries, requested, finished, spent } = driver.replied(key, *completion, cost);
+        entries.extend(hooked.map(|hooked| *hooked));
         let again = (!driver.recorder.place().is_volatile()).then(|| entries.clone());
-        let recorded = interrupt.complete(driver.record_all(entries)).await;
+        let recorded = interrupt.complete(pin!(driver.record_all(entries))).await;
         if let Err(mut stop) = recorded {
             if let Stop::Interrupted(_, text) | Stop::Fault(_, text) = &mut stop {
                 *text = said;
@@ -193,20 +186,55 @@ pub(super) fn ask<'a>(
             return;
         }
         // Calls of a reply that was refused or cut, or came when tools are off, are closed; nobody may run them.
-        let requested = match driver.run.next() {
-            Action::AnswerCalls { calls } => {
-                let waiting = calls.into_iter().filter(|pending| driver.waits_for_caller(pending));
-                driver.control.expect(waiting);
+        let requested = match driver.run.awaits_results() {
+            true => {
+                driver.expect_answers();
                 requested
             }
-            _ => requested.map(|_| EventKind::Warning {
+            false => requested.map(|_| EventKind::Warning {
                 code: "calls_not_executed",
                 message: "the calls of this reply are not executed".to_owned(),
             }),
         };
-        for kind in requested.into_iter().chain([finished]) {
+        if let Some(kind) = requested {
             yield Ok(driver.event(kind));
         }
+        yield Ok(driver.event(finished));
+    }
+}
+
+/// A reply on its way into the log, and what is told of it once it is there.
+struct Replied {
+    entries: Vec<Entry>,
+    requested: Option<EventKind>,
+    finished: EventKind,
+    /// There where spending is counted elsewhere too.
+    spent: Option<Usage>,
+}
+
+impl Driver {
+    fn replied(&self, key: Key, completion: Completion, cost: Option<Money>) -> Replied {
+        let Completion {
+            message,
+            finish_reason,
+            raw_finish_reason,
+            usage,
+            model,
+            degradations,
+            response,
+            ..
+        } = completion;
+        let mut calls = Vec::with_capacity(message.tool_calls().count());
+        calls.extend(message.tool_calls().filter(|call| !self.run.is_output(&call.name)).cloned());
+        let requested =
+            (!calls.is_empty()).then(|| EventKind::ToolCallsRequested { calls, content: message.text() });
+        let finished =
+            EventKind::StepFinished { finish_reason: finish_reason.clone(), usage: usage.clone(), response };
+        let spent = (self.budget.is_some() || self.scope.is_some()).then(|| usage.clone());
+        let message = Message::Assistant(message).shared();
+        let reply = Reply { message, finish_reason, raw_finish_reason, usage, cost, model, degradations };
+        let entries = vec![Entry::new(key, EntryKind::Reply(reply))];
+        Replied { entries, requested, finished, spent }
     }
 }
 

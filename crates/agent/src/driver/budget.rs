@@ -32,14 +32,15 @@ impl Driver {
         landing: bool,
     ) -> Result<bool, Stop> {
         if !self.setup.hooks.is_empty() && !self.run.is_hooked(step) {
-            interrupt.attempt(self.hook_step(step)).await?;
+            interrupt.attempt(Box::pin(self.hook_step(step))).await?;
             return Ok(false);
         }
         let Some(reason) = self.refusal(interrupt.left(), landing) else { return Ok(true) };
         if landing {
-            interrupt.attempt(self.end(Ended::new(reason))).await?;
+            interrupt.attempt(Box::pin(self.end(Ended::new(reason)))).await?;
         } else {
-            interrupt.attempt(self.record(Key::landing(step), EntryKind::Landing(reason))).await?;
+            let landing = self.record(Key::landing(step), EntryKind::Landing(reason));
+            interrupt.attempt(Box::pin(landing)).await?;
         }
         Ok(false)
     }

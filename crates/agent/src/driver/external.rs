@@ -16,6 +16,9 @@ impl Driver {
     /// The calls that the caller answers, and the others. A call whose arguments do not fit is answered here, whoever
     /// would run it.
     pub(super) fn split(&self, calls: Vec<PendingCall>) -> (Vec<PendingCall>, VecDeque<PendingCall>) {
+        if calls.iter().all(|pending| !pending.external) {
+            return (Vec::new(), calls.into());
+        }
         let (external, internal): (Vec<_>, Vec<_>) =
             calls.into_iter().partition(|pending| self.waits_for_caller(pending));
         let mut internal: VecDeque<PendingCall> = internal.into();
@@ -36,6 +39,14 @@ impl Driver {
             internal.push_front(pending);
         }
         (external, internal)
+    }
+
+    /// Lets the caller answer the calls of the last reply that wait for a result.
+    pub(super) fn expect_answers(&self) {
+        if self.run.may_wait_for_caller() {
+            let waiting = self.open_calls().into_iter().filter(|pending| self.waits_for_caller(pending));
+            self.control.expect(waiting);
+        }
     }
 
     /// True if a call waits for the caller's result.

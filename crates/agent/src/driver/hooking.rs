@@ -1,6 +1,7 @@
 //! Asks the hooks of a run, and records what they decide.
 
 use attache_core::{AssistantMessage, Effect, Message, ToolResult};
+use std::pin::pin;
 use std::sync::Arc;
 
 use crate::driver::Driver;
@@ -131,7 +132,7 @@ impl Driver {
         }
         let mut events = Vec::new();
         if !entries.is_empty() {
-            let recorded = interrupt.attempt(self.record_all(entries)).await?;
+            let recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
             events.extend(recorded.iter().filter_map(super::answer::finished_event));
         }
         if tripped.is_some() {

@@ -1,9 +1,11 @@
 //! The interruption of a run from outside: a cancellation, or its deadline.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -52,26 +54,32 @@ impl Interrupt {
         self.until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits for the interruption; one that came stays.
-    async fn wait(&mut self) -> Interrupted {
+    /// The interruption, when it comes; one that came stays.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Interrupted> {
         if let Some((interrupted, _)) = &self.came {
-            return interrupted.clone();
+            return Poll::Ready(interrupted.clone());
         }
-        let interrupted = self.future.as_mut().await;
-        self.came = Some((interrupted.clone(), Instant::now()));
-        interrupted
+        self.future.as_mut().poll(context).map(|interrupted| {
+            self.came = Some((interrupted.clone(), Instant::now()));
+            interrupted
+        })
     }
 
     /// The value of `work`, unless the run is interrupted first. Work that is ready at each poll cannot keep it
     /// out.
-    pub(super) async fn guard<F: Future>(&mut self, work: F) -> Result<F::Output, Interrupted> {
-        if self.control.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now()) {
-            return Err(self.wait().await);
-        }
-        match select(pin!(work), pin!(self.wait())).await {
-            Either::Left((value, _)) => Ok(value),
-            Either::Right((interrupted, _)) => Err(interrupted),
-        }
+    ///
+    /// Work is pinned by whoever brings it: moved in here, each phase would have room for it twice.
+    pub(super) fn guard<F: Future + Unpin>(
+        &mut self,
+        mut work: F,
+    ) -> impl Future<Output = Result<F::Output, Interrupted>> {
+        let is_over = self.control.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now());
+        poll_fn(move |context| {
+            if !is_over && let Poll::Ready(value) = work.poll_unpin(context) {
+                return Poll::Ready(Ok(value));
+            }
+            self.poll(context).map(Err)
+        })
     }
 
     /// Stops the phase if the run is interrupted already.
@@ -81,28 +89,31 @@ impl Interrupt {
     }
 
     /// The value of `work`; a fault of it and an interruption both stop the phase.
-    pub(super) async fn attempt<T, E: Into<Fault>>(
+    pub(super) fn attempt<T, E: Into<Fault>>(
         &mut self,
-        work: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Stop> {
-        match self.guard(work).await {
+        work: impl Future<Output = Result<T, E>> + Unpin,
+    ) -> impl Future<Output = Result<T, Stop>> {
+        self.guard(work).map(|done| match done {
             Ok(done) => done.map_err(|fault| Stop::Fault(fault.into(), String::new())),
             Err(interrupted) => Err(Stop::Interrupted(interrupted, String::new())),
-        }
+        })
     }
 
     /// The value of `work`, which records a thing that cannot be had again: an interruption comes behind it, unless it
     /// does not come to its end soon.
     pub(super) async fn complete<T, E: Into<Fault>>(
         &mut self,
-        work: impl Future<Output = Result<T, E>>,
+        mut work: impl Future<Output = Result<T, E>> + Unpin,
     ) -> Result<T, Stop> {
-        let mut work = pin!(work);
-        let interrupted = match select(work.as_mut(), pin!(self.wait())).await {
-            Either::Left((done, _)) => return done.map_err(|fault| Stop::Fault(fault.into(), String::new())),
-            Either::Right((interrupted, _)) => interrupted,
+        let first = poll_fn(|context| match work.poll_unpin(context) {
+            Poll::Ready(done) => Poll::Ready(Ok(done)),
+            Poll::Pending => self.poll(context).map(Err),
+        });
+        let interrupted = match first.await {
+            Ok(done) => return done.map_err(|fault| Stop::Fault(fault.into(), String::new())),
+            Err(interrupted) => interrupted,
         };
-        match self.in_time(work).await {
+        match Box::pin(self.in_time(work)).await {
             Some(Ok(done)) => Ok(done),
             Some(Err(_)) | None => Err(Stop::Interrupted(interrupted, String::new())),
         }

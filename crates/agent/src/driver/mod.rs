@@ -28,6 +28,7 @@ mod remember;
 mod results;
 mod rules;
 mod shorten;
+mod start;
 mod stop;
 mod team;
 mod wait;

@@ -2,6 +2,7 @@
 //! They stand behind the others, so that what was sent stays the prefix of what is sent.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{Message, ToolResult, ToolSpec};
@@ -87,7 +88,7 @@ impl Driver {
         let names = results.into_iter().flatten().flat_map(names);
         let waiting = names.filter_map(|name| self.toolbox.entries.get(&name));
         let offered = waiting.filter(|entry| self.toolbox.waits(entry.spec.definition.name()));
-        offered.map(|entry| OfferedTool { family: None, tool: (&entry.spec).into() }).collect()
+        offered.map(|entry| OfferedTool { family: None, tool: (&*entry.spec).into() }).collect()
     }
 
     /// The tools that families have since they were listed.
@@ -167,7 +168,8 @@ impl Driver {
                 let get = AssertUnwindSafe(async { catalog.get(&call.name).await }).catch_unwind();
                 match timeout(LOOKUP, get).await {
                     Ok(Ok(Ok(Some(tool)))) if tool.spec().metadata.enabled => {
-                        let entry = ToolEntry { spec: tool.spec().clone(), executor: Executor::Tool(tool) };
+                        let entry =
+                            ToolEntry { spec: Arc::new(tool.spec().clone()), executor: Executor::Tool(tool) };
                         if let Some(offers) = &mut self.offers {
                             offers.fallen_back.insert(call.name.clone(), entry);
                         }

@@ -86,7 +86,7 @@ pub(super) async fn open(
     deadline: Option<u64>,
     control: &Control,
     pace: &Pace,
-) -> Result<(Driver, Vec<EventKind>), Fault> {
+) -> Result<(Box<Driver>, Vec<EventKind>), Fault> {
     let options = task.options();
     let limits = match task {
         Task::Start(input) => input.limits.as_ref(),
@@ -150,7 +150,7 @@ pub(super) async fn open(
     // The limits of a run that is resumed are those of its log.
     let limits = if run.next() == Action::Start { &setup.limits } else { run.limits() };
     let extensions = values(setup, &options.extensions, limits);
-    let mut driver = Driver {
+    let mut driver = Box::new(Driver {
         setup: Arc::clone(setup),
         recorder,
         control: control.clone(),
@@ -174,7 +174,7 @@ pub(super) async fn open(
         offers: Offers::of(setup),
         team,
         seq: 0,
-    };
+    });
     let mut events = Vec::new();
     match (driver.run.next(), task) {
         (Action::Start, Task::Start(input)) => {

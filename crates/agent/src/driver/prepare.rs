@@ -13,12 +13,13 @@ use crate::log::{Entry, EntryKind, Key, SyntheticMessage};
 use crate::memory::look::Look;
 
 impl Driver {
-    /// The request of a step, and the events that tell how it came about.
+    /// The request of a step, and the events that tell how it came about. It is boxed, since the run waits with room for
+    /// whatever it hands on.
     pub(super) async fn prepare(
         &mut self,
         step: u32,
         landing: bool,
-    ) -> Result<(ChatRequest, Vec<EventKind>), Fault> {
+    ) -> Result<(Box<ChatRequest>, Vec<EventKind>), Fault> {
         let setup = Arc::clone(&self.setup);
         let mut events = Vec::new();
         self.library.catch_up(&self.run);
@@ -41,7 +42,7 @@ impl Driver {
             Some(output) => output.choice(choice, landing, count, setup.forces_tools()),
             None => choice,
         };
-        let mut request = ChatRequest::default();
+        let mut request = Box::new(ChatRequest::default());
         request.messages = messages;
         request.tools = tools;
         request.tool_choice = choice;

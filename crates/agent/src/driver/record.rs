@@ -25,10 +25,13 @@ pub(super) struct Ran {
     pub(super) fault: Option<Fault>,
 }
 
+type Record = Pin<Box<dyn Future<Output = Box<Ran>> + Send>>;
+
 /// Results on their way into the log. Nobody else has them.
 #[derive(Default)]
 pub(super) struct Recording {
-    under_way: FuturesUnordered<Pin<Box<dyn Future<Output = Box<Ran>> + Send>>>,
+    /// There once something is recorded that takes time.
+    under_way: Option<FuturesUnordered<Record>>,
     /// The outcomes that the futures record.
     outcomes: Vec<ToolOutcome>,
     /// Those that came to their end beside something else.
@@ -46,13 +49,25 @@ impl Recording {
         keeps: bool,
     ) {
         self.outcomes.push(outcome.clone());
-        self.under_way.push(Box::pin(async move {
-            let (outcome, not_stored) = store_documents(outcome, &*store, keeps).await;
+        self.under_way.get_or_insert_default().push(Box::pin(async move {
+            let (outcome, not_stored) = match has_documents(&outcome.result) {
+                true => Box::pin(store_documents(outcome, &*store, keeps)).await,
+                false => (outcome, None),
+            };
             let entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
             let (stand, fault) = record_result(&recorder, vec![entry.clone()], is_result).await;
             let entry = stand.into_iter().next_back().unwrap_or(entry);
             Box::new(Ran { entry, result: None, not_stored, fault })
         }));
+    }
+
+    /// Takes a result that is recorded already, for its turn.
+    pub(super) fn note(&mut self, ran: Box<Ran>) {
+        self.done.push_back(ran);
+    }
+
+    fn poll_under_way(&mut self, context: &mut Context<'_>) -> Poll<Option<Box<Ran>>> {
+        self.under_way.as_mut().map_or(Poll::Ready(None), |under_way| under_way.poll_next_unpin(context))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -62,7 +77,7 @@ impl Recording {
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Box<Ran>>> {
         let mut ran = match self.done.pop_front() {
             Some(ran) => ran,
-            None => match self.under_way.poll_next_unpin(context) {
+            None => match self.poll_under_way(context) {
                 Poll::Ready(Some(ran)) => ran,
                 other => return other,
             },
@@ -85,7 +100,7 @@ impl Recording {
     /// The value of `work`, which may wait for a lock of the journal that a result holds.
     pub(super) async fn beside<F: Future>(&mut self, mut work: Pin<&mut F>) -> F::Output {
         poll_fn(|context| {
-            while let Poll::Ready(Some(ran)) = self.under_way.poll_next_unpin(context) {
+            while let Poll::Ready(Some(ran)) = self.poll_under_way(context) {
                 self.done.push_back(ran);
             }
             work.as_mut().poll(context)
@@ -95,10 +110,15 @@ impl Recording {
 
     /// Gives up on what is not recorded yet, and yields it.
     pub(super) fn unfinished(&mut self) -> Vec<ToolOutcome> {
-        self.under_way.clear();
+        self.under_way = None;
         self.done.clear();
         std::mem::take(&mut self.outcomes)
     }
+}
+
+/// True if a result has documents.
+pub(super) fn has_documents(result: &ToolResult) -> bool {
+    !result.tree.documents().is_empty() || !result.documents.is_empty()
 }
 
 /// Puts the documents of a result into the store; those that the user's store has are references from then on.
@@ -135,7 +155,7 @@ pub(super) async fn record_result(
         match (&error, waits.next()) {
             (JournalError::Fenced, _) => {
                 if let Some(result) = entries.last().filter(|_| is_result) {
-                    leave_receipt(recorder.place(), result).await;
+                    Box::pin(leave_receipt(recorder.place(), result)).await;
                 }
                 return (entries, Some(error.into()));
             }

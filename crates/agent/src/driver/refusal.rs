@@ -19,7 +19,7 @@ impl Driver {
             return outcome;
         };
         let tool = match self.toolbox.resolve(&call.name) {
-            Resolved::Tool(entry) | Resolved::External(entry) => Some(&entry.spec),
+            Resolved::Tool(entry) | Resolved::External(entry) => Some(&*entry.spec),
             Resolved::Waiting(_) | Resolved::Unknown(_) => None,
         };
         let aborts;

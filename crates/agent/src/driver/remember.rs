@@ -77,7 +77,7 @@ impl Driver {
         &mut self,
         step: u32,
         landing: bool,
-    ) -> Result<(Option<ChatRequest>, Vec<EventKind>), Fault> {
+    ) -> Result<(Option<Box<ChatRequest>>, Vec<EventKind>), Fault> {
         let mut events = Vec::new();
         for _ in 0..MAX_DECISIONS {
             let decision = self.look(true);

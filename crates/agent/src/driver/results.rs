@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::driver::answer::finished_event;
 use crate::driver::interrupt::Interrupt;
 use crate::driver::open::not_stored;
-use crate::driver::record::{Ran, Recording, record_result, store_documents};
+use crate::driver::record::{Ran, Recording, has_documents, record_result, store_documents};
 use crate::driver::stop::Fault;
 use crate::driver::wait::{Answer, Answered};
 use crate::event::EventKind;
@@ -26,7 +26,8 @@ impl Driver {
     /// Folds in the result of a tool.
     pub(super) fn take_result(&mut self, ran: Ran) -> (Vec<EventKind>, Option<Fault>) {
         let Ran { entry, result, not_stored: error, fault } = ran;
-        let mut events: Vec<EventKind> = error.as_ref().map(not_stored).into_iter().collect();
+        let mut events: Vec<EventKind> = Vec::with_capacity(1);
+        events.extend(error.as_ref().map(not_stored));
         self.absorb();
         if let Err(error) = self.run.apply(&entry) {
             return (events, Some(error.into()));
@@ -51,8 +52,14 @@ impl Driver {
         (events, fault)
     }
 
-    /// Begins to record what came of a tool.
+    /// Begins to record what came of a tool; where nothing has to be waited for it is recorded then.
     pub(super) fn keep(&self, outcome: ToolOutcome, is_result: bool, recording: &mut Recording) {
+        if self.recorder.place().is_volatile() && !has_documents(&outcome.result) {
+            let mut entry = Entry::new(Key::result(&outcome.call_id), EntryKind::ToolOutcome(outcome));
+            self.recorder.place().stamp(&mut entry);
+            recording.note(Box::new(Ran { entry, result: None, not_stored: None, fault: None }));
+            return;
+        }
         let (recorder, store) = (self.recorder.clone(), Arc::clone(&self.setup.store));
         recording.push(outcome, is_result, recorder, store, self.setup.keeps);
     }

@@ -77,14 +77,14 @@ pub(super) struct Gate {
 
 /// The next thing that happened; `None` when nothing is under way, or nothing but calls that wait for people beyond the
 /// run's patience.
-pub(super) async fn next_answer(
+pub(super) fn next_answer(
     inside: &mut Option<Receiver<Inside>>,
     under_way: &mut FuturesUnordered<Answer>,
     recording: &mut Recording,
     control: &Control,
     mut gate: Option<&mut Gate>,
-) -> Option<Answered> {
-    poll_fn(|context| {
+) -> impl Future<Output = Option<Answered>> + Unpin {
+    poll_fn(move |context| {
         if control.is_interrupting() {
             return Poll::Ready(Some(Answered::Interrupted));
         }
@@ -110,7 +110,6 @@ pub(super) async fn next_answer(
             (next, _) => next,
         }
     })
-    .await
 }
 
 /// Waits for the caller's result.

@@ -42,6 +42,15 @@ impl Place {
         matches!(self, Self::Volatile(_))
     }
 
+    /// Appends an entry where nothing has to be waited for. False in any other place.
+    pub(crate) fn stamp(&self, entry: &mut Entry) -> bool {
+        match self {
+            Self::Volatile(volatile) => volatile.append(entry),
+            Self::Kept(_) => return false,
+        }
+        true
+    }
+
     /// The journal that keeps the run, if one does.
     pub(crate) fn journal(&self) -> Option<&dyn Journal> {
         match self {

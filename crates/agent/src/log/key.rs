@@ -73,6 +73,14 @@ impl Key {
         Self::of_call("tool/", call)
     }
 
+    /// True for the key of the result of that call.
+    pub(crate) fn is_result_of(&self, call: &ToolCallId) -> bool {
+        match self.0.strip_prefix("tool/") {
+            Some(id) if id == call.as_str() && !id.contains(['>', '%']) => true,
+            _ => *self == Self::result(call),
+        }
+    }
+
     /// The result of a call that came after the call was recorded as of unknown outcome.
     pub(crate) fn receipt(call: &ToolCallId) -> Self {
         Self::of_call("receipt/", call)

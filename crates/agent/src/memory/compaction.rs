@@ -157,15 +157,14 @@ impl Compaction {
     fn decide(&self, ledger: &Ledger, past: &Past<'_>, now: u64, fits: bool) -> Option<Look> {
         let ceiling = self.ceiling.min(self.threshold);
         let summary_tokens = (ceiling / 4).clamp(1, 4_000);
-        let room = ceiling.saturating_sub(ledger.fixed(past)).saturating_sub(summary_tokens);
+        let room = ceiling.saturating_sub(ledger.fixed()).saturating_sub(summary_tokens);
         let frame = ledger.newest();
         let mut from = ledger.recent(room.min(self.recent), false);
         if self.clears && from > frame.rest {
-            let mut mark = ledger.mark(frame.from, from, past);
-            mark.keeps.clone_from(&frame.mark.keeps);
-            let after = ledger.would_leave(&mark, past, &*self.counter);
+            let cut = ledger.cut_further(from, past);
+            let after = ledger.would_leave(&cut, past, &*self.counter);
             if after <= ceiling && after.saturating_mul(10) <= now.saturating_mul(9) {
-                return Some(Look::Move(Box::new(mark)));
+                return Some(Look::Move(Box::new(ledger.mark(cut, past))));
             }
         }
         if past.is_full && from <= frame.from {
@@ -178,7 +177,7 @@ impl Compaction {
         if fits && old.saturating_mul(2) < recent {
             return None;
         }
-        let mark = ledger.mark(from, from, past);
+        let mark = ledger.mark(ledger.cut(from, from, past), past);
         if past.failed_at.is_some() && !fits {
             return Some(Look::Move(Box::new(mark)));
         }

@@ -1,6 +1,7 @@
 //! The tokens of a conversation, its units, and what the newest mark shows of it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use attache_core::{Message, MessageId, Role};
@@ -11,17 +12,26 @@ use crate::memory::past::Past;
 use crate::memory::tokens::TokenCounter;
 use crate::memory::turns::{PAUSED, TURN_ENDED, Turns, is_of_author};
 
-/// A conversation that was looked at, message by message: none costs anything twice.
+/// A conversation that was looked at, message by message: none costs anything twice, also where each look finds the
+/// conversation too long and nothing that makes it shorter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     seen: usize,
     reader: Turns,
-    /// Where a turn or a round begins, so that nothing is torn apart there.
+    /// Where a turn or a round begins, so that nothing is torn apart there, and where a turn does.
     units: Vec<Unit>,
+    turns: Vec<usize>,
     /// The tokens before each message, as they are and as cleared; one longer than the messages.
     full: Vec<u64>,
     slim: Vec<u64>,
+    /// The messages before each one that a mark counts among those that left.
+    counted: Vec<usize>,
+    systems: Vec<usize>,
+    /// The words of the author.
+    said: Vec<usize>,
     pinned: Vec<usize>,
+    /// The tokens of system messages and of what is pinned.
+    fixed: u64,
     marks: Vec<usize>,
     /// The frame of each mark, and the frame without one, which shows all.
     frames: Vec<Frame>,
@@ -49,9 +59,21 @@ pub(super) struct Frame {
     pub(super) from: usize,
     /// The first message that is shown whole.
     pub(super) rest: usize,
+    /// The messages before it that are shown all the same.
+    kept: Vec<usize>,
     /// The messages that stand before it.
     head: Vec<Arc<Message>>,
     head_tokens: u64,
+    summary_tokens: u64,
+}
+
+/// The part of a conversation that a mark would show.
+pub(super) struct Cut {
+    from: usize,
+    rest: usize,
+    kept: Vec<usize>,
+    /// The number of messages that are not shown.
+    left: usize,
 }
 
 impl Ledger {
@@ -60,6 +82,7 @@ impl Ledger {
         if self.full.is_empty() {
             self.full.push(0);
             self.slim.push(0);
+            self.counted.push(0);
         }
         let tools = Arc::as_ptr(past.tools).addr();
         if self.tools.0 != tools {
@@ -79,6 +102,9 @@ impl Ledger {
         let last = |sums: &[u64]| sums.last().copied().unwrap_or(0);
         self.full.push(last(&self.full).saturating_add(counted.full));
         self.slim.push(last(&self.slim).saturating_add(counted.slim));
+        let is_system = message.role() == Role::System;
+        let counts = !is_system && !message.is_tool_call_documents() && !is_mark(message);
+        self.counted.push(self.counted.last().map_or(0, |before| before + usize::from(counts)));
         self.seen += 1;
         if let Some(mark) = Mark::of(message) {
             self.marks.push(at);
@@ -92,14 +118,25 @@ impl Ledger {
         });
         if self.reader.opens(message, at == past.task) {
             self.units.push(Unit { at, opens_turn: true });
+            self.turns.push(at);
         } else if message.role() == Role::Assistant && !goes_on {
             self.units.push(Unit { at, opens_turn: false });
         }
         if message.role() == Role::Assistant {
             self.replied = Some(at);
         }
-        if message.metadata().get(PINNED).is_some_and(|pinned| pinned == true) {
+        if message.role() == Role::User && is_of_author(message) {
+            self.said.push(at);
+        }
+        let is_pinned = message.metadata().get(PINNED).is_some_and(|pinned| pinned == true);
+        if is_pinned {
             self.pinned.push(at);
+        }
+        if is_system {
+            self.systems.push(at);
+        }
+        if is_system || is_pinned {
+            self.fixed = self.fixed.saturating_add(counted.full);
         }
     }
 
@@ -117,27 +154,16 @@ impl Ledger {
         // Of a conversation that lost its beginning elsewhere, all that is there is shown.
         let from = mark.from.as_ref().and_then(place).unwrap_or(0);
         let rest = mark.clears.as_ref().and_then(place).unwrap_or(0).max(from);
-        let before = history.get(..from).unwrap_or_default();
-        let mut head: Vec<Arc<Message>> =
-            before.iter().filter(|message| message.role() == Role::System).cloned().collect();
-        let mut head_tokens: u64 = head.iter().map(|message| tokens(message, counter, past).full).sum();
-        let summary = mark.shown_summary(id);
-        if let Some(summary) = &summary {
-            head_tokens += tokens(summary, counter, past).full;
-            head.push(Arc::clone(summary));
-        }
         let kept: Vec<usize> = mark.keeps.iter().filter_map(place).filter(|at| *at < from).collect();
-        let first = kept.first().copied().unwrap_or(from);
-        let opens = history.get(first).is_none_or(|message| message.role() == Role::User);
-        if from > 0 && (!opens || (summary.is_none() && mark.left > 0)) {
-            let marker = mark.shown_marker(id);
-            head_tokens += tokens(&marker, counter, past).full;
-            head.push(marker);
-        }
-        for at in kept {
-            head_tokens += self.between(at, at + 1);
-            head.extend(history.get(at).cloned());
-        }
+        let mut head: Vec<Arc<Message>> =
+            self.systems_before(from).filter_map(|at| history.get(at).cloned()).collect();
+        let summary = mark.shown_summary(id);
+        let summary_tokens = summary.as_ref().map_or(0, |summary| tokens(summary, counter, past).full);
+        head.extend(summary);
+        let marker = marker(&mark, from, &kept, history).then(|| mark.shown_marker(id));
+        let marker_tokens = marker.as_ref().map_or(0, |marker| tokens(marker, counter, past).full);
+        head.extend(marker);
+        head.extend(kept.iter().filter_map(|at| history.get(*at).cloned()));
         let cleared = history.get(from..rest).unwrap_or_default();
         head.extend(
             cleared
@@ -145,8 +171,19 @@ impl Ledger {
                 .filter(|message| !is_mark(message))
                 .filter_map(|message| slim(message, past.reader)),
         );
-        head_tokens += at(&self.slim, rest).saturating_sub(at(&self.slim, from));
-        Frame { since, mark, from, rest, head, head_tokens }
+        let head_tokens = self.head_tokens(from, rest, &kept) + summary_tokens + marker_tokens;
+        Frame { since, mark, from, rest, kept, head, head_tokens, summary_tokens }
+    }
+
+    fn systems_before(&self, from: usize) -> impl Iterator<Item = usize> {
+        self.systems.iter().copied().take_while(move |at| *at < from)
+    }
+
+    /// The tokens before the messages that are shown whole, without the summary and the marker.
+    fn head_tokens(&self, from: usize, rest: usize, kept: &[usize]) -> u64 {
+        let stay = self.systems_before(from).chain(kept.iter().copied());
+        let stay: u64 = stay.map(|at| self.between(at, at + 1)).sum();
+        stay + at(&self.slim, rest).saturating_sub(at(&self.slim, from))
     }
 
     /// The tokens of the messages between two places.
@@ -184,21 +221,21 @@ impl Ledger {
         Some(self.corrected(self.total(frame, frame.since), past))
     }
 
-    /// The tokens that a mark at the end would leave.
-    pub(super) fn would_leave(&self, mark: &Mark, past: &Past<'_>, counter: &dyn TokenCounter) -> u64 {
-        let id = past.history.last().map(|message| message.id().clone()).unwrap_or_else(MessageId::new);
-        let frame = self.frame(mark.clone(), &id, self.seen, past, counter);
-        self.corrected(self.total(&frame, self.seen), past)
+    /// The tokens that a mark at the end would leave which shows that part, with the newest summary. Nothing is looked
+    /// at again for it but the marker that stands in the place of what left.
+    pub(super) fn would_leave(&self, cut: &Cut, past: &Past<'_>, counter: &dyn TokenCounter) -> u64 {
+        let newest = self.newest();
+        let mark = Mark { left: cut.left, summary: newest.mark.summary.clone(), ..Mark::default() };
+        let mut head = self.head_tokens(cut.from, cut.rest, &cut.kept) + newest.summary_tokens;
+        if marker(&mark, cut.from, &cut.kept, past.history) {
+            head += tokens(&mark.shown_marker(&MessageId::new()), counter, past).full;
+        }
+        self.corrected(self.tools.1 + head + self.between(cut.rest, self.seen), past)
     }
 
     /// The tokens that no mark takes away: tools, system messages, and what is pinned.
-    pub(super) fn fixed(&self, past: &Past<'_>) -> u64 {
-        let kept = past
-            .history
-            .iter()
-            .enumerate()
-            .filter(|(at, message)| message.role() == Role::System || self.pinned.contains(at));
-        self.tools.1 + kept.map(|(at, _)| self.between(at, at + 1)).sum::<u64>()
+    pub(super) fn fixed(&self) -> u64 {
+        self.tools.1 + self.fixed
     }
 
     pub(super) fn newest(&self) -> &Frame {
@@ -208,43 +245,52 @@ impl Ledger {
     /// The place where the newest units begin that have at most so many tokens: whole turns if one fits and
     /// `whole` says so, rounds otherwise. The newest unit always belongs to them.
     pub(super) fn recent(&self, most: u64, whole: bool) -> usize {
-        let fits = |unit: &&Unit| self.between(unit.at, self.seen) <= most;
-        let fitting = self.units.iter().filter(fits);
-        let turn = fitting.clone().find(|unit| unit.opens_turn && whole);
-        let unit = turn.or_else(|| fitting.clone().next()).or(self.units.last());
-        unit.map_or(0, |unit| unit.at)
+        let is_beyond = |at: usize| self.between(at, self.seen) > most;
+        // The later one begins, the fewer tokens it has.
+        let turn = self.turns.get(self.turns.partition_point(|turn| is_beyond(*turn))).filter(|_| whole);
+        let unit = || self.units.get(self.units.partition_point(|unit| is_beyond(unit.at)));
+        let newest = || self.units.last().map(|unit| unit.at);
+        turn.copied().or_else(|| unit().map(|unit| unit.at)).or_else(newest).unwrap_or(0)
     }
 
-    /// The mark that shows the messages from `from` on, and those before them that stay.
-    pub(super) fn mark(&self, from: usize, rest: usize, past: &Past<'_>) -> Mark {
+    /// The messages from `from` on, of which those before `rest` are cleared, and those before them that stay.
+    pub(super) fn cut(&self, from: usize, rest: usize, past: &Past<'_>) -> Cut {
         let mut kept = BTreeSet::new();
         for pinned in self.pinned.iter().take_while(|at| **at < from) {
             kept.extend(self.round_of(*pinned, past));
         }
-        let turn = self.units.iter().rev().find(|unit| unit.opens_turn && unit.at <= from);
-        if let Some(turn) = turn {
-            let of_turn = past.history.get(turn.at..from).unwrap_or_default().iter().enumerate();
-            let said = of_turn.filter(|(_, message)| message.role() == Role::User && is_of_author(message));
-            kept.extend(said.map(|(at, _)| turn.at + at));
+        let turn = self.turns.partition_point(|at| *at <= from).checked_sub(1);
+        if let Some(turn) = turn.and_then(|turn| self.turns.get(turn)) {
+            let said = |at: usize| self.said.partition_point(|said| *said < at);
+            kept.extend(self.said.get(said(*turn)..said(from)).unwrap_or_default());
         }
+        let counts = |places: Range<usize>| at(&self.counted, places.end) - at(&self.counted, places.start);
+        let stay: usize = kept.iter().filter(|at| **at < from).map(|at| counts(*at..at + 1)).sum();
+        let left = counts(0..from).saturating_sub(stay);
+        Cut { from, rest, kept: kept.into_iter().collect(), left }
+    }
+
+    /// The same with the messages of the newest mark that stay.
+    pub(super) fn cut_further(&self, rest: usize, past: &Past<'_>) -> Cut {
+        let newest = self.newest();
+        Cut { kept: newest.kept.clone(), ..self.cut(newest.from, rest, past) }
+    }
+
+    /// The mark that shows a part of the conversation.
+    pub(super) fn mark(&self, cut: Cut, past: &Past<'_>) -> Mark {
         let id = |at: usize| past.history.get(at).map(|message| message.id().clone());
-        let counts = |message: &Arc<Message>| {
-            message.role() != Role::System && !message.is_tool_call_documents() && !is_mark(message)
-        };
-        let before = past.history.get(..from).unwrap_or_default().iter().enumerate();
-        let left = before.filter(|(at, message)| counts(message) && !kept.contains(at)).count();
         let newest = &self.newest().mark;
-        let mut mark = Mark { left, tokens: self.now(past), ..Mark::default() };
-        mark.from = id(from).filter(|_| from > 0);
-        mark.keeps = kept.into_iter().filter_map(id).collect();
-        mark.clears = id(rest).filter(|_| rest > from);
+        let mut mark = Mark { left: cut.left, tokens: self.now(past), ..Mark::default() };
+        mark.from = id(cut.from).filter(|_| cut.from > 0);
+        mark.keeps = cut.kept.into_iter().filter_map(id).collect();
+        mark.clears = id(cut.rest).filter(|_| cut.rest > cut.from);
         mark.summary.clone_from(&newest.summary);
         mark.as_user = newest.as_user;
         mark
     }
 
     /// A message, with all of its round if it is one of a reply.
-    fn round_of(&self, message: usize, past: &Past<'_>) -> std::ops::Range<usize> {
+    fn round_of(&self, message: usize, past: &Past<'_>) -> Range<usize> {
         let is_said = past.history.get(message).is_some_and(|message| message.role() == Role::User);
         let next = self.units.partition_point(|unit| unit.at <= message);
         let begin = next.checked_sub(1).and_then(|unit| self.units.get(unit));
@@ -284,6 +330,13 @@ impl Ledger {
     }
 }
 
-fn at(sums: &[u64], at: usize) -> u64 {
-    sums.get(at).or(sums.last()).copied().unwrap_or(0)
+fn at<T: Copy + Default>(sums: &[T], at: usize) -> T {
+    sums.get(at).or(sums.last()).copied().unwrap_or_default()
+}
+
+/// True if a word stands in the place of the messages that a mark does not show.
+fn marker(mark: &Mark, from: usize, kept: &[usize], history: &[Arc<Message>]) -> bool {
+    let first = kept.first().copied().unwrap_or(from);
+    let opens = history.get(first).is_none_or(|message| message.role() == Role::User);
+    from > 0 && (!opens || (mark.summary.is_none() && mark.left > 0))
 }

@@ -5,6 +5,7 @@ use attache_core::{
 use proptest::prelude::*;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use attache_core::{Message, Role};
 
@@ -209,4 +210,34 @@ fn a_provider_that_is_full_makes_any_memory_act() {
         assert!(matches!(world.look(&*memory, false), Look::Show { .. }));
         assert!(!matches!(world.look(&*memory, true), Look::Show { .. }), "it was refused");
     }
+}
+
+// Invariant 15
+#[test]
+fn a_conversation_that_stays_too_long_is_not_read_again_at_each_step() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&counted);
+    let counter = move |text: &str| {
+        count.fetch_add(1, Ordering::Relaxed);
+        text.split_whitespace().count() as u64
+    };
+    let memory = Compaction::new()
+        .with_threshold(20_000)
+        .with_ceiling(20_000)
+        .with_recent(15_000)
+        .with_counter(counter);
+    let mut world = World::new();
+    let (mut tokens, mut stuck) = (0, 0);
+    for message in history(&"ua".repeat(150)) {
+        tokens += words(&message) + 4;
+        world.history.push(message);
+        counted.store(0, Ordering::Relaxed);
+        let Look::Show { messages, .. } = world.look(&memory, false) else { break };
+        assert_eq!(messages.len(), world.history.len());
+        let calls = counted.load(Ordering::Relaxed);
+        // The new message, and the marker that would stand in the place of what left.
+        assert!(calls <= 2, "{calls} texts were counted at {tokens} tokens");
+        stuck += usize::from(tokens > 20_000);
+    }
+    assert!(stuck > 20, "it was too long at {stuck} looks");
 }

@@ -69,11 +69,11 @@ impl Memory for TokenWindow {
         if !past.is_full && now <= self.limit {
             return shown(ledger.show(past));
         }
-        let from = ledger.recent(low_mark.saturating_sub(ledger.fixed(past)), true);
+        let from = ledger.recent(low_mark.saturating_sub(ledger.fixed()), true);
         if from <= ledger.newest().from {
             return shown(ledger.show(past));
         }
-        Look::Move(Box::new(ledger.mark(from, from, past)))
+        Look::Move(Box::new(ledger.mark(ledger.cut(from, from, past), past)))
     }
 
     fn asks_for_count(&self, past: &Past<'_>, marks: &mut Marks) -> Option<Vec<Arc<Message>>> {

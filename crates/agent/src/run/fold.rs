@@ -156,7 +156,8 @@ impl Run {
         let Message::Assistant(message) = &*reply.message else {
             return Err("a reply must be an assistant message");
         };
-        let calls: Vec<ToolCall> = message.tool_calls().cloned().collect();
+        let mut calls: Vec<ToolCall> = Vec::with_capacity(message.tool_calls().count());
+        calls.extend(message.tool_calls().cloned());
         let again = |(place, call): (usize, &ToolCall)| {
             calls.iter().take(place).any(|other| other.id == call.id) || self.knows_call(&call.id)
         };
@@ -369,8 +370,8 @@ impl Run {
 
     /// All calls of the round have results: they go into the history in call order.
     fn finish_round(&mut self, calls: &[ToolCall]) {
-        let outcomes: Vec<ToolOutcome> =
-            calls.iter().filter_map(|call| self.outcomes.remove(&call.id)).collect();
+        let mut outcomes: Vec<ToolOutcome> = Vec::with_capacity(calls.len());
+        outcomes.extend(calls.iter().filter_map(|call| self.outcomes.remove(&call.id)));
         let unknown = calls.iter().zip(&outcomes).filter(|(_, outcome)| self.is_unknown(outcome));
         let unknown: Vec<ToolCall> = unknown.map(|(call, _)| call.clone()).collect();
         self.unknown.extend(unknown);

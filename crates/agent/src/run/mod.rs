@@ -12,6 +12,7 @@ mod paused;
 mod remember;
 mod repeat;
 mod results;
+mod round;
 mod tally;
 mod team;
 
@@ -284,24 +285,6 @@ impl Run {
         }
     }
 
-    fn pending(&self, calls: &[ToolCall]) -> Vec<PendingCall> {
-        let open = calls.iter().enumerate().filter(|(_, call)| !self.outcomes.contains_key(&call.id));
-        let pending = open.map(|(place, call)| {
-            let beyond_limit = self.beyond_limit(calls, place);
-            PendingCall {
-                key: Key::result(&call.id),
-                external: beyond_limit.is_none()
-                    && !self.has_answered()
-                    && (self.external.contains(&call.name) || self.deferred_call(&call.id).is_some())
-                    && !(self.is_held() && self.waits_for_decision(&call.id)),
-                beyond_limit,
-                begun: self.begun.get(&call.id).copied(),
-                call: if self.is_held() { self.as_decided(call) } else { call.clone() },
-            }
-        });
-        pending.collect()
-    }
-
     /// Takes an entry.
     ///
     /// # Errors
@@ -365,7 +348,7 @@ impl Run {
             }
             (EntryKind::ToolOutcome(outcome), Phase::Calls(calls)) => {
                 check_call(calls, &self.outcomes, &outcome.call_id).map_err(misfit)?;
-                if outcome.result.call_id != outcome.call_id || entry.key != Key::result(&outcome.call_id) {
+                if outcome.result.call_id != outcome.call_id || !entry.key.is_result_of(&outcome.call_id) {
                     return Err(misfit("it is the result of another call"));
                 }
                 let calls = Arc::clone(calls);
@@ -560,19 +543,6 @@ impl Run {
     /// True if a call of that id was made before, in this run or earlier in the conversation.
     pub(crate) fn knows_call(&self, id: &ToolCallId) -> bool {
         self.call_ids.contains(id)
-    }
-
-    /// True if a call is the first of the last reply.
-    pub(crate) fn opens_round(&self, id: &ToolCallId) -> bool {
-        matches!(&self.phase, Phase::Calls(calls) if calls.first().is_some_and(|call| call.id == *id))
-    }
-
-    /// How many calls the last reply made.
-    pub(crate) fn round_len(&self) -> usize {
-        match &self.phase {
-            Phase::Calls(calls) => calls.iter().filter(|call| !self.is_output(&call.name)).count(),
-            _ => 0,
-        }
     }
 }
 

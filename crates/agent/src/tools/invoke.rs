@@ -1,12 +1,15 @@
 //! Runs one call: time limit, panics, and what the model reads of a failure.
 
 use std::any::Any;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use attache_core::{
-    Deferred, Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, fresh,
+    BoxFuture, Deferred, Effect, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult, ToolSpec, fresh,
 };
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
@@ -35,43 +38,48 @@ pub(crate) struct Invocation {
     pub(crate) handling: Arc<Handling>,
 }
 
-/// Runs the call. A failure of whatever kind is an observation for the model; dropping the future cancels it.
+/// Runs the call, once. A failure of whatever kind is an observation for the model; dropping the future cancels it.
+///
+/// The invocation is borrowed: each future around one that is moved would have room for it of its own.
 ///
 /// # Errors
 /// There is no result yet: it comes later.
-pub(crate) async fn invoke(invocation: Invocation) -> Result<ToolOutcome, Box<Deferred>> {
-    let Invocation { entry, call, mut context, limit, pace, scope, watched, handling } = invocation;
+pub(crate) async fn invoke(invocation: &mut Invocation) -> Result<ToolOutcome, Box<Deferred>> {
+    let Invocation { entry: Ready { spec, work }, call, context, limit, pace, scope, watched, handling } =
+        invocation;
+    let (spec, call, limit) = (&*spec, &*call, *limit);
+    let mut context = mem::take(context);
     context.deadline = Some((Instant::now() + limit).into_std());
-    let has_effect = entry.spec.metadata.effect != Effect::Read;
-    // The driver reads in their results which tools were shown.
-    let hook = handling.outcome.clone().filter(|_| !is_ours(&entry.spec));
-    let hook = hook.map(|hook| (hook, entry.spec.clone()));
-    let work = AssertUnwindSafe(run(entry, call.clone(), context, scope, watched)).catch_unwind();
+    let work = pin!(
+        AssertUnwindSafe(async { begin(spec, work, call, context, scope.take(), watched.take()).await })
+            .catch_unwind()
+    );
     let came = match pace.within(limit, work).await {
         // It is no outcome, and passes by whoever changes outcomes.
         Some(Ok(Ok(ToolOutput { deferred: Some(deferred), .. }))) => return Err(deferred),
         Some(Ok(came)) => came,
-        Some(Err(panic)) => Err(panicked(&call, &*panic)),
+        Some(Err(panic)) => Err(panicked(call, &*panic)),
         None => {
             let text = format!("timed out after {} s", limit.as_secs_f64());
             Err(ToolError::new(text).with_kind(ToolErrorKind::Timeout))
         }
     };
-    let came = match hook {
+    // The driver reads in their results which tools were shown.
+    let came = match handling.outcome.as_ref().filter(|_| !is_ours(spec)) {
         None => came,
-        Some((hook, spec)) => catch_unwind(AssertUnwindSafe(|| hook(&spec, came)))
-            .unwrap_or_else(|panic| Err(panicked(&call, &*panic))),
+        Some(hook) => catch_unwind(AssertUnwindSafe(|| hook(spec, came)))
+            .unwrap_or_else(|panic| Err(panicked(call, &*panic))),
     };
     let (result, disposition) = match came {
         Ok(output) => {
-            let mut result = ToolResult::new(&call, output.status, output.tree);
+            let mut result = ToolResult::new(call, output.status, output.tree);
             result.documents = output.documents;
             result.withheld = output.withheld;
             (result, Disposition::Executed)
         }
-        Err(error) => failed(&call, error, has_effect, handling.aborts),
+        Err(error) => failed(call, error, spec.metadata.effect != Effect::Read, handling.aborts),
     };
-    Ok(ToolOutcome { call_id: call.id, result, disposition })
+    Ok(ToolOutcome { call_id: call.id.clone(), result, disposition })
 }
 
 fn panicked(call: &ToolCall, panic: &(dyn Any + Send)) -> ToolError {
@@ -106,38 +114,45 @@ fn failed(
     (ToolResult::failed(call, &error), disposition)
 }
 
-async fn run(
-    entry: Ready,
-    call: ToolCall,
+/// The tool's own future. The usual tool has boxed it already; only the rest is boxed here.
+fn begin<'a>(
+    spec: &'a ToolSpec,
+    work: &'a mut Work,
+    call: &'a ToolCall,
     context: ToolContext,
     scope: Option<Arc<Scope>>,
     watched: Option<Arc<WatchedTool>>,
-) -> Result<ToolOutput, ToolError> {
-    let Ready { spec, work } = entry;
+) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
     let is_blocking = spec.metadata.blocking;
     match work {
-        Work::Tool(tool, arguments) => run_tool(tool, arguments, is_blocking, context, scope, watched).await,
-        Work::External => Err(ToolError::new("the caller answers this tool")),
+        Work::Tool(tool, arguments) => {
+            let arguments = mem::take(arguments);
+            match is_blocking || scope.is_some() || watched.is_some() {
+                false => tool.run(arguments, context),
+                true => Box::pin(run_tool(Arc::clone(tool), arguments, is_blocking, context, scope, watched)),
+            }
+        }
+        Work::External => Box::pin(std::future::ready(Err(ToolError::new("the caller answers this tool")))),
         Work::Family(Door::Handler(family)) => {
-            let work = async {
+            let work = async move {
                 let begin = || family.call(&call.name, &call.arguments, context);
                 WatchedTool::around(watched.as_ref(), begin).await
             };
-            Scope::around(scope, work).await
+            Box::pin(Scope::around(scope, work))
         }
-        Work::Family(Door::Catalog(catalog)) => {
+        Work::Family(Door::Catalog(catalog)) => Box::pin(async move {
             // Whoever keeps the tools decides each time.
             let tool = catalog.get(&call.name).await?.filter(|tool| tool.spec().metadata.enabled);
             let Some(tool) = tool else {
                 return Err(ToolError::new(GONE).with_kind(ToolErrorKind::UnknownTool));
             };
             // Whoever approved the call, and the log, know the tool that was listed.
-            if !is_same(&spec, tool.spec(), catalog.name()) {
+            if !is_same(spec, tool.spec(), catalog.name()) {
                 return Err(ToolError::new(CHANGED).with_kind(ToolErrorKind::UnknownTool));
             }
             let arguments = tool.arguments(&call.arguments)?;
             run_tool(tool, arguments, is_blocking, context, scope, watched).await
-        }
+        }),
     }
 }
 

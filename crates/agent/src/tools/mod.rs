@@ -138,6 +138,6 @@ pub(crate) enum Executor {
 /// A tool with what runs it.
 #[derive(Clone)]
 pub(crate) struct ToolEntry {
-    pub(crate) spec: ToolSpec,
+    pub(crate) spec: Arc<ToolSpec>,
     pub(crate) executor: Executor,
 }

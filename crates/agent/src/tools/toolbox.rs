@@ -66,14 +66,15 @@ impl Toolbox {
         let mut definitions: Vec<ToolDefinition> =
             self.set.iter().map(|(_, definition)| definition.clone()).collect();
         for offered in offered {
-            let spec = ToolSpec::from(&offered.tool);
+            let spec = Arc::new(ToolSpec::from(&offered.tool));
             definitions.push(spec.definition.clone());
             let name = spec.definition.name();
             let door = || tools.families().find(|family| offered.family.as_deref() == Some(family.name()));
             if !entries.contains_key(name)
                 && let Some(family) = door()
             {
-                let entry = ToolEntry { executor: Executor::Family(family.door.clone()), spec: spec.clone() };
+                let entry =
+                    ToolEntry { executor: Executor::Family(family.door.clone()), spec: Arc::clone(&spec) };
                 Arc::make_mut(&mut entries).insert(name.to_owned(), entry);
             }
         }
@@ -175,7 +176,7 @@ impl List {
             return Err(ToolsError::Unusable { name, origin: origin(&spec), problem });
         }
         self.order.push(spec.definition.clone());
-        self.entries.insert(name, ToolEntry { spec, executor });
+        self.entries.insert(name, ToolEntry { spec: Arc::new(spec), executor });
         Ok(())
     }
 
@@ -190,7 +191,7 @@ impl List {
         loop {
             let set = ToolSet::new(self.order.iter().cloned())?.with_validation(true);
             let listed = self.order.iter().filter_map(|definition| self.entries.get(definition.name()));
-            let (mut preflight, refused) = screen.look(&set, listed.map(|entry| &entry.spec));
+            let (mut preflight, refused) = screen.look(&set, listed.map(|entry| &*entry.spec));
             let of_family = |refusal: &SchemaRefusal| {
                 let entry = refusal.tool.as_ref().and_then(|tool| self.entries.get(tool));
                 entry.is_some_and(|entry| matches!(entry.executor, Executor::Family(_)))
@@ -256,10 +257,10 @@ impl List {
             // The limits of a model on all tools together are looked at when one is offered.
             let set = ToolSet::new([definition.clone()])?.with_validation(true);
             let Some(entry) = self.entries.get(definition.name()) else { continue };
-            let (of_it, refused) = screen.look(&set, std::iter::once(&entry.spec));
+            let (of_it, refused) = screen.look(&set, std::iter::once(&*entry.spec));
             looked.extend(of_it);
             match refused.into_iter().next() {
-                None => waiting.push(entry.spec.clone()),
+                None => waiting.push((*entry.spec).clone()),
                 Some(refused) if matches!(entry.executor, Executor::Family(_)) => {
                     self.entries.remove(definition.name());
                     left_out.push(refused);

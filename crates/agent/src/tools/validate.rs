@@ -10,7 +10,7 @@ use crate::tools::{Door, Executor, ToolEntry};
 
 /// A tool and what one call asks of it.
 pub(crate) struct Ready {
-    pub(crate) spec: ToolSpec,
+    pub(crate) spec: Arc<ToolSpec>,
     pub(crate) work: Work,
 }
 
@@ -43,7 +43,7 @@ impl ToolEntry {
                 Some(problem) => return Err(problem),
             },
         };
-        Ok(Ready { spec: self.spec.clone(), work })
+        Ok(Ready { spec: Arc::clone(&self.spec), work })
     }
 
     /// What the model is told instead of a call whose arguments, as they are written, do not fit.

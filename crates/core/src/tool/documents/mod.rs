@@ -30,7 +30,8 @@ use crate::tool::{DocumentRef, ToolError, ToolErrorKind};
 /// ```
 #[derive(Clone, Default)]
 pub struct ConversationDocuments {
-    known: Arc<Known>,
+    /// There once a document is known: most contexts know none.
+    known: Option<Arc<Known>>,
     store: Option<Arc<dyn DocumentStore>>,
 }
 
@@ -78,13 +79,13 @@ impl ConversationDocuments {
     ///
     /// Of two documents of one id and different content the newer one takes the place of the older.
     pub fn insert(&mut self, document: &Document) {
-        let at = self.known.places.get(document.id()).copied();
-        let known = at.and_then(|at| self.known.documents.get(at));
+        let at = self.known.as_ref().and_then(|known| known.places.get(document.id()).copied());
+        let known = at.and_then(|at| self.documents().get(at));
         if known.is_some_and(|known| !known.has_other_content(document)) {
             return;
         }
         // In place, unless a tool still holds a copy.
-        let Known { documents, places } = Arc::make_mut(&mut self.known);
+        let Known { documents, places } = Arc::make_mut(self.known.get_or_insert_default());
         match at.and_then(|at| documents.get_mut(at)) {
             Some(older) => *older = document.clone(),
             None => {
@@ -94,24 +95,29 @@ impl ConversationDocuments {
         }
     }
 
+    fn documents(&self) -> &[Document] {
+        self.known.as_ref().map_or(&[], |known| &known.documents)
+    }
+
     /// The documents in the order in which their ids came, each once.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Document> + ExactSizeIterator {
-        self.known.documents.iter()
+        self.documents().iter()
     }
 
     /// The count.
     pub fn len(&self) -> usize {
-        self.known.documents.len()
+        self.documents().len()
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.known.documents.is_empty()
+        self.documents().is_empty()
     }
 
     /// The document of exactly that id.
     pub fn get(&self, id: &DocumentId) -> Option<&Document> {
-        self.known.places.get(id).and_then(|at| self.known.documents.get(*at))
+        let known = self.known.as_ref()?;
+        known.places.get(id).and_then(|at| known.documents.get(*at))
     }
 
     /// The document that a reference means: by its whole id, by the start of its id as labels show it if only one

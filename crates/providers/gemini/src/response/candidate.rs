@@ -169,7 +169,7 @@ impl Candidate {
             _ if !self.shown => {}
             _ if thought => out.thinking(text),
             Some(held) if text.trim().is_empty() => held.push_str(text),
-            held => out.content(held.take().unwrap_or_default() + text),
+            held => out.content(held.take().map_or_else(|| text.to_owned(), |held| held + text)),
         }
     }
 

@@ -1,0 +1,267 @@
+//! Starts calls: judges them, records the intents, and runs their tools.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use attache_core::{Effect, ToolCall, ToolContext, ToolResult};
+
+use crate::driver::Driver;
+use crate::driver::answer::finished_event;
+use crate::driver::gate::Admission;
+use crate::driver::interrupt::Interrupt;
+use crate::driver::stop::Stop;
+use crate::driver::wait::{Answer, Answered, Started};
+use crate::event::EventKind;
+use crate::hooks::Hooks;
+use crate::log::{Begun, Disposition, Entry, EntryKind, Key, ToolOutcome};
+use crate::observe::{ToolCallEnd, Watching};
+use crate::output::ANSWERED;
+use crate::pace::LONGEST;
+use crate::run::{PendingCall, told_of_change, unknown_outcome};
+use crate::tools::{Invocation, Ready, Resolved, Work, invoke, is_ours};
+
+/// The things that are done with the result of a call whose agent has hooks, or whose arguments somebody changed.
+struct After {
+    hooks: Option<Arc<Hooks>>,
+    call: ToolCall,
+    /// True if a hook that fails refuses.
+    closed: bool,
+    is_changed: bool,
+}
+
+impl After {
+    async fn of(self, mut result: ToolResult) -> ToolResult {
+        if let Some(hooks) = &self.hooks {
+            result = hooks.result(&self.call, result, self.closed).await;
+        }
+        match self.is_changed {
+            true => told_of_change(result, &self.call.arguments),
+            false => result,
+        }
+    }
+}
+
+/// Runs the tool. The invocation stays in its place: an argument of an `async fn` has room twice.
+fn execute(mut invocation: Invocation, after: Option<Box<After>>) -> impl Future<Output = Answered> + Send {
+    let scope = invocation.scope.clone();
+    let watching = Watching::new(invocation.watched.as_ref());
+    let documents = invocation.context.documents.clone();
+    async move {
+        let mut outcome = match invoke(&mut invocation).await {
+            Ok(outcome) => outcome,
+            Err(deferred) => {
+                watching.end(&ToolCallEnd::Deferred);
+                return Answered::Deferred(invocation.call.id.clone(), deferred);
+            }
+        };
+        // Another document under a known id is another document.
+        outcome.result = outcome.result.apart_from(|id| documents.get(id));
+        if let Some(after) = after {
+            outcome.result = Box::pin(after.of(outcome.result)).await;
+        }
+        if outcome.disposition == Disposition::Aborted {
+            watching.end(&ToolCallEnd::Result(&outcome));
+            return Answered::Aborted(outcome);
+        }
+        let superseded = scope.as_ref().is_some_and(|scope| scope.was_superseded());
+        let answered = match scope {
+            Some(scope) if scope.was_broken_off() && !superseded => Answered::BrokenOff,
+            Some(scope) if scope.was_paused() && !superseded => Answered::Paused,
+            _ => Answered::Done(outcome, !superseded),
+        };
+        watching.end(&match &answered {
+            Answered::Done(outcome, true) => ToolCallEnd::Result(outcome),
+            _ => ToolCallEnd::Paused,
+        });
+        answered
+    }
+}
+
+impl Driver {
+    /// Starts calls: those that cannot run are answered, the intents of the others are recorded, and they run. Where
+    /// `only_asks`, questions about them are recorded, and nothing else.
+    pub(super) async fn start_calls(
+        &mut self,
+        interrupt: &mut Interrupt,
+        batch: Vec<PendingCall>,
+        only_asks: bool,
+    ) -> Result<Started, Stop> {
+        if !self.setup.handling.fallback.is_empty() {
+            interrupt.attempt(Box::pin(self.fall_back(&batch))).await?;
+        }
+        let mut events = Vec::new();
+        let batch = match self.setup.hooks.is_empty() {
+            true => batch,
+            false => {
+                let (made, told, tripped) = Box::pin(self.hook_calls(interrupt, batch)).await?;
+                events = told;
+                if let Some(outcome) = tripped {
+                    return Ok(Started::over(outcome, events));
+                }
+                made
+            }
+        };
+        let mut entries = Vec::new();
+        let mut running = Vec::with_capacity(batch.len());
+        let mut announced = Vec::new();
+        for pending in batch {
+            let mut judged = self.judge(&pending);
+            let barred = match &judged {
+                Ok(Ready { spec, work: Work::Family(door) }) => {
+                    interrupt.guard(Box::pin(self.gone_or_changed(spec, door))).await
+                }
+                _ => Ok(None),
+            };
+            let barred = barred.map_err(|interrupted| Stop::Interrupted(interrupted, String::new()))?;
+            if let Some(text) = barred {
+                judged = Err(Box::new(self.refusal_of(&pending, text)));
+            } else if self.is_gated(&pending, &judged) {
+                match interrupt.attempt(Box::pin(self.admit(&pending, judged))).await? {
+                    Admission::Judged(admitted) => judged = *admitted,
+                    Admission::Asks(asked) => {
+                        let key = self.run.asks_at(&pending.call.id);
+                        entries.push(Entry::new(key, EntryKind::Asked(*asked)));
+                        continue;
+                    }
+                    Admission::Waits => continue,
+                }
+            }
+            match judged {
+                _ if only_asks => {}
+                Err(outcome) => {
+                    let outcome = self.refused(&pending, *outcome);
+                    if outcome.disposition == Disposition::Aborted {
+                        return Ok(Started::over(outcome, events));
+                    }
+                    entries.push(Entry::new(pending.key, EntryKind::ToolOutcome(outcome)));
+                }
+                Ok(Ready { work: Work::External, .. }) => announced.push(pending),
+                Ok(entry) => {
+                    let effect = entry.spec.metadata.effect;
+                    if effect != Effect::Read && pending.begun.is_none() {
+                        let id = &pending.call.id;
+                        entries.push(Entry::new(
+                            Key::begun(id),
+                            EntryKind::Begun(Begun::new(id.clone(), effect)),
+                        ));
+                    }
+                    running.push((pending, entry));
+                }
+            }
+        }
+        if !entries.is_empty() {
+            let recorded = interrupt.attempt(pin!(self.record_all(entries))).await?;
+            events.extend(recorded.iter().filter_map(finished_event));
+        }
+        self.control.expect(announced.iter().cloned());
+        events.extend(announced.into_iter().map(|pending| EventKind::ExternalPending { call: pending.call }));
+        let mut answers: Vec<Answer> = Vec::with_capacity(running.len());
+        events.reserve_exact(running.len());
+        for (PendingCall { key, call, .. }, entry) in running {
+            let (nests, effect) = (entry.spec.metadata.nests, entry.spec.metadata.effect);
+            let usual = if nests { LONGEST } else { self.setup.timing.tool_timeout };
+            let own = entry.spec.metadata.timeout.unwrap_or(usual);
+            // There is time left for a last answer behind the tools.
+            let left = interrupt.left().map(|left| left.saturating_sub(self.run.landing_room()));
+            let limit = left.map_or(own, |left| own.min(left)).min(LONGEST);
+            // The driver reads in results of its own tools which others were shown.
+            let is_looked_at = !self.setup.hooks.is_empty() && !is_ours(&entry.spec);
+            let watched = self.control.watched();
+            let watched = watched.and_then(|watched| watched.tool(&call, &entry.spec, self.run.steps()));
+            let invocation = Invocation {
+                watched,
+                scope: self.scope_of(&call, nests, limit),
+                entry,
+                context: self.context(&key, &call),
+                call: call.clone(),
+                limit,
+                pace: self.pace.clone(),
+                handling: Arc::clone(&self.setup.handling),
+            };
+            let is_changed = self.run.is_changed(&call.id) || self.run.is_rewritten(&call.id);
+            let after = (is_changed || is_looked_at).then(|| {
+                let hooks = is_looked_at.then(|| Arc::clone(&self.setup.hooks));
+                Box::new(After { hooks, call: call.clone(), closed: effect != Effect::Read, is_changed })
+            });
+            answers.push(Box::pin(execute(invocation, after)));
+            events.push(EventKind::ToolStarted { call });
+        }
+        Ok(Started { answers, events, is_over: false })
+    }
+
+    /// The tool that runs a call, or the result of a call that is not run. A call that was begun before an interruption
+    /// and cannot be run again is of unknown outcome, whatever the reason.
+    pub(super) fn judge(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
+        self.ready(pending).map_err(|refused| match pending.begun {
+            Some(_) => Box::new(unknown_outcome(&pending.call)),
+            None => refused,
+        })
+    }
+
+    fn ready(&self, pending: &PendingCall) -> Result<Ready, Box<ToolOutcome>> {
+        let call = &pending.call;
+        // It was begun before an interruption. Only a call that may be repeated is.
+        let is_repeated =
+            |effect| matches!(effect, Effect::Read | Effect::Idempotent) || self.nests(&call.name);
+        if pending.begun.is_some_and(|effect| !is_repeated(effect)) {
+            return Err(Box::new(unknown_outcome(call)));
+        }
+        let refused = |text: &str| {
+            Box::new(ToolOutcome {
+                call_id: call.id.clone(),
+                result: ToolResult::error(call, text),
+                disposition: Disposition::Refused,
+            })
+        };
+        if self.run.has_answered() && !self.reads(&call.name) {
+            return Err(refused(ANSWERED));
+        }
+        if let Some(limit) = pending.beyond_limit {
+            return Err(refused(&limit.to_string()));
+        }
+        if let Some(text) = self.barred(call) {
+            return Err(refused(text));
+        }
+        match self.toolbox.resolve(&call.name) {
+            Resolved::Tool(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
+            Resolved::External(entry) => match entry.ready(&call.arguments) {
+                Ok(ready) if self.run.is_external(&call.name) => Ok(ready),
+                Ok(_) => Err(refused("not executed: this tool is answered by the caller")),
+                Err(text) => Err(refused(&text)),
+            },
+            Resolved::Waiting(text) => Err(refused(&text)),
+            Resolved::Unknown(text) => match self.fallen_back(&call.name) {
+                Some(entry) => entry.ready(&call.arguments).map_err(|text| refused(&text)),
+                None => {
+                    let outcome = *refused(&text);
+                    Err(Box::new(ToolOutcome { disposition: Disposition::NoSuchTool, ..outcome }))
+                }
+            },
+        }
+    }
+
+    /// True if the tool of that name has no effect.
+    fn reads(&self, name: &str) -> bool {
+        matches!(self.toolbox.resolve(name), Resolved::Tool(entry) if entry.spec.metadata.effect == Effect::Read)
+    }
+
+    /// True if the tool of that name starts runs: their logs know what was done.
+    fn nests(&self, name: &str) -> bool {
+        matches!(self.toolbox.resolve(name), Resolved::Tool(entry) if entry.spec.metadata.nests)
+    }
+
+    fn context(&self, key: &Key, call: &ToolCall) -> ToolContext {
+        let mut context = ToolContext::new();
+        context.run_id = Some(self.run.id().to_owned());
+        context.call_id = Some(call.id.clone());
+        context.step = self.run.steps();
+        context.principal.clone_from(&self.setup.principal);
+        context.idempotency_key = Some([self.run.base(), "/", key.as_str()].concat());
+        context.store_id = Some(self.setup.store.id().to_owned());
+        context.documents = self.library.documents();
+        context.extensions = self.extensions.clone();
+        context.run_values = self.run_values.clone();
+        context
+    }
+}
